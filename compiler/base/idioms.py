@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-from ...dsl import syntax as s
-
 _DOT = "`dot[d](x, y)` multiplies, aligned on the axes that both have, and sums over `d`"
 _ORDER = "axes have names and no order: nothing is transposed"
 _RESHAPE = "`split[a -> b, c](x)` and `merge[b, c -> a](x)` change axes by name"
@@ -190,27 +186,7 @@ FOREIGN = frozenset(("torch", "F", "nn", "np", "jnp", "numpy", "jax", "tf", "ker
 """The names that libraries go by in front of a dot, as in `torch.relu`."""
 
 
-def kept(mask: s.Expr) -> str:
-    """The help where a mask is a number: the condition that it was made of, or how to compare it."""
-    match mask:
-        case s.CallExpr(s.Ident("select"), None, None, (condition, yes, no)):
-            first, second = _sign(yes.value.span.text), _sign(no.value.span.text)
-            if first is not None and second is not None and first != second:
-                shown = condition.value.span.text
-                return f"a mask is the condition itself: `{shown if first > second else f'not ({shown})'}`"
-        case _:
-            pass
-    return compared(mask.span.text)
-
-
 def compared(text: str) -> str:
     """How a number becomes a mask."""
     text = f"({text})" if " " in text else text
     return f"compare it: `{text} > 0` where 1 keeps an item; `{text} == 0` where 0 does, as in a mask that is added"
-
-
-def _sign(number: str) -> int | None:
-    """The sign of a number as it is written: -1, 0 or 1; None for what is no number."""
-    if not re.fullmatch(r"-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?", number):
-        return None
-    return -1 if number[0] == "-" else int(float(number) > 0)

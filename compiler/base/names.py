@@ -102,9 +102,16 @@ def undeclared(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, known) or f"declare it: `depth {name} = 64` or `const {name} = 2`"
 
 
-def listed(names: Iterable[str], last: str = "and") -> str:
+def listed(names: Iterable[str]) -> str:
     """`a`, `b` and `c`."""
-    quoted = [f"`{name}`" for name in names]
-    if len(quoted) < 2:
-        return "".join(quoted)
-    return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"
+    return _listed(names, " and ")
+
+
+def either(names: Iterable[str]) -> str:
+    """`a`, `b` or `c`."""
+    return _listed(names, " or ")
+
+
+def _listed(names: Iterable[str], last: str) -> str:
+    *others, end = [f"`{name}`" for name in names] or [""]
+    return last.join(filter(None, (", ".join(others), end)))

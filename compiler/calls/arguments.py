@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.idioms import compared
-from ..base.names import indexed, listed
+from ..base.names import either, indexed, listed
 from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..sizes.axes import Axis, Literal
@@ -237,7 +237,7 @@ class Arguments(Parameters):
         self.body.report(
             "E0405",
             f"`{name}` of `{self.called}` should be {shown}, but this is {show(wire)}: no "
-            f"{listed((a.name for a in missing), 'or')}",
+            f"{either(a.name for a in missing)}",
             span,
             label,
             related=related,

@@ -243,6 +243,7 @@ class OpTraits:
     jumps:     a small change of an operand may change the result by a whole one.
     checks:    it makes nothing of use: it stops the run where its first operand is false.
     masked:    it takes a mask, and then reads nothing of the items that this leaves out.
+    spends:    with the option `spend` it may compute in the memory of its first operand, which is lost.
     """
 
     name: str
@@ -253,3 +254,4 @@ class OpTraits:
     jumps: bool = field(default=False, kw_only=True)
     checks: bool = field(default=False, kw_only=True)
     masked: bool = field(default=False, kw_only=True)
+    spends: bool = field(default=False, kw_only=True)

@@ -10,17 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..base.names import indexed
 from ..graph.nodes import Apply
+from ..graph.traits import Arrange, Combination, Gather, IndexMap, Normalise, Pointwise, Reduce
 from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Value
-from ..ops import OPS
 from ..sizes.axes import Axis
 from ..typing.builder import Builder
 from ..typing.copies import copies, new_copy
 from ..typing.environment import Environment
 
-_WEIGHING = frozenset({"softmax", "log_softmax"})
-_VERBS = {"dot": "sums over", "sum": "sums over", "mean": "averages over", "linear": "maps", "gather": "picks along"}
-_PASSED = _WEIGHING | {"rename", "dropout"} | {name for name, op in OPS.items() if op.group == "pointwise"}
 _FAR = 50  # steps back
 
 
@@ -40,7 +37,7 @@ def explain(wire: TypedValue, axes: Iterable[Axis], environment: Environment) ->
             says = f"{_shown(taker)} averages over `{axis.name}`, which its weights have once"
             return f"{says}; {_two_copies(None, axis, environment)}"
         if taker is not None:
-            return f"{_shown(taker)} {_VERBS.get(taker.op, 'takes away')} `{axis.name}`"
+            return f"{_shown(taker)} {_verb(taker)} `{axis.name}`"
     return ""
 
 
@@ -66,7 +63,7 @@ def _product(value: Value, makers: Mapping[int, Apply], axis: Axis, taker: Apply
     """The scores of an attention that lacks a copy of a width, if that is what took the axis, or never made it."""
     start = taker.operands if taker is not None and _weighs(taker, makers) else [value]
     for step in _back(start, makers):
-        if step.op == "dot" and not _weighs(step, makers):
+        if _multiplies(step) and not _weighs(step, makers):
             for width in _shared(step):
                 if width.family == axis.family or axis in step.axes:
                     return step, width
@@ -83,8 +80,13 @@ def _back(values: Iterable[Value], makers: Mapping[int, Apply]) -> Iterator[Appl
             continue
         seen.add(step.out.id)
         yield step
-        if step.op in _PASSED:
-            left += step.operands
+        match step.traits.reads:
+            case Pointwise() if not step.made:
+                left += step.operands
+            case Normalise(weights=True) | Arrange(IndexMap.SAME | IndexMap.MIRRORED):
+                left += step.operands
+            case _:
+                pass
 
 
 def _taken(step: Apply) -> set[Axis]:
@@ -94,8 +96,27 @@ def _taken(step: Apply) -> set[Axis]:
 
 def _weighs(step: Apply, makers: Mapping[int, Apply]) -> bool:
     """Whether it is an average: an operand is weights that sum to one over what is contracted."""
-    behind = _back(step.operands, makers) if step.op == "dot" else ()
-    return any(back.op in _WEIGHING and set(back.axes) & set(step.axes) for back in behind)
+    behind = _back(step.operands, makers) if _multiplies(step) else ()
+    weights = (back for back in behind if isinstance(back.traits.reads, Normalise) and back.traits.reads.weights)
+    return any(set(back.axes) & set(step.axes) for back in weights)
+
+
+def _multiplies(step: Apply) -> bool:
+    """Whether it sums products of its operands: a learned map has but one operand."""
+    return isinstance(step.traits.reads, Reduce) and step.traits.reads.multiplies and not step.weights
+
+
+def _verb(step: Apply) -> str:
+    """What an op does to an axis that it takes away."""
+    match step.traits.reads:
+        case Gather():
+            return "picks along"
+        case Reduce(multiplies=True) if step.weights:
+            return "maps"
+        case Reduce(Combination(adds=True, averages=averages)):
+            return "averages over" if averages else "sums over"
+        case _:
+            return "takes away"
 
 
 def _shared(step: Apply) -> list[Axis]:

@@ -4,16 +4,18 @@ they leave no choice.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
-from ..base.idioms import AXIS_WORDS
+from ..base.idioms import AXIS_WORDS, compared
 from ..base.rewritten import without
+from ..graph.traits import Arrange, Choice, IndexMap, Lookup, Pointwise, Window
 from ..graph.typed_value import TypedValue, show_axes
 from ..graph.values import IndexInto
-from ..ops import Brackets, Op
+from ..ops import Brackets, Notation, Op, written
 from ..sizes.axes import Axis
 from ..typing.application import OpApplication
 from ..typing.scope import Scope
@@ -153,9 +155,10 @@ class Usage:
         makes: list[Axis] = []
         for axis in axes:
             (eats if axis not in eats and any(_eaten(op, wire, axis) for wire in operands) else makes).append(axis)
-        if op.name == "concat" and len(axes) == len(operands) and set(makes) <= set(eats):
+        of_each, slides = op.reads == Arrange(IndexMap.PARTS), op.reads == Window()
+        if of_each and len(axes) == len(operands) and set(makes) <= set(eats):
             eats, makes = list(axes), []
-        if eats and makes and (op.name != "window" or len(makes) > 1):
+        if eats and makes and (not slides or len(makes) > 1):
             inside = f"{', '.join(axis.name for axis in eats)} -> {', '.join(axis.name for axis in makes)}"
             help = f"write `{self._written(inside)}`"
             if brackets is None:
@@ -163,9 +166,9 @@ class Usage:
             label = self._insert("") if self.label and self.call.label is None else []
             return help, [*label, (brackets.items[0].span.to(brackets.items[-1].span), inside)]
         eats = eats or self._could_eat()
-        if op.name == "concat" and len(eats) == 1:
+        if of_each and len(eats) == 1:
             eats = eats * len(operands)
-        if op.name == "window" and len(makes) == 1:
+        if slides and len(makes) == 1:
             makes = [*eats[:1], *makes]
         before, after = (", ".join(axis.name for axis in group) or "..." for group in (eats, makes))
         if before == after == "...":
@@ -176,10 +179,10 @@ class Usage:
     def _could_eat(self) -> list[Axis]:
         """The axis that the operand of a map has for it, if there is but one."""
         x = self.made.operands[0]
-        if self.op.name == "embed":
+        if self.op.reads == Pointwise(Lookup()):
             return [x.element.axis] if isinstance(x.element, IndexInto) else []
         has = [axis for axis in x.axes if axis not in self.body.environment.lifted]
-        if self.op.name == "linear":
+        if self.op.learned:
             has = [axis for axis in has if self._is_fixed(axis)]
         return has if len(has) == 1 else []
 
@@ -193,13 +196,13 @@ class Usage:
         if not self._has():
             return f"its form is `{op.usage}`"
         targets = made.operands[0].element
-        if op.name == "cross_entropy" and isinstance(targets, IndexInto) and len(made.spans) > 1:
+        if len(op.operands) > 1 and isinstance(targets, IndexInto) and len(made.spans) > 1:
             first, second = (span.text for span in made.spans)
-            return f"the logits come first: write `cross_entropy[{targets.axis.name}]({second}, {first})`"
+            return f"the {op.operands[0]} come first: write `{made.shown}[{targets.axis.name}]({second}, {first})`"
         others = made.operands[1:]
         stand = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
         if op.learned and not meant:
-            off = [each.name for each in op.options if each.name in ("scale", "bias")]
+            off = op.optional
             rest = [each.span.text for each in self.call.arguments if each.name is None or each.name.text not in off]
             given = [*rest, *(f"{name} = false" for name in off)]
             written = rewritten.call(self.call, brackets=[self._has()[0].name], arguments=given)
@@ -211,7 +214,8 @@ class Usage:
         return stand + f"they share no axis to sum over; without a sum it is `{factors}`"
 
     def _of_two(self) -> str:
-        return f"; `{self.made.shown}(x, y)` is of two values, item by item" if self.op.name in ("max", "min") else ""
+        bare = written(Notation.BARE, self.op.name)
+        return f"; `{self.made.shown}(x, y)` is of two values, item by item" if bare is not None else ""
 
     def _has(self) -> list[Axis]:
         """The axes of the first operand of an op that acts on some."""
@@ -235,7 +239,32 @@ class Usage:
 
 
 def _eaten(op: Op, wire: TypedValue, axis: Axis) -> bool:
-    """Whether a map could eat this axis of an operand; `embed` eats what its operand indexes."""
-    if op.name == "embed":
+    """Whether a map could eat this axis of an operand; where a table is looked up, it is what the operand indexes."""
+    if op.reads == Pointwise(Lookup()):
         return isinstance(wire.element, IndexInto) and wire.element.axis.family == axis.family
     return wire.has(axis)
+
+
+def kept(mask: s.Expr) -> str:
+    """The help where a mask is a number: the condition that it was made of, or how to compare it."""
+    match mask:
+        case s.CallExpr(s.Ident(name), None, None, (condition, yes, no)) if _chooses(name):
+            first, second = _sign(yes.value.span.text), _sign(no.value.span.text)
+            if first is not None and second is not None and first != second:
+                shown = condition.value.span.text
+                return f"a mask is the condition itself: `{shown if first > second else f'not ({shown})'}`"
+        case _:
+            pass
+    return compared(mask.span.text)
+
+
+def _chooses(name: str) -> bool:
+    op = written(Notation.CALL, name)
+    return op is not None and op.reads == Pointwise(Choice())
+
+
+def _sign(number: str) -> int | None:
+    """The sign of a number as it is written: -1, 0 or 1; None for what is no number."""
+    if not re.fullmatch(r"-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?", number):
+        return None
+    return -1 if number[0] == "-" else int(float(number) > 0)

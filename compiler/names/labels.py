@@ -10,8 +10,6 @@ from ..base.mentions import walk
 from ..base.names import is_reserved
 from ..ops import OPS
 
-_BASES = {"linear": "map", "embed": "table", "layernorm": "norm", "rmsnorm": "norm"}
-
 
 def labels(decl: s.BlockDecl) -> dict[Span, str]:
     """For each learned op and repeat without a name, a label that nothing else in the block has, by the place of the
@@ -69,7 +67,8 @@ def _wishes(part: object, call: s.CallExpr) -> Iterator[str]:
     target = _name(part) if isinstance(part, s.Assign) else None
     if target is not None and not any(isinstance(x, s.Name) and x.text == target for x in walk(part)):
         yield target
-    yield from _numbered(_BASES.get(call.callee.text, call.callee.text))
+    op = OPS[call.callee.text]
+    yield from _numbered(op.label or op.name)
 
 
 def _numbered(base: str) -> Iterator[str]:

@@ -14,10 +14,11 @@ from pathlib import Path
 from ...dsl import syntax as s
 from ...dsl.source import Source, Span
 from ..base.mentions import Mentions, mentions_of
+from ..graph.values import Scalar
 from ..sizes.axes import Axis, Const
 from .labels import labels
 
-ELEMENTS = frozenset({"bool", "int", "real"})
+ELEMENTS = frozenset(scalar.value for scalar in Scalar)
 Override = Axis | Const
 Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is of the standard library
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from ..graph.traits import Meaning, OpTraits, Pointwise
 from . import arrange, internal, learned, order, pointwise, reduce
-from .table import Brackets, Op, Option, Rule, WrittenOp
+from .table import Brackets, Notation, Op, Option, Rule, WrittenOp
 
 OPS: dict[str, Op] = {op.name: op for module in (pointwise, reduce, learned, arrange, order) for op in module.ROWS}
 _INTERNAL = {op.name: op for op in internal.ROWS}
+
+
+def written(notation: Notation, word: str) -> Op | None:
+    """The op that is written so; None where nothing is."""
+    op = OPS.get(word)
+    if op is not None and op.notation is notation and not op.sign:
+        return op
+    return next((op for op in OPS.values() if op.notation is notation and op.sign == word), None)
 
 
 def op_named(name: str) -> OpTraits:
@@ -20,4 +28,4 @@ def op_meaning(meaning: Meaning) -> OpTraits:
     return next(op for op in (*OPS.values(), *_INTERNAL.values()) if op.reads == Pointwise(meaning))
 
 
-__all__ = ["OPS", "Brackets", "Op", "Option", "Rule", "WrittenOp", "op_meaning", "op_named"]
+__all__ = ["OPS", "Brackets", "Notation", "Op", "Option", "Rule", "WrittenOp", "op_meaning", "op_named", "written"]

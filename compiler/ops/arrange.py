@@ -13,7 +13,7 @@ from ..graph.typed_value import show, union
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_different
 from ..sizes.axes import Arith, Number, SizeOf, Static, evaluate
-from .table import Brackets, Op, Option
+from .table import Brackets, Notation, Op, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -254,6 +254,8 @@ ROWS: tuple[Op, ...] = (
         "width a, b\nblock f(x: [a]) -> [b] {\n    return x[a as b]\n}\n",
         written_elsewhere,
         Brackets.MAP,
+        notation=Notation.ITEM,
+        sign="as",
         reads=Arrange(IndexMap.SAME),
         cost=OpCost(work=0, moves=False),
     ),
@@ -268,6 +270,8 @@ ROWS: tuple[Op, ...] = (
         "width seq\ndepth d = 4\nblock f(x: [seq, d]) -> [seq, d] {\n    return x[seq = seq - 1]\n}\n",
         written_elsewhere,
         Brackets.MAP,
+        notation=Notation.ITEM,
+        sign="=",
         operands=("x", "e"),
         reads=Gather(),
         cost=OpCost(work=0, saves=("discrete",)),
@@ -331,7 +335,7 @@ ROWS: tuple[Op, ...] = (
         "width seq\ndepth a = 9\nblock f(i: int[seq]) -> a[seq] {\n    return index[a](i)\n}\n",
         "width seq\ndepth a = 9\nblock f(i: [seq]) -> a[seq] {\n    return index[a](i)\n}\n",
         index,
-        Brackets.MADE,
+        Brackets.INTO,
         operands=("i",),
         reads=Pointwise(Sum((1,))),
         jumps=True,
@@ -368,6 +372,7 @@ ROWS: tuple[Op, ...] = (
         drawn="cross-\nentropy",
         latex="CrossEntropy",
         reads=Reduce(None, logits=True),
+        spends=True,
         cost=OpCost(5, reads=True, saves=("copy", "discrete")),
     ),
 )

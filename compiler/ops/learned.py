@@ -133,7 +133,7 @@ def norm(call: OpCall) -> TypedValue | None:
     weights = []
     if call.truth("scale"):
         weights.append(Weight(f"{call.name}.weight", dims, call.init or Init("ones"), False, call.span))
-    if call.op.name == "layernorm" and call.truth("bias"):
+    if "bias" in call.options and call.truth("bias"):
         weights.append(Weight(f"{call.name}.bias", dims, Init("zeros"), False, call.span))
     if weights and not _fixed(call, call.axes, call.axis_spans):
         return None
@@ -158,6 +158,8 @@ ROWS: tuple[Op, ...] = (
         brackets=Brackets.MAP,
         options=(_BIAS,),
         learned=True,
+        label="map",
+        each=True,
         drawn="L",
         reads=Reduce(ADDED, multiplies=True, skips_zeros=True),
         cost=OpCost(work=0, saves=("x",)),
@@ -175,6 +177,7 @@ ROWS: tuple[Op, ...] = (
         brackets=Brackets.MAP,
         operands=("ids",),
         learned=True,
+        label="table",
         drawn="E",
         reads=Pointwise(Lookup()),
         cost=OpCost(work=0, saves=("discrete",)),
@@ -193,6 +196,8 @@ ROWS: tuple[Op, ...] = (
         norm,
         brackets=Brackets.ACTS,
         learned=True,
+        label="norm",
+        optional=("scale", "bias"),
         positional=1,
         options=(
             Option("eps", 1e-5, "added to the variance", _positive),
@@ -216,6 +221,8 @@ ROWS: tuple[Op, ...] = (
         norm,
         brackets=Brackets.ACTS,
         learned=True,
+        label="norm",
+        optional=("scale",),
         positional=1,
         options=(
             Option("eps", 1e-6, "added to the mean square", _positive),

@@ -15,6 +15,7 @@ from .table import Brackets, Op, Option
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
+    from ..sizes.axes import Axis
     from .use import OpCall
 
 
@@ -94,35 +95,30 @@ def pad(call: OpCall) -> TypedValue | None:
 
 
 def rank(call: OpCall) -> TypedValue | None:
-    """topk and argsort: indices into an axis, along an axis of ranks."""
-    x = call.operands[0]
-    if len(call.axes) != 1 or len(call.made) != 1:
-        return call.fail(
-            "E0318", f"`{call.shown}` makes one axis of ranks", call.bracket_span, help=f"its form is `{call.op.usage}`"
-        )
-    axis, made = call.axes[0], call.made[0]
-    if not x.has(axis):
-        return call.lacks(
-            x, axis, call.spans[0], f"`{call.shown}` orders `{axis.name}`, which is not there", call.axis_spans[0]
-        )
-    if not call.numbers():
+    """argsort: indices into an axis, along an axis of ranks that is as long."""
+    axis = _ranked(call)
+    if axis is None:
         return None
-    if x.has(made):
-        return call.fail(
-            "E0302",
-            f"`{made.name}` is an axis of {show(x)} already: ranks need an axis of their own",
-            call.made_spans[0],
-            help=f"declare a copy: `{axis.kind.value} rank like {axis.name}`",
-        )
+    made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
-    if call.op.name == "argsort" and made.family != axis.family and (small is None or small != large):
+    if made.family != axis.family and (small is None or small != large):
         return call.fail(
             "E0316",
-            f"`argsort` gives a rank to every `{axis.name}`, but `{made.name}` is no copy of it",
+            f"`{call.shown}` gives a rank to every `{axis.name}`, but `{made.name}` is no copy of it",
             call.made_spans[0],
             help=f"declare `{axis.kind.value} {made.name} like {axis.name}`",
         )
-    if call.op.name == "topk" and provably_more(SizeOf(made), SizeOf(axis)):
+    return _ranks(call)
+
+
+def best(call: OpCall) -> TypedValue | None:
+    """topk: indices into an axis, along an axis of ranks that is no longer."""
+    axis = _ranked(call)
+    if axis is None:
+        return None
+    made = call.made[0]
+    small, large = known(SizeOf(made)), known(SizeOf(axis))
+    if provably_more(SizeOf(made), SizeOf(axis)):
         sized = small is not None and large is not None
         return call.fail(
             "E0316",
@@ -133,6 +129,38 @@ def rank(call: OpCall) -> TypedValue | None:
             related=[(made.span, f"`{made.name}` is declared here")],
             help=f"make |{made.name}| at most {large if sized else f'|{axis.name}|'}",
         )
+    return _ranks(call)
+
+
+def _ranked(call: OpCall) -> Axis | None:
+    """The axis that is put in order; None where a mistake is reported."""
+    x = call.operands[0]
+    if len(call.axes) != 1 or len(call.made) != 1:
+        call.fail(
+            "E0318", f"`{call.shown}` makes one axis of ranks", call.bracket_span, help=f"its form is `{call.op.usage}`"
+        )
+        return None
+    axis, made = call.axes[0], call.made[0]
+    if not x.has(axis):
+        call.lacks(
+            x, axis, call.spans[0], f"`{call.shown}` orders `{axis.name}`, which is not there", call.axis_spans[0]
+        )
+        return None
+    if not call.numbers():
+        return None
+    if x.has(made):
+        call.fail(
+            "E0302",
+            f"`{made.name}` is an axis of {show(x)} already: ranks need an axis of their own",
+            call.made_spans[0],
+            help=f"declare a copy: `{axis.kind.value} rank like {axis.name}`",
+        )
+        return None
+    return axis
+
+
+def _ranks(call: OpCall) -> TypedValue | None:
+    x, axis, made = call.operands[0], call.axes[0], call.made[0]
     axes = tuple(made if old == axis else old for old in x.type.axes)
     return call.make(Type(IndexInto(axis), axes, x.type.thin))
 
@@ -188,7 +216,7 @@ ROWS: tuple[Op, ...] = (
         "The indices of the |k| largest along an axis, the largest first; of equals the first.",
         "width seq\ndepth a = 9, k = 2\nblock f(x: [seq, a]) -> a[seq, k] {\n    return topk[a -> k](x)\n}\n",
         "width seq\ndepth a = 9, k = 10\nblock f(x: [seq, a]) -> a[seq, k] {\n    return topk[a -> k](x)\n}\n",
-        rank,
+        best,
         Brackets.MAP,
         reads=Reduce(None, indices=True, largest_first=True),
         jumps=True,

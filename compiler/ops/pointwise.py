@@ -10,21 +10,25 @@ from ..graph.extents import at_least_0
 from ..graph.traits import (
     Choice,
     Compared,
+    Extreme,
     Function,
     Limited,
     Meaning,
     OpCost,
     Pointwise,
+    Power,
+    Product,
+    Quotient,
     Remainder,
     Rounded,
     Sum,
 )
 from ..graph.typed_value import Range, show, union
-from ..graph.values import IndexInto, Role, Scalar, Type
+from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from ..sizes.functions import OPERATIONS
-from .table import Op, Precedence, Rule
+from .table import Notation, Op, Precedence, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
@@ -32,6 +36,12 @@ if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
     from .use import OpCall
+
+
+def _meaning(call: OpCall) -> Meaning:
+    """What the op computes of one item of each operand."""
+    assert isinstance(call.op.reads, Pointwise)
+    return call.op.reads.meaning
 
 
 def _numbers(call: OpCall) -> bool:
@@ -62,11 +72,11 @@ def function(call: OpCall) -> TypedValue | None:
         )
         return None
     made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
-    if x.power_of is not None and call.op.name == "rsqrt":
+    meaning = _meaning(call)
+    power = meaning.power if isinstance(meaning, Function) else None
+    if x.power_of is not None and power is not None and power < 0:
         return _divided_by_index(call, x.power_of, 0)
-    if made is not None and call.op.name == "sqrt":
-        return replace(made, power_of=_powered(x, 0.5))
-    return made
+    return None if made is None else replace(made, power_of=_powered(x, power))
 
 
 def keep(call: OpCall) -> TypedValue | None:
@@ -105,50 +115,53 @@ def arithmetic(call: OpCall) -> TypedValue | None:
     if not _numbers(call):
         return None
     a, b = call.operands
-    op = call.op.name
+    meaning = _meaning(call)
     axes, thin = union(call.operands)
-    element: object = Scalar.REAL
-    ia = a.element if isinstance(a.element, IndexInto) else None
-    ib = b.element if isinstance(b.element, IndexInto) else None
-    if op in "+-" and (ia or ib):
-        if ia and ib:
-            if ia.axis.family != ib.axis.family:
-                return call.families(ia.axis, ib.axis)
-            element = Scalar.INT
-        elif ia:
-            element = a.element
-        else:
-            element = b.element if op == "+" else Scalar.INT
-    elif (op in "+-*%" and a.element is not Scalar.REAL and b.element is not Scalar.REAL) or (
-        op == "^" and a.element is b.element is Scalar.INT and b.static is not None and _from_0_up(b.static)
-    ):
-        element = Scalar.INT
-    if Scalar.REAL in (a.element, b.element):
-        element = Scalar.REAL
-    if op == "/":
-        element = Scalar.REAL
-    exponent = known(b.static) if op == "^" and b.static is not None else None
-    if op == "/" and b.power_of is not None:
+    indices = [wire.element.axis for wire in (a, b) if isinstance(wire.element, IndexInto)]
+    if isinstance(meaning, Sum) and len(indices) == 2 and indices[0].family != indices[1].family:
+        return call.families(indices[0], indices[1])
+    exponent = known(b.static) if isinstance(meaning, Power) and b.static is not None else None
+    if isinstance(meaning, Quotient) and b.power_of is not None:
         return _divided_by_index(call, b.power_of, 1)
     if a.power_of is not None and exponent is not None and exponent < 0:
         return _divided_by_index(call, a.power_of, 0)
-    divided = b.static if op in ("/", "%") and a.static is None else None
+    divided = b.static if isinstance(meaning, Quotient | Remainder) and a.static is None else None
     if divided is not None and not call.in_each_pass(_divisor, call.spans[1], divided):
         return None
-    if not call.may_broadcast(outer=op == "*"):
+    if not call.may_broadcast(outer=isinstance(meaning, Product)):
         return None
     _ids_as_features(call)
-    if op == "*":
+    if isinstance(meaning, Product):
         _root_of_index(call)
-    assert isinstance(element, Scalar | IndexInto)
-    product = a.product_of if op in "*/" and b.static is not None else ()
-    wire = call.make(Type(element, axes, thin), range=_range(op, a, b), product_of=product)
+    factors = isinstance(meaning, Product | Quotient)
+    product = a.product_of if factors and b.static is not None else ()
+    wire = call.make(Type(_element(meaning, a, b), axes, thin), range=_range(meaning, a, b), product_of=product)
     if wire is not None:
-        power_of = _powered(a, exponent) if op == "^" else _multiplied(a, b) if op in "*/" else None
-        wire = replace(wire, scaled=_scaled(op, a, b), power_of=power_of)
-    if op in "*/" and wire is not None:
+        power_of = _multiplied(a, b) if factors else _powered(a, exponent)
+        wire = replace(wire, scaled=_scaled(meaning, a, b), power_of=power_of)
+    if factors and wire is not None:
         call.check_scale(a, b)
     return wire
+
+
+def _element(meaning: Meaning, a: TypedValue, b: TypedValue) -> Element:
+    """What arithmetic of two operands gives. An index and a whole number give an index; two indices a whole number."""
+    if Scalar.REAL in (a.element, b.element):
+        return Scalar.REAL
+    match meaning:
+        case Sum(times):
+            indices = [
+                (wire.element, sign)
+                for wire, sign in zip((a, b), times, strict=True)
+                if isinstance(wire.element, IndexInto)
+            ]
+            return indices[0][0] if len(indices) == 1 and indices[0][1] == 1 else Scalar.INT
+        case Product() | Remainder():
+            return Scalar.INT
+        case Power() if a.element is b.element is Scalar.INT and b.static is not None and _from_0_up(b.static):
+            return Scalar.INT
+        case _:
+            return Scalar.REAL
 
 
 def _from_0_up(exponent: Static) -> bool:
@@ -249,27 +262,30 @@ def _ids_as_features(call: OpCall) -> None:
             )
 
 
-def _scaled(op: str, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
+def _scaled(meaning: Meaning, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
     """The mark of weights times a number (a constant of a router), or plus one. Divided by their sum, as in slot
     attention, they are what that makes of them.
     """
-    if op in ("+", "-", "*", "/") and b.static is not None:
+    if isinstance(meaning, Sum | Product | Quotient) and b.static is not None:
         return a.mark or a.scaled
-    return b.mark or b.scaled if op in ("+", "*") and a.static is not None else frozenset()
+    return b.mark or b.scaled if meaning in (Sum((1, 1)), Product()) and a.static is not None else frozenset()
 
 
-def _range(op: str, a: TypedValue, b: TypedValue) -> Range | None:
+def _range(meaning: Meaning, a: TypedValue, b: TypedValue) -> Range | None:
     x, y = a.range, b.range
-    if op == "%" and y is not None and y.low == y.high and a.element is not Scalar.REAL and at_most(Literal(1), y.low):
+    whole = a.element is not Scalar.REAL
+    if isinstance(meaning, Remainder) and whole and y is not None and y.low == y.high and at_most(Literal(1), y.low):
         return Range.of(Literal(0), Arith("-", (y.high, Literal(1))), False)
     if x is None or y is None:
         return None
     tight = x.tight and y.tight and not set(a.axes) & set(b.axes)
-    if op == "+":
-        return Range.of(Arith("+", (x.low, y.low)), Arith("+", (x.high, y.high)), tight)
-    if op == "-":
-        return Range.of(Arith("-", (x.low, y.high)), Arith("-", (x.high, y.low)), tight)
-    return None
+    match meaning:
+        case Sum((1, 1)):
+            return Range.of(Arith("+", (x.low, y.low)), Arith("+", (x.high, y.high)), tight)
+        case Sum((1, -1)):
+            return Range.of(Arith("-", (x.low, y.high)), Arith("-", (x.high, y.low)), tight)
+        case _:
+            return None
 
 
 def extreme(call: OpCall) -> TypedValue | None:
@@ -288,11 +304,14 @@ def extreme(call: OpCall) -> TypedValue | None:
         element = indices[0]
     if not call.may_broadcast():
         return None
-    return call.make(Type(element, axes, thin), range=_extreme_range(call.op.name[:3], call.operands))
+    meaning = _meaning(call)
+    assert isinstance(meaning, Extreme)
+    return call.make(Type(element, axes, thin), range=_extreme_range(meaning.largest, call.operands))
 
 
-def _extreme_range(op: str, wires: list[TypedValue]) -> Range | None:
+def _extreme_range(largest: bool, wires: list[TypedValue]) -> Range | None:
     """max(e, 0) is at least 0, and at most what e is at most if that is no less than 0."""
+    op = "max" if largest else "min"
     ranges = [wire.range for wire in wires if wire.range is not None]
     if len(wires) != 2 or len(ranges) != 2:
         return None
@@ -334,7 +353,7 @@ def compare(call: OpCall) -> TypedValue | None:
             help="combine truth values with and, or, not",
         )
         return None
-    elif a.is_bool and call.op.name not in ("==", "!="):
+    elif a.is_bool and _meaning(call) not in (Compared("=="), Compared("!=")):
         call.fail(
             "E0304",
             f"`{call.shown}` compares numbers, but these are truth values",
@@ -391,7 +410,7 @@ def select(call: OpCall) -> TypedValue | None:
         return None
     found = None
     if x.range and y.range:
-        r = _extreme_range("min", [x, y]), _extreme_range("max", [x, y])
+        r = _extreme_range(False, [x, y]), _extreme_range(True, [x, y])
         found = Range.of(r[0].low, r[1].high, False) if r[0] and r[1] else None
     axes, thin = union(call.operands)
     return call.make(Type(element, axes, thin), range=found)
@@ -470,6 +489,7 @@ def _binary(
         "x",
         "y",
         saves=saves,
+        notation=Notation.INFIX,
         example=f"block f(x: {kind}, y: {kind}) -> {result} {{\n    return x {name} y\n}}\n",
         wrong=wrong,
         drawn=drawn,
@@ -506,7 +526,20 @@ ROWS: tuple[Op, ...] = (
         Precedence.POWER,
         saves="x",
     ),
-    _op("neg", "neg", "-x", "Negation.", keep, "", "", drawn="−", latex="-{0:ODOT}", binds=Precedence.PLUS),
+    _op(
+        "neg",
+        "neg",
+        "-x",
+        "Negation.",
+        keep,
+        "",
+        "",
+        notation=Notation.PREFIX,
+        sign="-",
+        drawn="−",
+        latex="-{0:ODOT}",
+        binds=Precedence.PLUS,
+    ),
     _binary("<=", "At most.", compare, r"\le", Precedence.COMPARE, drawn="≤"),
     _binary(">=", "At least.", compare, r"\ge", Precedence.COMPARE, drawn="≥"),
     _binary("<", "Less.", compare, binds=Precedence.COMPARE),
@@ -523,6 +556,7 @@ ROWS: tuple[Op, ...] = (
         truth,
         "",
         "",
+        notation=Notation.PREFIX,
         latex=r"\neg {0:FRACTION}",
         binds=Precedence.FRACTION,
         example="block f(x: bool[]) -> bool[] {\n    return not x\n}\n",
@@ -750,6 +784,8 @@ ROWS: tuple[Op, ...] = (
         "",
         "x",
         "y",
+        notation=Notation.BARE,
+        sign="max",
         variadic=True,
         example="block f(x: [], y: []) -> [] {\n    return max(x, y)\n}\n",
         saves="x",
@@ -765,6 +801,8 @@ ROWS: tuple[Op, ...] = (
         "",
         "x",
         "y",
+        notation=Notation.BARE,
+        sign="min",
         variadic=True,
         example="block f(x: [], y: []) -> [] {\n    return min(x, y)\n}\n",
         saves="x",

@@ -13,6 +13,7 @@ from ..graph.traits import (
     LOG_ADDED,
     SMALLEST,
     SOME_TRUE,
+    Combination,
     Normalise,
     OpCost,
     Reads,
@@ -20,7 +21,7 @@ from ..graph.traits import (
     Running,
 )
 from ..graph.typed_value import show, union
-from ..graph.values import IndexInto, Role, Scalar, Type
+from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from .table import Brackets, Op, Option, Precedence, Rule
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _renamed(call: OpCall, mask: TypedValue) -> str:
     return ""
 
 
-def _masked(call: OpCall, kept: tuple[Axis, ...], element: Scalar | IndexInto, **more: object) -> TypedValue | None:
+def _masked(call: OpCall, kept: tuple[Axis, ...], element: Element, **more: object) -> TypedValue | None:
     """The result's type: the mask's axes join the operand's."""
     x = call.operands[0]
     wires = [x] if call.mask is None else [x, call.mask]
@@ -118,13 +119,8 @@ def reduce(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     if not call.numbers() or not _present(call):
         return None
-    name = call.op.name
-    element: Scalar | IndexInto = Scalar.REAL
-    if name in ("max", "min"):
-        element = x.element
-    elif name in ("sum", "cumsum") and x.element is Scalar.INT:
-        element = Scalar.INT
-    return _masked(call, (), element)
+    assert isinstance(call.op.reads, Reduce)
+    return _masked(call, (), _combined(call.op.reads.combination, x.element))
 
 
 def running(call: OpCall) -> TypedValue | None:
@@ -132,8 +128,19 @@ def running(call: OpCall) -> TypedValue | None:
     if not call.numbers() or not call.one_axis() or not _present(call):
         return None
     x = call.operands[0]
-    element = Scalar.INT if x.element is Scalar.INT else Scalar.REAL
-    return call.make(Type(element, x.type.axes, x.type.thin))
+    assert isinstance(call.op.reads, Running)
+    return call.make(Type(_combined(call.op.reads.combination, x.element), x.type.axes, x.type.thin))
+
+
+def _combined(combination: Combination | None, element: Element) -> Element:
+    """What items of this kind become: one that is picked is as it was, and whole numbers have a whole sum."""
+    match combination:
+        case Combination(largest=bool()):
+            return element
+        case Combination(adds=True, averages=False) if element is Scalar.INT:
+            return Scalar.INT
+        case _:
+            return Scalar.REAL
 
 
 def quantify(call: OpCall) -> TypedValue | None:
@@ -161,9 +168,11 @@ def normalise(call: OpCall) -> TypedValue | None:
     """softmax sums to one over its axes and carries that mark (D6); log_softmax and l2norm keep the axes."""
     if not call.numbers() or not _present(call):
         return None
-    if call.op.name != "l2norm":
+    assert isinstance(call.op.reads, Normalise)
+    shares = call.op.reads.weights
+    if shares:
         call.check_scores()
-    mark = frozenset(call.axes) if call.op.name == "softmax" else frozenset()
+    mark = frozenset(call.axes) if shares and not call.op.reads.logarithm else frozenset()
     return _masked(call, tuple(call.axes), Scalar.REAL, mark=mark)
 
 

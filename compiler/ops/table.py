@@ -26,6 +26,17 @@ class Brackets(Enum):
     ACTS = "the axes it acts on"
     MAP = "axes it eats, an arrow, axes it makes"
     MADE = "the axes it makes"
+    INTO = "the axis that its result is an index into"
+
+
+class Notation(Enum):
+    """How an op is written, around its word."""
+
+    CALL = "word[axes](x, y)"
+    BARE = "word(x, y), without brackets: with brackets the word may be another op"
+    PREFIX = "word x"
+    INFIX = "x word y"
+    ITEM = "x[axis word y]"
 
 
 class Precedence(IntEnum):
@@ -75,7 +86,10 @@ class Op(WrittenOp):
     operands: names of its operands, which may be given by name; `most` is None where it takes any number from
               `len(operands)` up.
     options:  static keyword arguments; `positional` of them may follow the operands without a name.
-    learned:  owns weights, so it has a name (D11).
+    learned:  owns weights, so it has a name (D11). `label`: what they are called where nothing names them; `optional`:
+              the options without all of which it has none; `each`: axes may stand before a colon in its brackets, which
+              have weights of their own.
+    notation, sign: how it is written, and what stands there in place of its name.
     number:   the operation on numbers known at build time (`sizes.functions.OPERATIONS`) that it is. "" where there is
               none: of such numbers, too, it is computed when the model runs.
     drawn:    what a diagram writes at its glyph, if that is not its name. The glyph follows from how it reads.
@@ -99,6 +113,11 @@ class Op(WrittenOp):
     options: tuple[Option, ...] = ()
     positional: int = 0
     learned: bool = False
+    label: str = ""
+    optional: tuple[str, ...] = ()
+    each: bool = False
+    notation: Notation = Notation.CALL
+    sign: str = ""
     number: str = ""
     drawn: str = ""
     latex: str = ""

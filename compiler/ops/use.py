@@ -8,6 +8,7 @@ from typing import Protocol
 from ...dsl.source import Span
 from ..base.session import Reporter
 from ..graph.nodes import Init, Weight
+from ..graph.traits import Reads
 from ..graph.typed_value import Range, TypedValue
 from ..graph.values import Role, Type
 from ..sizes.axes import Axis, Static
@@ -26,6 +27,10 @@ class Row(Protocol):
     @property
     def usage(self) -> str:
         """How it is written."""
+
+    @property
+    def reads(self) -> Reads:
+        """How it reads its operands, and what it makes of them."""
 
 
 class OpCall(Protocol):

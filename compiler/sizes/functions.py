@@ -115,6 +115,7 @@ class Function:
     overflows: outside of those it has a value still, only too large a one.
     rising:   it never falls.
     straight: it is made of straight lines, none steeper than the operand itself: its derivative is finite at infinity.
+    power:    it is the number to this power.
     """
 
     zero: bool = False
@@ -126,6 +127,7 @@ class Function:
     overflows: bool = False
     rising: bool = False
     straight: bool = False
+    power: float | None = None
 
     def __post_init__(self) -> None:
         if self.harmless is None and not self.everywhere:
@@ -211,9 +213,9 @@ OPERATIONS: dict[str, Operation] = {
     "floor": Operation(math.floor, Rounded(up=False), size=True),
     "ceil": Operation(math.ceil, Rounded(up=True), size=True),
     "sqrt": Operation(
-        math.sqrt, Function(zero=True, least=0, above=0, harmless=1, rising=True), size=True, noun="root"
+        math.sqrt, Function(zero=True, least=0, above=0, harmless=1, rising=True, power=0.5), size=True, noun="root"
     ),
-    "rsqrt": Operation(lambda a: 1 / math.sqrt(a), Function(least=0, above=0, harmless=1), noun="root"),
+    "rsqrt": Operation(lambda a: 1 / math.sqrt(a), Function(least=0, above=0, harmless=1, power=-0.5), noun="root"),
     "exp": Operation(
         math.exp, Function(least=0, below=LARGEST_EXPONENT, harmless=0, overflows=True, rising=True), size=True
     ),

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from ...dsl.source import Span
-from ..base.names import indexed, listed
+from ..base.names import either, indexed, listed
 from ..base.session import Reporter
 from ..graph.nodes import Apply, Init, Weight
+from ..graph.traits import Arrange, Compared, Function, Gather, IndexMap, Normalise, Pointwise, Quotient, Sum
 from ..graph.typed_value import Range, TypedValue, show
-from ..graph.values import IndexInto, Role, Type
+from ..graph.values import IndexInto, Role, Scalar, Type
 from ..hints import missing_axis, unlike
-from ..ops.table import Op
+from ..ops import Op
 from ..ops.use import Validator
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Axis, Literal, SizeOf, Static, evaluate, known, undetermined
@@ -131,7 +132,7 @@ class OpApplication:
         )
         if weights and self.name:
             builder.own(self.name, self.span, self.body)
-        keeps_mark = self.op.name in ("dropout", "split", "merge", "broadcast")
+        item_by_item = isinstance(self.op.reads, Pointwise) and not self.op.random and not self.made
         return TypedValue(
             type,
             role,
@@ -140,10 +141,10 @@ class OpApplication:
             mark,
             None,
             range,
-            loose=keeps_mark and self.operands[0].loose,
+            loose=self.operands[0].loose and _same_items(self.op, type),
             product_of=product_of,
             home=builder,
-            spread=self._spread() - set(type.axes) if self.op.group == "pointwise" else frozenset(),
+            spread=self._spread() - set(type.axes) if item_by_item else frozenset(),
         )
 
     def _spread(self) -> frozenset[Axis]:
@@ -231,20 +232,20 @@ class OpApplication:
             "E0318",
             f"`{self.shown}` acts on one axis, but {len(self.axes)} stand here",
             self.bracket_span,
-            help=f"keep one of {listed((axis.name for axis in self.axes), 'and')}",
+            help=f"keep one of {listed(axis.name for axis in self.axes)}",
         )
         return False
 
     def twice(self, axis: Axis, span: Span) -> TypedValue | None:
         """The op makes an axis that its operand has, and keeps."""
         copy = self.copy_of(axis)
-        how = "rename" if copy else f"declare it, `{axis.kind.value} other like {axis.name}`, and rename"
+        first = "" if copy else f"declare it, `{axis.kind.value} other like {axis.name}`, and "
         return self.fail(
             "E0302",
             f"the result would have `{axis.name}` twice",
             span,
             f"the operand keeps its `{axis.name}`",
-            help=f"one of the two is a copy: {how}, `x[{axis.name} as {copy or 'other'}]`",
+            help=f"one of the two is a copy: {first}rename, `x[{axis.name} as {copy or 'other'}]`",
         )
 
     def copy_of(self, axis: Axis) -> str | None:
@@ -333,7 +334,7 @@ class OpApplication:
         other = ids.element.axis
         help = f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`"
         named = span.text.isidentifier() and self.body.environment.axis(span.text) is None
-        if self.op.name == "gather" and not named:  # computed: no type was written for it
+        if isinstance(self.op.reads, Gather) and not named:  # computed: no type was written for it
             help = f"`int({span.text})` forgets the axis on purpose: an int picks from any"
         self.body.report_wrong_table(
             ids,
@@ -407,8 +408,8 @@ class OpApplication:
             f"`{self.shown}` would pair each {ours} with each {theirs}: neither operand has both",
             self.span,
             related=[
-                (x_span, f"this is {show(x)}: no {listed((axis.name for axis in x_lacks), 'or')}"),
-                (y_span, f"this is {show(y)}: no {listed((axis.name for axis in y_lacks), 'or')}"),
+                (x_span, f"this is {show(x)}: no {either(axis.name for axis in x_lacks)}"),
+                (y_span, f"this is {show(y)}: no {either(axis.name for axis in y_lacks)}"),
             ],
             help=help,
             deep=bool(here),
@@ -568,9 +569,9 @@ class OpApplication:
         """Warn of scores scaled by the root of a size that is not what they are summed over."""
         if not a.product_of or b.static is None:
             return
-        root = {"/": "sqrt", "*": "rsqrt"}.get(self.op.name)
+        power = 0.5 if self.op.reads == Pointwise(Quotient()) else -0.5
         match b.static:
-            case Arith(op, (SizeOf(axis),)) if op == root and a.product_of != (axis,):
+            case Arith(root, (SizeOf(axis),), meaning=Function(power=p)) if p == power and a.product_of != (axis,):
                 names = listed(x.name for x in a.product_of)
                 size = " * ".join(f"|{x.name}|" for x in a.product_of)
                 self.body.report(
@@ -585,7 +586,11 @@ class OpApplication:
 
     def compares_itself(self, axis: Axis) -> None:
         """Warn of an index compared with itself."""
-        always = "always" if self.op.name in ("<=", ">=", "==") else "never"
+        match self.op.reads:
+            case Pointwise(Compared("<=" | ">=" | "==")):
+                always = "always"
+            case _:
+                always = "never"
         copies = [
             other for other in self.body.environment.names.values() if other.family == axis.family and other != axis
         ]
@@ -626,6 +631,19 @@ class OpApplication:
         )
 
 
+def _same_items(op: Op, type: Type) -> bool:
+    """Whether all items of a result of this type are items of the operand: if those are weights, these are."""
+    match op.reads:
+        case Arrange(IndexMap.PARTS | IndexMap.SHIFTED):
+            return False
+        case Arrange():
+            return True
+        case Pointwise(Sum((1,))):
+            return type.element is Scalar.REAL
+        case _:
+            return False
+
+
 def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:
     """The edit that makes a copy of an axis that is declared with the size of another: `width past = seq`."""
     if second.span is None or second.size != SizeOf(first):
@@ -642,7 +660,7 @@ def _normalised_at(wire: TypedValue) -> Span | None:
         node = next((n for n in builder.nodes if isinstance(n, Apply) and n.out.id == value.id), None)
         if node is None:
             return None
-        if node.op == "softmax" and node.span is not None:
+        if node.traits.reads == Normalise(weights=True) and node.span is not None:
             start, text = node.span.start, node.span.text
             return Span(node.span.source, start + text.index("[") + 1, start + text.index("]"))
         value = node.operands[0]

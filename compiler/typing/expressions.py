@@ -14,26 +14,26 @@ from ...dsl import syntax as s
 from ...dsl.slips import FINITE, piece
 from ...dsl.source import Span
 from ..base import rewritten
-from ..base.idioms import AXIS_WORDS, FOREIGN, IDIOMS, MASK_WORDS, OTHER_INITS, kept
+from ..base.idioms import AXIS_WORDS, FOREIGN, IDIOMS, MASK_WORDS, OTHER_INITS
 from ..base.mentions import walk
 from ..base.names import akin, listed, nearest, respelt
 from ..base.rewritten import without
 from ..base.session import Reporter
 from ..graph.nodes import Init
+from ..graph.traits import Arrange, IndexMap
 from ..graph.typed_value import TypedValue, show
 from ..graph.values import IndexInto, Scalar, Type
 from ..hints import unlike
-from ..hints.usage import Usage, arguments, axes_apart
+from ..hints.usage import Usage, arguments, axes_apart, kept
 from ..names.written_sizes import checked_number
-from ..ops import OPS, Brackets, Op
+from ..ops import OPS, Brackets, Notation, Op, written
 from ..sizes.axes import Axis, Literal, SizeOf, Static, known, undetermined
 from ..sizes.limits import OPERANDS, TooMuch
 from .application import OpApplication
 from .copies import copies
 from .scope import Scope
 
-_HIDDEN = frozenset({"rename", "gather", "neg", "maximum", "minimum"})
-WRITABLE_OPS = (*(name for name in OPS if name.isidentifier() and name not in _HIDDEN), "raw", "scan")
+WRITABLE_OPS = (*(op.name for op in OPS.values() if op.name.isidentifier() and not op.sign), "raw", "scan")
 INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
 
 
@@ -63,11 +63,9 @@ class Expressions(Scope):
                 return None if axis is None else self.static(SizeOf(axis), span)
             case s.Binary():
                 return self.binary(expr)
-            case s.Unary(op, operand, span):
+            case s.Unary(word, operand, span):
                 wire = self.expr(operand)
-                return (
-                    None if wire is None else self.apply("neg" if op == "-" else op, op, span, [wire], [operand.span])
-                )
+                return None if wire is None else self.apply(Notation.PREFIX, word, span, [wire], [operand.span])
             case s.WhereExpr(value, mask, span):
                 self.expr(value)
                 self.expr(mask)
@@ -168,14 +166,14 @@ class Expressions(Scope):
             if wire is None or right is None:
                 wire = None
                 continue
-            wire = self.apply(node.op, node.op, node.span, [wire, right], [node.left.span, node.right.span])
+            wire = self.apply(Notation.INFIX, node.op, node.span, [wire, right], [node.left.span, node.right.span])
         return wire
 
     def apply(
-        self, name: str, shown: str, span: Span, operands: list[TypedValue], spans: list[Span]
+        self, notation: Notation, word: str, span: Span, operands: list[TypedValue], spans: list[Span]
     ) -> TypedValue | None:
         """An op without brackets or options."""
-        call = OpApplication(self, OPS[name], shown, span, span, operands, spans)
+        call = OpApplication(self, _op(notation, word), word, span, span, operands, spans)
         return call.op.rule(call)
 
     # -- brackets on a value -------------------------------------------------------------------------------------
@@ -277,7 +275,7 @@ class Expressions(Scope):
         wire = _without(wire, [new] if new != old else [])
         call = OpApplication(
             self,
-            OPS["rename"],
+            _op(Notation.ITEM, "as"),
             "as",
             expr.span,
             item.span,
@@ -334,8 +332,7 @@ class Expressions(Scope):
             return tuple(new if axis == old else axis for axis in axes)
 
         type = Type(wire.element, swap(wire.type.axes), frozenset(swap(wire.type.thin)))
-        found = call.make(type, mark=frozenset(swap(wire.mark)), range=wire.range)
-        return None if found is None else replace(found, loose=wire.loose)
+        return call.make(type, mark=frozenset(swap(wire.mark)), range=wire.range)
 
     def _swap(
         self, wire: TypedValue, old: Axis, new: Axis, first: s.BracketItem, second: s.BracketItem
@@ -362,8 +359,8 @@ class Expressions(Scope):
             return None
         call = OpApplication(
             self,
-            OPS["gather"],
-            "[=]",
+            _op(Notation.ITEM, "="),
+            "=",
             expr.span,
             item.span,
             [wire, e],
@@ -430,10 +427,10 @@ class Expressions(Scope):
         if name == "raw":
             return self.raw(call)
         along = any(each.name is not None and each.name.text in AXIS_WORDS for each in call.arguments)
-        if name in ("max", "min") and call.brackets is None and len(call.arguments) != 1 and not along:
-            return self.op_call(call, OPS["maximum" if name == "max" else "minimum"], binding)
-        if name in OPS and name not in _HIDDEN:
-            return self.op_call(call, OPS[name], binding)
+        bare = call.brackets is None and len(call.arguments) != 1 and not along
+        op = (written(Notation.BARE, name) if bare else None) or written(Notation.CALL, name)
+        if op is not None:
+            return self.op_call(call, op, binding)
         self.visit_arguments(call)
         if self.environment.is_missing(name) or self.variables.get(name, call) is None:
             return None
@@ -509,7 +506,7 @@ class Expressions(Scope):
         if not good:
             # Without an arrow in the brackets, that was reported together with the label.
             formed = call.brackets is not None and call.brackets.result is not None
-            if op.name in ("linear", "embed") and formed:
+            if op.learned and op.brackets is Brackets.MAP and formed:
                 self._learned_name(call, op, made, binding)
             return None
         if call.label is not None and not op.learned:
@@ -523,7 +520,7 @@ class Expressions(Scope):
             return None
         if op.learned and not self._learned_name(call, op, made, binding):
             return None
-        born = [axis for axis in made.made if axis not in made.axes] if op.name != "index" else []
+        born = [axis for axis in made.made if axis not in made.axes] if op.brackets is not Brackets.INTO else []
         made.operands = [_without(wire, born) for wire in made.operands]
         made.operands = [self._spread(wire, made.axes) for wire in made.operands]
         mask = made.mask
@@ -536,15 +533,13 @@ class Expressions(Scope):
         needed = [axis for axis in axes if axis in wire.spread and not wire.has(axis)]
         if not needed:
             return wire
-        call = OpApplication(self, OPS["broadcast"], "broadcast", wire.span, wire.span, [wire], [wire.span])
+        op = OPS["broadcast"]
+        call = OpApplication(self, op, op.name, wire.span, wire.span, [wire], [wire.span])
         call.made, call.made_spans = needed, [wire.span] * len(needed)
         return call.op.rule(call) or wire
 
     def _learned_name(self, call: s.CallExpr, op: Op, made: OpApplication, binding: str | None) -> bool:
-        owns = op.name in ("linear", "embed") or any(
-            made.truth(o.name) for o in op.options if o.name in ("scale", "bias")
-        )
-        if not owns:
+        if op.optional and not any(made.truth(option) for option in op.optional):
             return True
         if call.label is not None:
             made.name = call.label.text
@@ -632,7 +627,7 @@ class Expressions(Scope):
         fix: list[tuple[Span, str]] = []
         if op.masked and (called or (mask is not None and mask.is_bool)):
             help, fix = self._as_where(call, argument, mask)
-        elif name is None and op.name in ("max", "min"):
+        elif name is None and written(Notation.BARE, op.name) is not None:
             help = f"`{op.name}(x, y)`, without brackets, is of two values, item by item"
         elif name is not None:
             near = nearest(name, arguments(op))
@@ -822,21 +817,23 @@ class Expressions(Scope):
         if form.apart:
             form.doubled()
             return False
-        if brackets.each and op.name != "linear":
+        if brackets.each and not op.each:
             rest = brackets.span.text[1:-1].partition(":")[2].strip()
             alone = rewritten.call(call, brackets=[rest])
             self.report("E0318", f"`{made.shown}` takes no colon", brackets.each[0].span, help=f"write `{alone}`")
             return False
         spans = [name.span for name in names]
-        if op.brackets is Brackets.MADE:
+        if op.brackets in (Brackets.MADE, Brackets.INTO):
             made.made, made.made_spans = axes, spans
         else:
             made.axes, made.axis_spans = axes, spans
             made.made, made.made_spans = result, [name.span for name in brackets.result or ()]
         made.each, made.each_spans = each, [name.span for name in brackets.each]
+        if op.reads == Arrange(IndexMap.PARTS):  # which names one axis of each operand
+            return True
         for group, places in ((axes, spans), (made.made, made.made_spans)):
             for position, (axis, place) in enumerate(zip(group, places, strict=True)):
-                if axis in (*each, *group[:position]) and op.name != "concat":
+                if axis in (*each, *group[:position]):
                     self.report(
                         "E0322",
                         f"`{axis.name}` stands twice in these brackets",
@@ -914,10 +911,23 @@ class Expressions(Scope):
         return Init(callee.text, tuple(numbers))
 
 
+def _op(notation: Notation, word: str) -> Op:
+    """The op that a form of the grammar stands for."""
+    op = written(notation, word)
+    assert op is not None, (notation, word)
+    return op
+
+
 def _whole(op: Op, axes: list[Axis] | None) -> str:
     """How to declare the axis that these are joined to: `depth {} = heads * hidden`."""
-    sign = {"merge": " * ", "concat": " + "}.get(op.name)
-    if sign is None or not axes:
+    match op.reads:
+        case Arrange(IndexMap.NUMBER):
+            sign = " * "
+        case Arrange(IndexMap.PARTS):
+            sign = " + "
+        case _:
+            return ""
+    if not axes:
         return ""
     kind = "width" if any(axis.is_width for axis in axes) else "depth"
     return f"{kind} {{}} = {sign.join(axis.name for axis in axes)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..graph.typed_value import TypedValue
+from ..ops import Notation
 from .statements import Body
 
 
@@ -18,9 +19,9 @@ class Recorder(Body):
         return self._noted(expr.span, super().expr(expr, binding))
 
     def apply(
-        self, name: str, shown: str, span: Span, operands: list[TypedValue], spans: list[Span]
+        self, notation: Notation, word: str, span: Span, operands: list[TypedValue], spans: list[Span]
     ) -> TypedValue | None:
-        return self._noted(span, super().apply(name, shown, span, operands, spans))
+        return self._noted(span, super().apply(notation, word, span, operands, spans))
 
     def call(self, call: s.CallExpr, binding: str | None) -> TypedValue | list[TypedValue | None] | None:
         found = super().call(call, binding)

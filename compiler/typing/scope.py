@@ -16,7 +16,7 @@ from ..graph.equality import Ways
 from ..graph.nodes import Graph
 from ..graph.typed_value import Range, TypedValue, show, static_element
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..names.modules import BlockDef
+from ..names.modules import ELEMENTS, BlockDef
 from ..names.written_sizes import checked_number, has_no_value
 from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, undetermined
 from .builder import Builder
@@ -295,14 +295,15 @@ class Scope(ABC):
         element: Any = Scalar.REAL
         if written.element is not None:
             text = written.element.text
-            if text in ("bool", "int", "real"):
+            if text in ELEMENTS:
                 element = Scalar(text)
             else:
                 into = self.environment.axis(text)
                 if into is None:
                     if not self.environment.is_missing(text):
                         reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
-                        near = "" if reals else nearest(text, [*self.environment.candidate_axes(), "bool", "int"])
+                        others = [Scalar.BOOL.value, Scalar.INT.value]
+                        near = "" if reals else nearest(text, [*self.environment.candidate_axes(), *others])
                         self.report(
                             "E0215",
                             f"`{text}` is no kind of element: neither bool, nor int, nor an axis",

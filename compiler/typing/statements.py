@@ -76,7 +76,8 @@ class Body(Repeats):
         wire, wanted = self.expr(formal.default), self.type(formal.type)
         if wire is None or wanted is None or not isinstance(wanted.element, IndexInto):
             return wire
-        call = OpApplication(self, OPS["index"], "index", wire.span, wire.span, [wire], [wire.span])
+        op = OPS["index"]
+        call = OpApplication(self, op, op.name, wire.span, wire.span, [wire], [wire.span])
         call.made = [wanted.element.axis]
         return call.op.rule(call)
 

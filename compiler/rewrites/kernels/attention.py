@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, reads
+from ...graph.traits import Combination, Meaning, Normalise, OpTraits, Pointwise, Product, Quotient, Reduce, Sum
 from ...graph.typed_value import static_element
 from ...graph.values import Role, Scalar, Type, Value
-from ...ops import op_named
+from ...ops import op_meaning, op_named
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Static
 from ..tools.walk import Fresh, Walk
@@ -53,7 +54,7 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
     gone: set[int] = set()
     fresh = Fresh(graph)
     for node in graph.nodes:
-        if isinstance(node, Apply) and node.op == "dot":
+        if isinstance(node, Apply) and _is_product(node):
             found = match.attention(node, fresh)
             if found is not None:
                 fused[node.out.id], inner = found
@@ -82,6 +83,15 @@ class _Term:
     scale: Static
 
 
+def _is_product(node: Apply) -> bool:
+    """Whether it multiplies two operands and sums over one axis."""
+    match node.traits:
+        case OpTraits(reads=Reduce(Combination(adds=True, averages=False), multiplies=True), gradient=True):
+            return len(node.operands) == 2 and len(node.axes) == 1 and not node.weights
+        case _:
+            return False
+
+
 def _minus(scale: Static) -> Static:
     match scale:
         case Literal(number) if not isinstance(number, bool):
@@ -93,13 +103,13 @@ def _minus(scale: Static) -> Static:
 def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> Value:
     """The sum of these terms, which varies along no other axes than `like`; what makes it goes to `nodes`."""
 
-    def made(op: str, *operands: Value) -> Value:
+    def made(meaning: Meaning, *operands: Value) -> Value:
         real = any(value.type.element is Scalar.REAL for value in operands)
         axes = tuple(axis for axis in like.type.axes if any(axis in value.type.axes for value in operands))
         varies = {axis for value in operands for axis in value.type.axes if axis not in value.type.thin}
         type = Type(Scalar.REAL if real else Scalar.INT, axes, frozenset(axes) - varies)
         out = fresh(Value(0, type, max(value.role for value in operands), None, like.span))
-        nodes.append(Apply(op_named(op), operands, out, span=like.span))
+        nodes.append(Apply(op_meaning(meaning), operands, out, span=like.span))
         return out
 
     total: Value | None = None
@@ -108,11 +118,11 @@ def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> 
         if scale != ONE and not negative:
             number = fresh(Value(0, Type(static_element(scale), ()), Role.CONSTANT, None, like.span))
             nodes.append(Constant(scale, number))
-            value = made("*", value, number)
+            value = made(Product(), value, number)
         if total is None:
-            total = made("neg", value) if negative else value
+            total = made(Sum((-1,)), value) if negative else value
         else:
-            total = made("-" if negative else "+", total, value)
+            total = made(Sum((1, -1 if negative else 1)), total, value)
     assert total is not None
     return total
 
@@ -130,11 +140,13 @@ class _Match:
     ) -> None:
         self.makers, self.readers, self.keep, self.lifted, self.capped = makers, readers, keep, lifted, capped
 
-    def private(self, value: Value, *ops: str) -> Apply | None:
-        """The op that made the value, if it is one of `ops` and the value has one reader and it is not captured."""
+    def private(self, value: Value, random: bool = False) -> Apply | None:
+        """The op that made the value, if the value has one reader and is not captured. It has a gradient, and draws
+        nothing at random unless that is asked for.
+        """
         node = self.makers.get(value.id)
-        if isinstance(node, Apply) and node.op in ops and self.readers.get(value.id) == 1 and value.id not in self.keep:
-            return node
+        if isinstance(node, Apply) and self.readers.get(value.id) == 1 and value.id not in self.keep:
+            return node if node.traits.gradient and node.traits.random is random else None
         return None
 
     def constant(self, value: Value) -> Static | None:
@@ -147,8 +159,6 @@ class _Match:
 
     def attention(self, node: Apply, fresh: Fresh) -> tuple[list[Node], set[int]] | None:
         """The fused op for `dot[k](weights, V)`, behind what makes its bias, and the values that it swallows."""
-        if len(node.operands) != 2 or len(node.axes) != 1:
-            return None
         for weights, values in (node.operands, node.operands[::-1]):
             found = self._around(node, weights, values, fresh)
             if found is not None:
@@ -159,14 +169,13 @@ class _Match:
         k = node.axes[0]
         gone = {weights.id}
         p: Static | None = None
-        dropout = self.private(weights, "dropout")
-        if dropout is not None:
+        dropout = self.private(weights, random=True)
+        if dropout is not None and dropout.op == "dropout":  # the kernel draws as it does: no other op will do
             p = dropout.options.get("p", Literal(0.0))
             gone.add(dropout.operands[0].id)
-            softmax = self.private(dropout.operands[0], "softmax")
-        else:
-            softmax = self.private(weights, "softmax")
-        if softmax is None or softmax.axes != (k,):
+            weights = dropout.operands[0]
+        softmax = self.private(weights)
+        if softmax is None or softmax.traits.reads != Normalise(weights=True) or softmax.axes != (k,):
             return None
         scores = softmax.operands[0]
         gone.add(scores.id)
@@ -220,37 +229,39 @@ class _Match:
         """What a sum is of, each term times the numbers around the sum, which goes."""
         swallowed: set[int] = set()
         inner, around = self._unscaled(value, scale, swallowed)
-        node = self.private(inner, "+", "-", "neg")
-        if node is None:
-            return [_Term(value, scale)]
-        gone |= {*swallowed, inner.id}
-        negative = {"+": (), "-": (1,), "neg": (0,)}[node.op]
-        found = []
-        for place, operand in enumerate(node.operands):
-            found += self._terms(operand, gone, _minus(around) if place in negative else around)
-        return found
+        node = self.private(inner)
+        match node:
+            case Apply(OpTraits(reads=Pointwise(Sum(times)))) if times in ((1, 1), (1, -1), (-1,)):
+                gone |= {*swallowed, inner.id}
+                found = []
+                for sign, operand in zip(times, node.operands, strict=True):
+                    found += self._terms(operand, gone, _minus(around) if sign < 0 else around)
+                return found
+            case _:
+                return [_Term(value, scale)]
 
     def _scaled(self, value: Value, gone: set[int], scale: Static = ONE) -> tuple[Apply, Static] | None:
         """A dot product over one axis, times or over a number known at build time."""
         swallowed: set[int] = set()
         inner, scale = self._unscaled(value, scale, swallowed)
-        node = self.private(inner, "dot")
-        if node is None or len(node.operands) != 2 or len(node.axes) != 1 or node.out.is_table:  # no kernel is exact
+        node = self.private(inner)
+        if node is None or not _is_product(node) or node.out.is_table:  # tables are exact, and no kernel is
             return None
         gone |= {*swallowed, inner.id}
         return node, scale
 
     def _unscaled(self, value: Value, scale: Static, gone: set[int]) -> tuple[Value, Static]:
         """What is multiplied with or divided by numbers known at build time, and these, joined to the scale."""
-        while (node := self.private(value, "*", "/")) is not None:
-            x, by = node.operands
-            number = self.constant(by)
-            if number is None and node.op == "*":
-                x, by = by, x
-                number = self.constant(by)
-            if number is None:
-                break
-            scale = Arith(node.op, (scale, number)) if scale != ONE or node.op == "/" else number
+        while (node := self.private(value)) is not None:
+            match node.traits.reads, node.operands:
+                case Pointwise(Product()), (x, by) if (number := self.constant(by)) is not None:
+                    scale = number if scale == ONE else Arith("*", (scale, number))
+                case Pointwise(Product()), (by, x) if (number := self.constant(by)) is not None:
+                    scale = number if scale == ONE else Arith("*", (scale, number))
+                case Pointwise(Quotient(whole=False)), (x, by) if (number := self.constant(by)) is not None:
+                    scale = Arith("/", (scale, number))
+                case _:
+                    break
             gone.add(value.id)
             value = x
         return value, scale
@@ -268,12 +279,17 @@ class _Match:
             x = inside.args[found[0].id]
             cap = inside.number(found[1], self)
             return None if cap is None else (x, cap, {x.id})
-        if not isinstance(node, Apply) or node.op != "*":
+        node = self.private(value)
+        if node is None or node.traits.reads != Pointwise(Product()):
             return None
         for one, other in (node.operands, node.operands[::-1]):
-            cap, bent = self.constant(one), self.private(other, "tanh")
-            ratio = self.private(bent.operands[0], "/") if bent is not None else None
-            if cap is not None and bent is not None and ratio is not None and self.constant(ratio.operands[1]) == cap:
+            cap, bent = self.constant(one), self.private(other)
+            if cap is None or bent is None or bent.op != "tanh":  # the kernel's cap is of no other function
+                continue
+            ratio = self.private(bent.operands[0])
+            if ratio is None or ratio.traits.reads != Pointwise(Quotient()):
+                continue
+            if self.constant(ratio.operands[1]) == cap:
                 x = ratio.operands[0]
                 return x, cap, {other.id, bent.operands[0].id, x.id}
         return None

@@ -1,8 +1,9 @@
 """A cross-entropy may compute in the memory of its logits, where nothing else reads them.
 
-Such a `cross_entropy` gets the option `spend`. The logits must be made by `dot` or `linear` (a product, whose own
-gradient does not need its result), here or as a result of a block or model called here. What it does not do: change any
-number but by rounding, or touch what a caller could see.
+Such a `cross_entropy` gets the option `spend`, and so does any other op that says of itself that it `spends`. The
+logits must be made by `dot` or `linear` (a sum of products, whose own gradient does not need its result), here or as a
+result of a block or model called here. What it does not do: change any number but by rounding, or touch what a caller
+could see.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Graph, reads
+from ...graph.traits import Combination, OpTraits, Reduce
 from ...graph.values import Role, Value
 from ...sizes.axes import Literal
 from ..tools.walk import Walk
@@ -26,7 +28,7 @@ def spend_logits(graph: Graph) -> Graph:
 def _mark(graph: Graph) -> Graph:
     nodes = tuple(
         replace(node, options={**node.options, "spend": SPEND})
-        if isinstance(node, Apply) and node.op == "cross_entropy" and _fresh(graph, node.operands[0])
+        if isinstance(node, Apply) and node.traits.spends and _fresh(graph, node.operands[0])
         else node
         for node in graph.nodes
     )
@@ -41,9 +43,9 @@ def _fresh(graph: Graph, value: Value) -> bool:
         return False
     for node in graph.nodes:
         match node:
-            case Apply(out=out) if out.id == value.id:
+            case Apply(OpTraits(reads=Reduce(Combination(adds=True), multiplies=True)), out=out) if out.id == value.id:
                 arrays = [operand for operand in node.operands if operand.role >= Role.WEIGHT]
-                return node.op == "linear" or (node.op == "dot" and len(arrays) == 2 and bool(node.axes))
+                return bool(node.weights) or (len(arrays) == 2 and bool(node.axes))
             case Call(outs=outs) if any(out.id == value.id for out in outs):
                 place = next(place for place, out in enumerate(outs) if out.id == value.id)
                 return _fresh(node.graph, node.graph.outputs[place].value)

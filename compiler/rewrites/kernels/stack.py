@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions
+from ...graph.traits import Choice, Compared, OpTraits, Pointwise
 from ...graph.values import Role, Value
 from ...ops import op_named
 from ...sizes.axes import Axis, known
@@ -25,11 +26,12 @@ def _stacked(graph: Graph) -> Graph:
     makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply | Constant | Positions)}
     nodes: list[Node] = []
     for node in graph.nodes:
-        found = _choice(node, makers) if isinstance(node, Apply) and node.op == "select" else None
-        if found is not None and isinstance(node, Apply):
-            axis, pair = found
-            node = replace(node, traits=op_named("stack"), operands=pair, made=(axis,))
-        nodes.append(node)
+        match node:
+            case Apply(OpTraits(reads=Pointwise(Choice()))) if (found := _choice(node, makers)) is not None:
+                axis, pair = found
+                nodes.append(replace(node, traits=op_named("stack"), operands=pair, made=(axis,)))
+            case _:
+                nodes.append(node)
     same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
     return graph if same else alive(replace(graph, nodes=tuple(nodes)))
 
@@ -38,8 +40,11 @@ def _choice(node: Apply, makers: dict[int, Apply | Constant | Positions]) -> tup
     """The axis, and what stands at its first and second place."""
     condition, x, y = node.operands
     test = makers.get(condition.id)
-    if not isinstance(test, Apply) or test.op not in ("==", "!="):
-        return None
+    match test:
+        case Apply(OpTraits(reads=Pointwise(Compared("==" | "!=" as sign)))):
+            pass
+        case _:
+            return None
     for one, other in (test.operands, test.operands[::-1]):
         place, number = makers.get(one.id), makers.get(other.id)
         if not isinstance(place, Positions) or not isinstance(number, Constant) or place.axis.extent != 2:
@@ -47,5 +52,5 @@ def _choice(node: Apply, makers: dict[int, Apply | Constant | Positions]) -> tup
         at = known(number.value)
         if at not in (0, 1) or any(value.role is Role.CONSTANT or place.axis in value.type.axes for value in (x, y)):
             continue
-        return place.axis, (x, y) if (at == 0) == (test.op == "==") else (y, x)
+        return place.axis, (x, y) if (at == 0) == (sign == "==") else (y, x)
     return None

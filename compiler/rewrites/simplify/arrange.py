@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Graph, Input, Repeat
+from ...graph.traits import Arrange, IndexMap, OpTraits
 from ...graph.values import Value
 from ...sizes.axes import Axis
 from ..tools.walk import Walk
@@ -67,7 +68,7 @@ def _wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
                         found = tuple(axis for axis in formal if axis in value.type.axes)
                         rest = tuple(axis for axis in value.type.axes if axis not in formal)
                         return (*rest, *found) if len(found) > 1 else None
-            case Apply(op="rename") if node.operands[0].id == value.id:
+            case Apply(OpTraits(reads=Arrange(IndexMap.SAME))) if node.operands[0].id == value.id:
                 back = dict(zip(node.made, node.axes, strict=True))
                 order = _wanted(graph, node.out)
                 return None if order is None else tuple(back.get(axis, axis) for axis in order)

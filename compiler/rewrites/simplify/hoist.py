@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Repeat, children, makes, owns, reads
+from ...graph.traits import Choice, Pointwise
 from ...graph.values import Role, Scalar, Value
 from ...ops import op_named
 from ...sizes.axes import Const
@@ -213,10 +214,8 @@ def _called(node: Node) -> str:
     match node:
         case Call(graph):
             return graph.name
-        case Apply(op=op, out=out) if op.isidentifier() and op != "select":
-            return op
-        case Apply(out=out):
-            return _kind(out)
+        case Apply(traits, out=out):  # `+` cannot name a variable, and `select` does not say what is chosen
+            return traits.name if traits.name.isidentifier() and traits.reads != Pointwise(Choice()) else _kind(out)
         case _:
             return "table"
 

@@ -12,14 +12,11 @@ from collections import Counter
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, reads
+from ...graph.traits import OpTraits, Pointwise, Product, Quotient, Sum
 from ...graph.values import Role, Scalar, Type, Value
-from ...ops import OPS
 from ...sizes.axes import Arith, Static, known
 from ..tools.walk import Fresh, Walk, reading, retitled
 from .dead import alive
-
-DECIDES = ("floor", "ceil", "%", "<=", "<", ">=", ">", "==", "!=", "argmax", "argsort", "topk", "index")
-NEUTRAL = {"+": 0, "-": 0, "*": 1, "/": 1}
 
 
 def fold_numbers(graph: Graph) -> Graph:
@@ -29,13 +26,13 @@ def fold_numbers(graph: Graph) -> Graph:
 
 def _folded(graph: Graph) -> Graph:
     numbers: dict[int, Static] = {}
-    products: dict[int, tuple[Value, str, Static]] = {}  # x, "*" or "/", and the number
+    products: dict[int, tuple[Value, OpTraits, Static]] = {}  # x, the op (times or over), and the number
     same: dict[int, Value] = {}
     names: dict[int, str] = {}
     read = Counter(value.id for node in graph.nodes for value in reads(node))
     read.update(output.value.id for output in graph.outputs)
     exact = any(
-        isinstance(node, Apply) and node.op in DECIDES and any(map(_real, node.operands)) for node in graph.nodes
+        isinstance(node, Apply) and node.traits.jumps and any(map(_real, node.operands)) for node in graph.nodes
     )
     fresh = Fresh(graph)
     nodes: list[Node] = []
@@ -46,20 +43,20 @@ def _folded(graph: Graph) -> Graph:
         found = _by_number(node, numbers)
         if isinstance(node, Apply) and found is not None:
             x, number = found
-            if known(number) == NEUTRAL[node.op] and _alike(x, node.out):
+            if known(number) == _neutral(node.traits) and _alike(x, node.out):
                 same[node.out.id] = x
                 if node.out.name is not None and x.name is None:
                     names[x.id] = node.out.name
                 continue
             inner = products.get(x.id) if read[x.id] == 1 and x.name is None else None
-            joined = _joined(inner[1], inner[2], node.op, number) if inner is not None else None
+            joined = _joined(inner[1], inner[2], node.traits, number) if inner is not None else None
             if inner is not None and joined is not None:
-                x, (op, number) = inner[0], joined
+                x, (traits, number) = inner[0], joined
                 factor = fresh(Value(0, Type(Scalar.REAL, ()), Role.CONSTANT, None, None))
                 nodes.append(Constant(number, factor))
-                node = replace(node, traits=OPS[op], operands=(x, factor))
+                node = replace(node, traits=traits, operands=(x, factor))
             if _real(node.out) and not exact:
-                products[node.out.id] = x, node.op, number
+                products[node.out.id] = x, node.traits, number
         nodes.append(node)
     if len(nodes) == len(graph.nodes) and all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
         return graph
@@ -69,12 +66,23 @@ def _folded(graph: Graph) -> Graph:
 
 def _by_number(node: Node, numbers: dict[int, Static]) -> tuple[Value, Static] | None:
     """x and the number, of reals `x + n`, `n + x`, `x - n`, `x * n`, `n * x` and `x / n`."""
-    if not isinstance(node, Apply) or node.op not in NEUTRAL or node.out.type.element is not Scalar.REAL:
+    if not isinstance(node, Apply) or node.out.type.element is not Scalar.REAL or _neutral(node.traits) is None:
         return None
     x, y = node.operands
-    if y.id not in numbers and node.op in ("+", "*"):
+    if y.id not in numbers and node.traits.reads in (Pointwise(Sum((1, 1))), Pointwise(Product())):
         x, y = y, x
     return (x, numbers[y.id]) if y.id in numbers and x.id not in numbers else None
+
+
+def _neutral(traits: OpTraits) -> int | None:
+    """The second operand that changes nothing, if there is one."""
+    match traits:
+        case OpTraits(reads=Pointwise(Sum((1, 1) | (1, -1))), random=False, gradient=True):
+            return 0
+        case OpTraits(reads=Pointwise(Product() | Quotient(whole=False)), random=False, gradient=True):
+            return 1
+        case _:
+            return None
 
 
 def _real(value: Value) -> bool:
@@ -86,13 +94,16 @@ def _alike(x: Value, out: Value) -> bool:
     return same and x.type.thin == out.type.thin and x.role == out.role
 
 
-def _joined(first: str, a: Static, then: str, b: Static) -> tuple[str, Static] | None:
+def _joined(first: OpTraits, a: Static, then: OpTraits, b: Static) -> tuple[OpTraits, Static] | None:
     """Two factors in a row as one; None where floating point has no such number."""
-    if then not in ("*", "/") or first not in ("*", "/"):
-        return None
-    if first == then:
-        op, number = then, Arith("*", (a, b))
-    else:
-        op, number = "*", Arith("/", (a, b) if then == "/" else (b, a))
+    match first.reads, then.reads:
+        case (Pointwise(Product()), Pointwise(Product())) | (Pointwise(Quotient()), Pointwise(Quotient())):
+            traits, number = first, Arith("*", (a, b))
+        case Pointwise(Product()), Pointwise(Quotient()):
+            traits, number = first, Arith("/", (a, b))
+        case Pointwise(Quotient()), Pointwise(Product()):
+            traits, number = then, Arith("/", (b, a))
+        case _:
+            return None
     value = known(number)
-    return (op, number) if value and math.isfinite(value) else None
+    return (traits, number) if value and math.isfinite(value) else None

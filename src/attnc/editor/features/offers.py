@@ -127,7 +127,7 @@ def op_snippet(name: str, op: Op, piped: bool = False) -> str:
     match op.brackets:
         case Brackets.NONE:
             inside = ""
-        case Brackets.ACTS | Brackets.MADE:
+        case Brackets.ACTS | Brackets.MADE | Brackets.INTO:
             inside = f"[{stop('axis')}]"
         case Brackets.MAP:
             inside = f"[{stop('from')} -> {stop('to')}]"
