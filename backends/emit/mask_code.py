@@ -9,8 +9,9 @@ bound when it is defined, so that the function and its defaults tell one mask fr
 
 from __future__ import annotations
 
-from ...compiler.graph.term import Index, Leaf, Number, Predicate, Term, TermOp, leaves
+from ...compiler.graph.term import WORDS, Index, Leaf, Number, Predicate, Term, TermOp, leaves
 from ...compiler.sizes.axes import Literal
+from ...compiler.sizes.functions import Complement, Magnitude, Meaning
 from ..text.names import Namer
 from ..text.static_code import BITAND, BITOR, Code, number, operator
 from ..text.values import Val
@@ -50,8 +51,8 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list
                 name = namer.give(text.rsplit(".", 1)[-1] if text.rsplit(".", 1)[-1].isidentifier() else "number")
                 bound[name] = text
                 return Code(name)
-            case TermOp(op, args):
-                return operation(op, [code(arg) for arg in args])
+            case TermOp(meaning, args):
+                return operation(meaning, [code(arg) for arg in args])
 
     text = code(predicate.term).text
     given = [*params, *(f"{name}={value}" for name, value in bound.items())]
@@ -61,10 +62,12 @@ def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list
     return name, [text for text in bound.values() if not (text.startswith("self.") or text in ("True", "False"))]
 
 
-def operation(op: str, codes: list[Code]) -> Code:
+def operation(meaning: Meaning, codes: list[Code]) -> Code:
     """An operation on arrays, spans or numbers alike."""
-    if op == "not":
-        return Code(f"{codes[0].at(BITAND)} ^ True", BITOR + 1)  # as `~`, for spans too (spans.Truth)
-    if op == "abs":
-        return Code(f"abs({codes[0].text})")
-    return operator(op, codes)
+    match meaning:
+        case Complement():
+            return Code(f"{codes[0].at(BITAND)} ^ True", BITOR + 1)  # as `~`, for spans too (spans.Truth)
+        case Magnitude():
+            return Code(f"abs({codes[0].text})")
+        case _:
+            return operator(WORDS[meaning], codes)

@@ -29,7 +29,7 @@ from ...compiler.graph.nodes import (
     children,
 )
 from ...compiler.graph.sources import Sources
-from ...compiler.graph.term import Index, Leaf, Number, Term, TermOp
+from ...compiler.graph.term import WORDS, Index, Leaf, Number, Term, TermOp
 from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import substitute
@@ -119,8 +119,8 @@ class _Canon:
                 return ("number", self.static(static))
             case Leaf(value):
                 return ("leaf", self.value(value))
-            case TermOp(op, args):
-                return op, [self.term(arg) for arg in args]
+            case TermOp(meaning, args):
+                return WORDS[meaning], [self.term(arg) for arg in args]
 
     def core(self, axes: tuple[Axis, ...]) -> object:
         return tuple(self.axis(axis) for axis in axes if axis not in self.lifted)

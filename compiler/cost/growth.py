@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..sizes.functions import OPERATIONS, Quotient, Rounded
 from .bill import Bill
 from .paths.longest import Path
 from .polynomials.operations import put
@@ -37,13 +38,18 @@ def _smooth(monomial: Monomial) -> Monomial:
     powers: dict[SizeSymbol, int] = {}
     for symbol, e in monomial:
         inner = symbol
-        while inner.formula is not None and inner.formula[0] in ("floor", "ceil", "is", "//", "/"):
+        while inner.formula is not None and _rounds(inner.formula[0]):
             bases = [s for s in base_symbols([inner.formula[1][0]]) if s != inner]
             if len(bases) != 1:
                 break
             inner = bases[0]
         powers[inner] = powers.get(inner, 0) + e
     return tuple(sorted(((s, e) for s, e in powers.items() if e), key=lambda item: item[0].order))
+
+
+def _rounds(op: str) -> bool:
+    """Whether it grows as what it is of; of a quotient that is the dividend."""
+    return op == "is" or isinstance(OPERATIONS[op].meaning, Rounded | Quotient)
 
 
 def _larger(a: Monomial, b: Monomial) -> bool:

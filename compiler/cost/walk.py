@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, Weight, makes, reads
-from ..graph.traits import Arrange, Connective, IndexMap, Normalise, OpTraits, Pointwise, Reduce, Sum
+from ..graph.traits import Arrange, IndexMap, Normalise, Pointwise, Reduce, keeps_truths
 from ..graph.typed_value import static_element
 from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Axis, evaluate
@@ -273,9 +273,11 @@ class _GraphWalk:
 
     def _index(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> IndexBounds:
         parts = [fact.index for fact in facts]
-        if node.out.role is Role.DATA and node.out.type.element is Scalar.BOOL and not _keeps_masks(node.traits):
+        how = node.traits.reads
+        of_data = node.out.role is Role.DATA and node.out.type.element is Scalar.BOOL
+        if of_data and not keeps_truths(how) and how != Arrange(IndexMap.MIRRORED):
             return IndexBounds(exact=True)  # whatever the data say
-        match node.traits.reads:
+        match how:
             case Arrange(IndexMap.SAME):
                 return parts[0].over({node.axes[0]: node.made[0]})
             case Arrange(IndexMap.NEW):
@@ -537,17 +539,6 @@ def _ranks(node: Apply) -> bool:
     match node.traits.reads:
         case Reduce(indices=True):
             return bool(node.made)
-        case _:
-            return False
-
-
-def _keeps_masks(traits: OpTraits) -> bool:
-    """Whether what is known of truth values is known of its result."""
-    match traits.reads:
-        case Pointwise(meaning):
-            return isinstance(meaning, Connective) or meaning == Sum((1,))
-        case Arrange(IndexMap.SAME | IndexMap.NEW | IndexMap.MIRRORED):
-            return True
         case _:
             return False
 

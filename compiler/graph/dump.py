@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..sizes.axes import show_static
 from .nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
-from .term import Index, Leaf, Number, Term, TermOp
+from .term import WORDS, Index, Leaf, Number, Term, TermOp
 from .typed_value import show_axes, show_type
 from .values import Value
 
@@ -92,8 +92,8 @@ def _term(term: Term) -> str:
         case Leaf(value, name, known=number):
             called = f":{name.replace(' ', '')}" if name not in ("", value.name) else ""
             return f"%{value.id}{called}" + ("" if number is None else f"={number}")
-        case TermOp(op, args):
-            return f"({op} {' '.join(map(_term, args))})"
+        case TermOp(meaning, args):
+            return f"({WORDS[meaning]} {' '.join(map(_term, args))})"
 
 
 def _value(value: Value) -> str:

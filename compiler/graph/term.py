@@ -10,14 +10,29 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ..sizes.axes import Axis, Static
+from ..sizes.functions import (
+    OPERATIONS,
+    Compared,
+    Complement,
+    Conjunction,
+    Connective,
+    Disjunction,
+    Magnitude,
+    Meaning,
+    Product,
+    Quotient,
+    Remainder,
+    Sum,
+)
 from .values import Value
 
-CONNECTIVES = ("and", "or", "not")
 FLIPPED = {"<=": ">", ">": "<=", "<": ">=", ">=": "<", "==": "!=", "!=": "=="}
-# `//` is floor(a / b) of integers, which the graph spells out; the divisor of `//` and `%` is a positive number.
-OPERATIONS = (*CONNECTIVES, *FLIPPED, "+", "-", "*", "neg", "abs", "%", "//")
-
-
+# What terms are made of, each with how it is written. A quotient is rounded down, which the graph spells out; the
+# divisor of that and of a remainder is a positive number.
+_MADE_OF = Connective | Compared | Sum | Product | Quotient | Remainder | Magnitude
+WORDS: dict[Meaning, str] = {
+    operation.meaning: word for word, operation in OPERATIONS.items() if isinstance(operation.meaning, _MADE_OF)
+}
 LONGEST = 200  # operations of a term that is read
 
 
@@ -50,9 +65,9 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class TermOp:
-    """One of OPERATIONS."""
+    """A function of terms, one of WORDS."""
 
-    op: str
+    meaning: Meaning
     args: tuple[Term, ...]
     size: int = field(init=False, compare=False, repr=False)  # operations in it; it is a tree, which may double
     positional: bool = field(init=False, compare=False, repr=False)
@@ -113,26 +128,30 @@ def plain(term: Term) -> Term:
 
 
 def _plain(term: Term, negate: bool) -> Term:
-    if isinstance(term, TermOp):
-        if term.op == "not":
-            return _plain(term.args[0], not negate)
-        if term.op in ("and", "or"):
-            op = {"and": "or", "or": "and"}[term.op] if negate else term.op
-            return TermOp(op, tuple(_plain(arg, negate) for arg in term.args))
-        if negate and term.op in FLIPPED:
-            return TermOp(FLIPPED[term.op], term.args)
-    return TermOp("not", (term,)) if negate else term
+    match term:
+        case TermOp(Complement(), (inner,)):
+            return _plain(inner, not negate)
+        case TermOp(Conjunction() | Disjunction() as joins, args):
+            if negate:
+                joins = Disjunction() if isinstance(joins, Conjunction) else Conjunction()
+            return TermOp(joins, tuple(_plain(arg, negate) for arg in args))
+        case TermOp(Compared(sign), args) if negate:
+            return TermOp(Compared(FLIPPED[sign]), args)
+        case _:
+            return TermOp(Complement(), (term,)) if negate else term
 
 
 def conjuncts(term: Term) -> tuple[Term, ...]:
     """What `and` joins, at the top of the term."""
-    if isinstance(term, TermOp) and term.op == "and":
-        return tuple(part for arg in term.args for part in conjuncts(arg))
-    return (term,)
+    return _joined(term, Conjunction)
 
 
 def disjuncts(term: Term) -> tuple[Term, ...]:
     """What `or` joins, at the top of the term."""
-    if isinstance(term, TermOp) and term.op == "or":
-        return tuple(part for arg in term.args for part in disjuncts(arg))
+    return _joined(term, Disjunction)
+
+
+def _joined(term: Term, by: type[Conjunction | Disjunction]) -> tuple[Term, ...]:
+    if isinstance(term, TermOp) and isinstance(term.meaning, by):
+        return tuple(part for arg in term.args for part in _joined(arg, by))
     return (term,)

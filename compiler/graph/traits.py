@@ -207,6 +207,17 @@ class Anything:
 Reads = Pointwise | Reduce | Running | Normalise | Gather | Arrange | Window | Anything
 
 
+def keeps_truths(reads: Reads) -> bool:
+    """Whether each truth value of the result is one of an operand, at the same place, or joins such."""
+    match reads:
+        case Pointwise(meaning):
+            return isinstance(meaning, Connective) or meaning == Sum((1,))
+        case Arrange(IndexMap.SAME | IndexMap.NEW):
+            return True
+        case _:
+            return False
+
+
 # -- what one use of an op takes -----------------------------------------------------------------------------------
 
 

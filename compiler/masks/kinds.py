@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from ..graph.term import (
-    FLIPPED,
     Index,
     Leaf,
     Number,
@@ -27,6 +26,7 @@ from ..graph.term import (
 )
 from ..graph.values import Scalar
 from ..sizes.axes import Static, known, show_static
+from ..sizes.functions import Compared, Complement, Disjunction, Magnitude, Product, Quotient, Remainder, Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MaskKind:
 class LinearBound:
     """`q * query + k * key + rest <= 0`, or another comparison with 0; `rest` is a number and, in words, more."""
 
-    op: str
+    sign: str
     query: int
     key: int
     rest: int | float
@@ -59,7 +59,7 @@ def is_causal(predicate: Predicate) -> bool:
     bound = _bound(plain(predicate.term), predicate)
     if bound is None or bound.words or predicate.q.family != predicate.k.family:
         return False
-    upper = {"<=": (-1, 1, 0), "<": (-1, 1, -1), ">=": (1, -1, 0), ">": (1, -1, 1)}.get(bound.op)
+    upper = {"<=": (-1, 1, 0), "<": (-1, 1, -1), ">=": (1, -1, 0), ">": (1, -1, 1)}.get(bound.sign)
     return (bound.query, bound.key, bound.rest) == upper
 
 
@@ -92,7 +92,7 @@ def _both(term: Term, predicate: Predicate) -> str:
         if near is not None:
             low.append(_negated(near))
             high.append(near)
-        elif bound is not None and (bound.query, bound.key) in ((1, -1), (-1, 1)) and bound.op not in ("==", "!="):
+        elif bound is not None and (bound.query, bound.key) in ((1, -1), (-1, 1)) and bound.sign not in ("==", "!="):
             side, text = _side(bound)
             (low if side == "low" else high).append(text)
         else:
@@ -120,13 +120,16 @@ def _sharpest(bounds: list[str], which: Callable[[list[int]], int]) -> str:
 
 def _side(bound: LinearBound) -> tuple[str, str]:
     """Which side of `q - k` it bounds, and at what: `k - q + c <= 0` is `q - k >= c`."""
-    op = bound.op if bound.query == -1 else {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}[bound.op]
-    sign = 1 if bound.query == -1 else -1  # now: -(q - k) + sign * rest, compared with 0 by `op`
-    rest, strict = sign * bound.rest, op in ("<", ">")
-    words = bound.words if sign == 1 or not bound.words else _negated(bound.words)
-    if op in ("<=", "<"):
+    sign = bound.sign if bound.query == -1 else _TURNED[bound.sign]
+    times = 1 if bound.query == -1 else -1  # now: -(q - k) + times * rest, compared with 0 by `sign`
+    rest, strict = times * bound.rest, sign in ("<", ">")
+    words = bound.words if times == 1 or not bound.words else _negated(bound.words)
+    if sign in ("<=", "<"):
         return "low", _moved(words, floor(rest) + 1 if strict else ceil(rest))
     return "high", _moved(words, ceil(rest) - 1 if strict else floor(rest))
+
+
+_TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}  # of the same two, the other first
 
 
 def _moved(words: str, number: int) -> str:
@@ -146,54 +149,59 @@ def _negated(words: str) -> str:
 
 def _within(term: Term, predicate: Predicate) -> str | None:
     """n, if the term is `abs(q - k) <= n`."""
-    if not isinstance(term, TermOp) or term.op not in ("<=", "<", ">=", ">"):
-        return None
-    left, right = term.args if term.op in ("<=", "<") else term.args[::-1]
-    if not isinstance(left, TermOp) or left.op != "abs" or positional(right):
-        return None
-    inner = linear(left.args[0], predicate)
+    match term:
+        case TermOp(Compared("<=" | "<" as sign), (TermOp(Magnitude(), (distance,)), right)):
+            pass
+        case TermOp(Compared(">=" | ">" as sign), (right, TermOp(Magnitude(), (distance,)))):
+            pass
+        case _:
+            return None
+    inner, most = linear(distance, predicate), linear(right, predicate)
     if inner is None or inner[3] or inner[2] or (inner[0], inner[1]) not in ((1, -1), (-1, 1)):
         return None
-    most = linear(right, predicate)
-    if most is None:
+    if most is None or positional(right):
         return None
-    return _moved(most[3], ceil(most[2]) - 1 if term.op in ("<", ">") else floor(most[2]))
+    return _moved(most[3], ceil(most[2]) - 1 if sign in ("<", ">") else floor(most[2]))
 
 
 def _atom(term: Term, bound: LinearBound | None, predicate: Predicate) -> str:
     """The name of one conjunct."""
-    if isinstance(term, Leaf):
-        return _leaf(term, predicate)
-    if isinstance(term, TermOp) and term.op == "not":
-        return f"not {_leaf(term.args[0], predicate)}" if isinstance(term.args[0], Leaf) else "not (a mask)"
-    if isinstance(term, TermOp) and term.op == "or":
-        return f"({_either(term, predicate)})"
-    if isinstance(term, TermOp) and term.op in FLIPPED:
-        left, right = term.args
-        for one, other in ((left, right), (right, left)):
-            if isinstance(one, TermOp) and one.op == "%" and not positional(other):
-                return f"strided by {_words(one.args[1])}" if _distance(one.args[0], predicate) else "periodic"
-        if (
-            isinstance(left, TermOp)
-            and isinstance(right, TermOp)
-            and left.op == right.op == "//"
-            and left.args[1] == right.args[1]
-        ):
-            size = _words(left.args[1])
-            return f"blocks of {size}" + {"==": "", "!=": ", apart"}.get(term.op, ", ordered")
-        if not positional(term):
-            if any(is_dense(leaf, predicate) for leaf in leaves(term)):
-                return "dense"
-            return "segments" if len(leaves(term)) > 1 else "data"
-        if bound is not None and bound.query == 0:
-            return "prefix" if _upper(bound.op, bound.key) else "keys at given places"
-        if bound is not None and bound.key == 0:
-            return "queries at given places"
+    match term:
+        case Leaf():
+            return _leaf(term, predicate)
+        case TermOp(Complement(), (inner,)):
+            return f"not {_leaf(inner, predicate)}" if isinstance(inner, Leaf) else "not (a mask)"
+        case TermOp(Disjunction()):
+            return f"({_either(term, predicate)})"
+        case TermOp(Compared(sign)):
+            return _comparison(term, sign, bound, predicate)
+        case _:
+            return "positions"
+
+
+def _comparison(term: TermOp, sign: str, bound: LinearBound | None, predicate: Predicate) -> str:
+    left, right = term.args
+    for one, other in ((left, right), (right, left)):
+        match one:
+            case TermOp(Remainder(), (place, period)) if not positional(other):
+                return f"strided by {_words(period)}" if _distance(place, predicate) else "periodic"
+    match left, right:
+        case TermOp(Quotient(), (_, size)), TermOp(Quotient(), (_, other)) if size == other:
+            return f"blocks of {_words(size)}" + {"==": "", "!=": ", apart"}.get(sign, ", ordered")
+    if not positional(term):
+        if any(is_dense(leaf, predicate) for leaf in leaves(term)):
+            return "dense"
+        return "segments" if len(leaves(term)) > 1 else "data"
+    if bound is not None and bound.query == 0:
+        return "prefix" if _upper(bound.sign, bound.key) else "keys at given places"
+    if bound is not None and bound.key == 0:
+        return "queries at given places"
     return "positions"
 
 
-def _upper(op: str, sign: int) -> bool:
-    return op in ("<=", "<") if sign > 0 else op in (">=", ">")
+def _upper(sign: str, key: int) -> bool:
+    """Whether it bounds the key's place from above."""
+    return sign in ("<=", "<") if key > 0 else sign in (">=", ">")
 
 
 def _distance(term: Term, predicate: Predicate) -> bool:
@@ -214,7 +222,7 @@ def _leaf(leaf: Leaf, predicate: Predicate) -> str:
 
 def _bound(term: Term, predicate: Predicate) -> LinearBound | None:
     """A comparison of linear forms, everything brought to the left."""
-    if not isinstance(term, TermOp) or term.op not in FLIPPED:
+    if not isinstance(term, TermOp) or not isinstance(term.meaning, Compared):
         return None
     left, right = (linear(arg, predicate) for arg in term.args)
     if left is None or right is None:
@@ -222,7 +230,7 @@ def _bound(term: Term, predicate: Predicate) -> LinearBound | None:
     if left[3] and right[3]:
         return None
     words = left[3] or (_negated(right[3]) if right[3] else "")
-    return LinearBound(term.op, left[0] - right[0], left[1] - right[1], left[2] - right[2], words)
+    return LinearBound(term.meaning.sign, left[0] - right[0], left[1] - right[1], left[2] - right[2], words)
 
 
 Linear = tuple[int, int, int | float, str]  # of q, of k, a number, and in words what is not known yet
@@ -240,23 +248,22 @@ def linear(term: Term, predicate: Predicate) -> Linear | None:
             if term.known is not None:
                 return (0, 0, term.known, "")
             return None if set(value.type.axes) - value.type.thin else (0, 0, 0, term.name or value.name or "a number")
-        case TermOp("+" | "-" as op, (a, b)):
-            x, y = linear(a, predicate), linear(b, predicate)
-            if x is None or y is None or (x[3] and y[3]):
-                return None
-            sign = 1 if op == "+" else -1
-            words = x[3] or (y[3] if sign == 1 or not y[3] else _negated(y[3]))
-            return (x[0] + sign * y[0], x[1] + sign * y[1], x[2] + sign * y[2], words)
-        case TermOp("neg", (a,)):
-            x = linear(a, predicate)
-            return None if x is None else (-x[0], -x[1], -x[2], _negated(x[3]) if x[3] else "")
-        case TermOp("*", (a, b)):
+        case TermOp(Sum(times), args):
+            total: Linear = (0, 0, 0, "")
+            for arg, by in zip(args, times, strict=True):
+                x = linear(arg, predicate)
+                if x is None or (x[3] and total[3]):
+                    return None
+                words = _negated(x[3]) if x[3] and by < 0 else x[3]
+                total = (total[0] + by * x[0], total[1] + by * x[1], total[2] + by * x[2], total[3] or words)
+            return total
+        case TermOp(Product(), (a, b)):
             x, y = linear(a, predicate), linear(b, predicate)
             for one, other in ((x, y), (y, x)):
                 if one is not None and other is not None and one[:2] == (0, 0) and not one[3] and not other[3]:
-                    by = one[2]
-                    if isinstance(by, int):
-                        return (other[0] * by, other[1] * by, other[2] * by, "")
+                    number = one[2]
+                    if isinstance(number, int):
+                        return (other[0] * number, other[1] * number, other[2] * number, "")
     return None
 
 

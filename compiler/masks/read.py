@@ -10,13 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Positions
-from ..graph.term import LONGEST, OPERATIONS, Index, Leaf, Number, Term, TermOp, change, leaves, positional
+from ..graph.term import LONGEST, WORDS, Index, Leaf, Number, Term, TermOp, change, leaves, positional
+from ..graph.traits import (
+    Arrange,
+    Extreme,
+    IndexMap,
+    Meaning,
+    Pointwise,
+    Product,
+    Quotient,
+    Remainder,
+    Rounded,
+    Sum,
+)
 from ..graph.values import IndexInto, Role, Scalar, Value
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, known
 from ..sizes.axes import Number as Plain
-
-ALIASES = {"broadcast", "int", "index"}  # one element each, unchanged
+from ..sizes.functions import OPERATIONS
 
 
 @dataclass(eq=False)
@@ -59,27 +70,40 @@ class Reader:
 
     def _apply(self, node: Apply) -> Term:
         out = node.out
-        if node.op in ALIASES:
-            inner = self.term(node.operands[0])
-            return inner if positional(inner) else Leaf(out)
-        if node.op == "rename":
-            names = dict(zip(node.axes, node.made, strict=True))
-            inner = self.term(node.operands[0])
-            return _over(inner, names) or Leaf(out, inner.name if isinstance(inner, Leaf) else "")
-        if not _whole(out):
-            return Leaf(out, why="it is no arithmetic of whole numbers")
-        if node.op == "floor":
-            return self._quotient(node) or Leaf(out, why="it rounds what is no quotient of a whole number by a number")
-        if node.op not in OPERATIONS:
-            return Leaf(out, why=f"`{_shown(node.op)}` is not read through" if node.out.role is Role.TABLE else "")
+        match node.traits.reads:
+            case Arrange(IndexMap.NEW):
+                return self._same(node)
+            case Pointwise(Sum((1,))) if _whole(out) and not node.traits.random:
+                return self._same(node)
+            case Arrange(IndexMap.SAME):
+                names = dict(zip(node.axes, node.made, strict=True))
+                inner = self.term(node.operands[0])
+                return _over(inner, names) or Leaf(out, inner.name if isinstance(inner, Leaf) else "")
+            case _ if not _whole(out):
+                return Leaf(out, why="it is no arithmetic of whole numbers")
+            case Pointwise(Rounded(up=False)):
+                rounds = "it rounds what is no quotient of a whole number by a number"
+                return self._quotient(node) or Leaf(out, why=rounds)
+            case Pointwise(meaning) if meaning in WORDS:
+                return self._operation(node, meaning)
+            case _:
+                return Leaf(out, why=f"`{_shown(node)}` is not read through" if out.role is Role.TABLE else "")
+
+    def _same(self, node: Apply) -> Term:
+        """Of an op each item of whose result is one of its operand, unchanged."""
+        inner = self.term(node.operands[0])
+        return inner if positional(inner) else Leaf(node.out)
+
+    def _operation(self, node: Apply, meaning: Meaning) -> Term:
+        out = node.out
         if not all(_whole(part) or part.role is Role.CONSTANT for part in node.operands):
             return Leaf(out, why="it compares real numbers")
         args = tuple(map(self.term, node.operands))
-        if node.op == "%" and not _divisor(args[1]):
-            return Leaf(out, why="the divisor of `%` is not a number")
-        if node.op == "*" and not any(_single(arg) for arg in args):
+        if isinstance(meaning, Remainder | Quotient) and not _divisor(args[1]):
+            return Leaf(out, why=f"the divisor of `{WORDS[meaning]}` is not a number")
+        if isinstance(meaning, Product) and not any(_single(arg) for arg in args):
             return Leaf(out, why="it multiplies two positions")
-        term = TermOp(node.op, args)
+        term = TermOp(meaning, args)
         if term.long:
             return Leaf(out, why=f"it is longer than {LONGEST} operations")
         # What varies along one axis alone is cheap to make, and read no further unless positions are in it.
@@ -91,12 +115,14 @@ class Reader:
         if _whole(inner):
             return self.term(inner)
         ratio = self._makers.get(inner.id)
-        if not isinstance(ratio, Apply) or ratio.op != "/" or not all(map(_whole, ratio.operands)):
+        if not isinstance(ratio, Apply) or ratio.traits.reads != Pointwise(Quotient()):
+            return None
+        if not all(map(_whole, ratio.operands)):
             return None
         args = tuple(map(self.term, ratio.operands))
         if not _divisor(args[1]):
             return None
-        return TermOp("//", args) if positional(args[0]) else Leaf(node.out)
+        return TermOp(Quotient(whole=True), args) if positional(args[0]) else Leaf(node.out)
 
     def _call(self, node: Call, value: Value) -> Term:
         """A block that makes a mask of positions: its own term, in the caller's axes and numbers."""
@@ -169,5 +195,10 @@ def _over(term: Term, names: Mapping[Axis, Axis]) -> Term | None:
     return change(term, other)
 
 
-def _shown(op: str) -> str:
-    return {"maximum": "max", "minimum": "min"}.get(op, op)
+def _shown(node: Apply) -> str:
+    """The op as specs write it."""
+    match node.traits.reads:
+        case Pointwise(Extreme() as meaning):
+            return next(word for word, operation in OPERATIONS.items() if operation.meaning == meaning)
+        case _:
+            return node.op

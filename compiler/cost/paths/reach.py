@@ -339,6 +339,9 @@ class Reach:
         """
         terms = dict(route.form.terms)
         middle = next((axis for axis, c in terms.items() if axis.family == family and c == ONE), None)
+        back = next((axis for axis, c in terms.items() if axis.family == family and c == -ONE), None)
+        if middle is None and back is not None:
+            return self._mirrored(replace(route, form=Form({**terms, back: ONE}, ZERO)), back)
         if terms and middle is None:
             route = replace(route, sure=False)
         if not route.form.constant and (middle is None or len(terms) == 1):

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 
 from ....dsl.source import Span
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, owns, reads, values_of
-from ...graph.term import CONNECTIVES, Index, Leaf, Number, Predicate, Term, change, leaves, plain, positional
+from ...graph.term import Index, Leaf, Number, Predicate, Term, change, leaves, plain, positional
+from ...graph.traits import keeps_truths
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...masks.read import Reader
@@ -54,7 +55,7 @@ class _Placer:
                 match node:
                     case Apply(op="attention", mask=Value() as mask):
                         wanted.add(mask.id)
-                    case Apply() if node.out.id in wanted and node.op in (*CONNECTIVES, "rename", "broadcast"):
+                    case Apply() if node.out.id in wanted and keeps_truths(node.traits.reads):
                         wanted |= {value.id for value in node.operands}
                     case Call():
                         wanted |= {node.args[place].id for place in self.wants(node.graph)}
@@ -300,7 +301,7 @@ def _spell(term: Term, values: tuple[Value, ...]) -> object:
     def spell(part: Term) -> object:
         match part:
             case Index(axis):
-                return ("index", axis.id)
+                return ("axis", axis.id)
             case Number(static):
                 return ("number", repr(static))
             case Leaf(value):
@@ -308,6 +309,6 @@ def _spell(term: Term, values: tuple[Value, ...]) -> object:
                 axes = (tuple(a.id for a in kind.axes), tuple(sorted(a.id for a in kind.thin)))
                 return ("leaf", order[value.id], axes, repr(kind.element), value.role, value.name, part.known)
             case _:
-                return (part.op, *(spell(arg) for arg in part.args))
+                return (part.meaning, *(spell(arg) for arg in part.args))
 
     return spell(term)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, owns
+from ...graph.traits import Arrange, Complement, Conjunction, Disjunction, IndexMap, Pointwise, Sum
 from ...graph.values import Value
 from ...sizes.axes import Literal, known
 
@@ -110,15 +111,16 @@ class _Folder:
 
 
 def _truth(node: Apply, settled: dict[int, bool]) -> bool | Value | None:
-    """What `and`, `or`, `not` of known truths come to: a truth, or the other operand. Renamed it is the same."""
-    if node.op in ("rename", "broadcast") and node.operands[0].id in settled:
-        return settled[node.operands[0].id]
-    if node.op == "not" and node.operands[0].id in settled:
-        return not settled[node.operands[0].id]
-    if node.op in ("and", "or"):
-        a, b = node.operands
-        neutral = node.op == "and"
-        for one, other in ((a, b), (b, a)):
-            if one.id in settled:
-                return other if settled[one.id] is neutral else not neutral
+    """What known truths come to, joined or at other places: a truth, or the other operand."""
+    known = [settled.get(value.id) for value in node.operands]
+    match node.traits.reads, known:
+        case Pointwise(Conjunction() | Disjunction() as joins), [_, _]:
+            neutral = isinstance(joins, Conjunction)
+            for truth, other in zip(known, reversed(node.operands), strict=True):
+                if truth is not None:
+                    return other if truth is neutral else not neutral
+        case Pointwise(Complement()), [bool(truth)]:
+            return not truth
+        case ((Pointwise(Sum((1,))) | Arrange(IndexMap.SAME | IndexMap.NEW | IndexMap.MIRRORED)), [bool(truth)]):
+            return truth
     return None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, Repeat
+from ...graph.traits import Connective, Pointwise
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Const, Literal, consts_in, known
 from ..tools.walk import Walk
@@ -45,13 +46,18 @@ def _passes(node: Repeat) -> Repeat:
     return replace(node, bodies=bodies, variant=tuple(variant))
 
 
+def _joins_truths(node: Apply) -> bool:
+    match node.traits.reads:
+        case Pointwise(meaning):
+            return isinstance(meaning, Connective)
+        case _:
+            return False
+
+
 def _switches(body: Graph, index: Const) -> Iterator[Constant]:
     """Constants that depend on the pass and are joined with other truths."""
     joined = {
-        value.id
-        for node in body.nodes
-        if isinstance(node, Apply) and node.op in ("and", "or", "not")
-        for value in node.operands
+        value.id for node in body.nodes if isinstance(node, Apply) and _joins_truths(node) for value in node.operands
     }
     for node in body.nodes:
         if isinstance(node, Constant) and node.out.id in joined and index in consts_in(node.value):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions
 
-RANDOM = ("dropout",)
 STATEFUL = ("remember", "store", "recall", "resume", "leave")  # of decoding (compiler/decode)
 
 
@@ -15,7 +14,7 @@ def spelling(node: Node) -> object | None:
             return ("constant", repr(value), out.type.element)
         case Positions(axis):
             return ("positions", axis)
-        case Apply() if not (node.weights or node.name or node.op in (*RANDOM, *STATEFUL) or "p" in node.options):
+        case Apply() if not (node.weights or node.name or draws(node) or node.op in STATEFUL):
             options = tuple(sorted((name, repr(value)) for name, value in node.options.items()))
             kind = node.out.type
             shape = (kind.element, frozenset(kind.axes), kind.thin)
@@ -24,6 +23,11 @@ def spelling(node: Node) -> object | None:
             return (node.graph, node.args, frozenset(node.axes), frozenset(node.consts))
         case _:
             return None
+
+
+def draws(node: Apply) -> bool:
+    """Whether it is random while a model is trained; fused attention, too, may drop weights at random."""
+    return node.traits.random or "p" in node.options
 
 
 def pure(graph: Graph) -> bool:

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Positions, Repeat, Scan, makes, owns, reads
+from ...graph.traits import Pointwise
 from ...graph.values import IndexInto, Role, Value
 from ...sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in, depends_on_pass, known
-from .same import RANDOM, STATEFUL, pure
-
-FREE = ("rename", "broadcast", "split", "merge", "int", "positions")  # hardly work: they stay where they are read
+from .same import STATEFUL, draws, pure
 
 
 class Tables:
@@ -130,7 +129,7 @@ class Tables:
                 case Positions():
                     ok, work = True, False
                 case Apply():
-                    ok, work = _table(node) and all(map(fixed, node.options.values())), node.op not in FREE
+                    ok, work = _table(node) and all(map(fixed, node.options.values())), _is_work(node)
                     ok = ok and all(map(outside, (*node.axes, *node.made, *node.each)))
                 case Call():
                     ok, work = node.graph.kind == "block" and pure(node.graph) and not _a_method(node.graph), True
@@ -147,9 +146,18 @@ class Tables:
 
 def _table(node: Apply) -> bool:
     """Whether an op makes a table of tables, or is where one becomes a real of the model's own type."""
-    if node.weights or node.name or node.op in (*RANDOM, *STATEFUL, "attention"):
+    if node.weights or node.name or draws(node) or node.op in (*STATEFUL, "attention"):
         return False
     return node.op == "cast" or node.out.role <= Role.TABLE
+
+
+def _is_work(node: Apply) -> bool:
+    """Whether it is worth making once. Another view of an operand stays where it is read; an int that becomes an index
+    is checked.
+    """
+    kinds = [isinstance(value.type.element, IndexInto) for value in (node.out, *node.operands)]
+    checked = isinstance(node.traits.reads, Pointwise) and kinds == [True, False]
+    return node.traits.cost.moves or checked
 
 
 def _a_method(graph: Graph) -> bool:
