@@ -9,7 +9,7 @@ What is saved is what the gradient of each op needs (`Cost.saves` in the op's ro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
@@ -18,7 +18,7 @@ from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Literal, evaluate
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import SizeScope
-from .work import Meter, core, has_gradient, is_real
+from .work import Meter, core, has_gradient, is_real, stops_gradient
 
 Root = object
 
@@ -63,6 +63,7 @@ def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Se
     for place, entry in enumerate(graph.inputs):
         frame.enter(entry.value, place, graded[place])
     alive = needed(graph)
+    frame.reached = _before(graph, stops_gradient)
     frame.read = frozenset(value.id for node in graph.nodes for value in reads(node))
     frame.read |= {output.value.id for output in graph.outputs}
     for number, node in enumerate(graph.nodes):
@@ -77,9 +78,14 @@ def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Se
 
 def needed(graph: Graph) -> set[int]:
     """The values that some result depends on. What nothing reads need not run, and is not counted."""
+    return _before(graph, lambda node: False)
+
+
+def _before(graph: Graph, stops: Callable[[Node], bool]) -> set[int]:
+    """The values that go into some result, but for what goes through such nodes alone."""
     found = {output.value.id for output in graph.outputs}
     for node in reversed(graph.nodes):
-        if any(out.id in found for out in makes(node)):
+        if any(out.id in found for out in makes(node)) and not stops(node):
             found |= {value.id for value in reads(node)}
     return found
 
@@ -142,6 +148,7 @@ class _Frame:
     below: dict[int, Memory] = field(default_factory=dict)
     place: int = 0
     read: frozenset[int] = frozenset()
+    reached: Set[int] = frozenset()  # values that gradients come back to
 
     def enter(self, value: Value, place: int, graded: bool) -> None:
         self.root[value.id] = ("input", place)
@@ -204,7 +211,7 @@ class _Frame:
         more = self._masked(node) * node.traits.cost.spare
         self.below[self.place] = Memory(size + more)
         self.note(more)
-        if graded:
+        if graded and out.id in self.reached:
             self._save(node)
 
     def _save(self, node: Apply) -> None:

@@ -16,7 +16,7 @@ from .memory import Memory, needed
 from .paths.reach import Reach, Route, Routes, start
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import SizeScope, const_symbol
-from .work import NAMES, Meter, Work, contractions, has_gradient, is_real, plain_work
+from .work import NAMES, Meter, Work, contractions, has_gradient, is_real, plain_work, stops_gradient
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -559,7 +559,7 @@ def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
 
     alive = {o.value.id for o, wanted in zip(graph.outputs, used, strict=True) if wanted and is_real(o.value)}
     for node in reversed(graph.nodes):
-        if any(out.id in alive for out in makes(node)):
+        if any(out.id in alive for out in makes(node)) and not stops_gradient(node):
             alive |= {value.id for value in reads(node) if is_real(value)}
     return alive
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from ..graph.nodes import Apply, Weight
+from ..graph.nodes import Apply, Node, Weight
 from ..graph.traits import Gather, Lookup, Pointwise
 from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Axis
@@ -125,9 +125,14 @@ def is_real(value: Value) -> bool:
     return value.type.element is Scalar.REAL
 
 
+def stops_gradient(node: Node) -> bool:
+    """Whether no gradient goes through it to its operands."""
+    return isinstance(node, Apply) and not node.traits.gradient
+
+
 def has_gradient(node: Apply, graded: Sequence[bool]) -> bool:
     """Whether its result has a gradient. graded: which operands have one."""
-    if not is_real(node.out) or not node.traits.gradient:
+    if not is_real(node.out) or stops_gradient(node):
         return False
     return any(graded) or bool(node.weights)
 

@@ -294,7 +294,7 @@ class Reach:
     def _mirrored(self, route: Route, axis: Axis) -> Route:
         """To an item as far away as the axis is long, or nearer: of which one it is no more than a bound is known."""
         scale = route.form.terms.get(axis)
-        if scale is None or self._is_single(axis):
+        if scale is None:
             return route
         far = self.scope.size(axis) - 1
         moved = self._moving(route, axis, False).further(hops=ONE)
