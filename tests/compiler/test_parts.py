@@ -9,7 +9,7 @@ import pytest
 
 import attnc
 from attnc.compiler.base.mentions import mentions_of
-from attnc.compiler.base.names import did_you_mean, is_reserved, listed, nearest
+from attnc.compiler.base.names import did_you_mean, either, is_reserved, listed, nearest
 from attnc.compiler.check import Program, build
 from attnc.compiler.graph.expanded import steps
 from attnc.compiler.graph.inventory import inventory
@@ -72,7 +72,7 @@ def test_names_in_words() -> None:
     assert listed([]) == ""
     assert listed(["a"]) == "`a`"
     assert listed(["a", "b"]) == "`a` and `b`"
-    assert listed(iter("abc"), "or") == "`a`, `b` or `c`"
+    assert either(iter("abc")) == "`a`, `b` or `c`"
 
 
 def test_reserved_names() -> None:
