@@ -33,6 +33,8 @@ ITEM_ALIASES = {
     "axis": "depth", "let": "const", "var": "const", "end": "",
 }  # fmt: skip
 STATEMENT_WORDS = ("return", "repeat", "if", "share", "expect", "param", "width", "depth", "const")
+JOINING_WORDS = ("and", "or")  # of two truth values
+TRUTH_WORDS = (*JOINING_WORDS, "not")
 
 TOKEN = re.compile(
     r"""(?P<space>[ \t]+|\A\ufeff)
@@ -51,8 +53,8 @@ TOKEN = re.compile(
     """.replace("{slips}", slips.PATTERN),
     re.VERBOSE | re.DOTALL,
 )
-_JOINS = frozenset(("where", "and", "or", "else"))  # a line that begins so goes on with the one before
-_HANGS = frozenset(("where", "and", "or", "not"))  # a line that ends so goes on with the next
+_JOINS = frozenset(("where", *JOINING_WORDS, "else"))  # a line that begins so goes on with the one before
+_HANGS = frozenset(("where", *TRUTH_WORDS))  # a line that ends so goes on with the next
 # `model as m` and `op like q` are of an axis of that name.
 ITEM = re.compile(rf"(?:{'|'.join(ITEM_WORDS)})[ \t]+(?!(?:as|like)(?![A-Za-z0-9_]))[A-Za-z_]")
 _OUTER_ITEM = re.compile(r"(?:(?:block|model|op|config)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*[\[({]|use[ \t]+[A-Za-z_])")

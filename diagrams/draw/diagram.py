@@ -32,9 +32,6 @@ class TooLarge(ValueError):
         super().__init__(f"{message}: draw one of its blocks, or open fewer")
 
 
-FORMATS = ("svg", "pdf", "png", "dot", "tex", "html")
-
-
 class Diagram:
     """A figure, laid out. `dot` is the whole figure as text; Graphviz draws it without changing any position."""
 

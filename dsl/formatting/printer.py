@@ -32,7 +32,7 @@ from .document import (
     group,
 )
 
-_LEVELS = {"PLUS": "sum", "MINUS": "sum", "STAR": "product", "SLASH": "product", "PERCENT": "product"}
+_LEVELS = {"MINUS": "PLUS", "SLASH": "STAR", "PERCENT": "STAR"}  # the operators that bind as others do
 
 
 class Statement(NamedTuple):

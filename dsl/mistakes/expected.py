@@ -16,11 +16,11 @@ from typing import Any
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from ..diagnostic import Diagnostic, error
-from ..layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, Piece
+from ..layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, TRUTH_WORDS, Piece
 from ..slips import FINITE, infinite, piece
 from ..source import Source, Span
 
-RESERVED = frozenset((*STATEMENT_WORDS, "and", "else", "false", "not", "or", "scan", "true", "where"))
+RESERVED = frozenset((*STATEMENT_WORDS, *TRUTH_WORDS, "else", "false", "scan", "true", "where"))
 """Words that are no names anywhere. (The terminal NAME of grammar.lark excludes the same; a test compares.)"""
 
 _COMPARISONS = frozenset(("LESSEQUAL", "GREATEREQUAL", "EQUALS", "DIFFERS", "LESS", "GREATER"))
@@ -707,7 +707,7 @@ def _ternary(place: _Place) -> _Finding | None:
         return _Finding("choose between values with `select(condition, yes, no)`")
     if place.found == "~" and "TRUE" in place.accepts:
         return _Finding("write `not`", fix=((place.span, "not "),))
-    if place.found == "not" and "TRUE" in place.accepts:
+    if place.kind == "NOT" and "TRUE" in place.accepts:
         return _Finding("put it in brackets: `(not ...)`")
     return None
 
@@ -748,7 +748,7 @@ def _misspelt(place: _Place) -> _Finding | None:
     known = tuple(sorted(filter(str.isalpha, map(_spelling, place.accepts - _WORDS.keys()))))
     meant = _nearest(place.found.lower(), known) if place.kind == "NAME" and len(place.found) > 2 else ""
     # `annd` is `and` for sure; of letters added there may come another operator.
-    if meant in ("and", "or", "not") and re.sub(r"(.)\1+", r"\1", place.found.lower()) != meant:
+    if meant in TRUTH_WORDS and re.sub(r"(.)\1+", r"\1", place.found.lower()) != meant:
         return None
     return _Finding(f"write `{meant}`", fix=((place.span, meant),)) if meant else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..compiler.graph.values import Scalar
 from ..dsl.layout import MAX_DEPTH
 
 WORDS = {
@@ -34,7 +35,7 @@ WORDS = {
     "in": "the number of the pass: `repeat i in layers`",
     "and": "both", "or": "one of the two, or both", "not": "the opposite",
     "true": "a truth value", "false": "a truth value",
-    "bool": "truth values", "int": "whole numbers", "real": "real numbers",
+    Scalar.BOOL.value: "truth values", Scalar.INT.value: "whole numbers", Scalar.REAL.value: "real numbers",
     "raw": "`raw(w)`: the value without its mark, so that a `dot` may sum it over any axis",
     "pi": "3.14159...",
 }  # fmt: skip

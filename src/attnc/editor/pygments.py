@@ -8,6 +8,7 @@ from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from ..compiler.typing.expressions import WRITABLE_OPS
+from ..dsl.layout import TRUTH_WORDS
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _GAP = r"([ \t]+)"
@@ -31,7 +32,7 @@ class AttnLexer(RegexLexer):  # type: ignore[misc]
             (rf"^(use){_GAP}({_NAME}(?:\.{_NAME})*)", bygroups(Keyword.Namespace, Whitespace, Name.Namespace)),
             (words(("width", "depth", "const", "param"), r"\b", r"\b"), Keyword.Declaration),
             (words(("return", "repeat", "if", "else", "share", "expect", "scan"), r"\b", r"\b"), Keyword),
-            (words(("and", "or", "not", "where"), r"\b", r"\b"), Operator.Word),
+            (words((*TRUTH_WORDS, "where"), r"\b", r"\b"), Operator.Word),
             (words(("true", "false"), r"\b", r"\b"), Keyword.Constant),
             (rf"(?<=[\w\]]){_GAP}(as|like|in){_GAP}(?={_NAME})", bygroups(Whitespace, Keyword, Whitespace)),
             (rf"(?<=\]){_GAP}(causal)\b", bygroups(Whitespace, Keyword)),

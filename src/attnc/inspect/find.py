@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ..backends import CaptureError
 from ..backends.plan.capture import Found, everything, resolve
-from ..compiler.graph.nodes import Apply, Call, Graph, Repeat, Scan
+from ..compiler.graph.nodes import Apply, Call, Graph, Node, Repeat, Scan
+from ..compiler.graph.traits import Normalise, OpTraits
 from ..compiler.graph.values import IndexInto
 from ..compiler.rewrites.simplify.constants import fold_truths
 from ..compiler.sizes.axes import Axis
@@ -89,7 +90,7 @@ def spots(model: Model, *, named: bool = True) -> list[Spot]:
     return [
         paths.spot(found)
         for found in everything(graph)
-        if not named or found.value.name is not None or _op(found) == "softmax"
+        if not named or found.value.name is not None or _softmax(found.node)
     ]
 
 
@@ -103,7 +104,7 @@ def chosen(model: Model, capture: Sequence[str]) -> list[Spot]:
         except CaptureError as wrong:
             raise InspectError(str(wrong).removeprefix("capture: ")) from None
         return [paths.spot(found) for found in {found.path: found for found in wanted.values()}.values()]
-    found = [paths.spot(one) for one in everything(graph) if _op(one) == "softmax"]
+    found = [paths.spot(one) for one in everything(graph) if _softmax(one.node)]
     maps = [spot for spot in found if spot.is_attention]
     if not maps:
         hidden = scanned_softmax(graph)
@@ -118,7 +119,7 @@ def scanned_softmax(graph: Graph, within: bool = False) -> bool:
     """Whether a softmax stands in a scan."""
     for node in graph.nodes:
         match node:
-            case Apply(op="softmax") if within:
+            case Apply() if within and _softmax(node):
                 return True
             case Call() if scanned_softmax(node.graph, within):
                 return True
@@ -131,8 +132,13 @@ def scanned_softmax(graph: Graph, within: bool = False) -> bool:
     return False
 
 
-def _op(found: Found) -> str:
-    return found.node.op if isinstance(found.node, Apply) else ""
+def _softmax(node: Node | None) -> Apply | None:
+    """The node, if it makes weights that sum to one."""
+    match node:
+        case Apply(traits=OpTraits(reads=Normalise(weights=True, logarithm=False))):
+            return node
+        case _:
+            return None
 
 
 class _Paths:
@@ -151,18 +157,18 @@ class _Paths:
             if axis not in value.type.thin
         )
         element = value.type.element
-        softmax = isinstance(node, Apply) and node.op == "softmax"
+        softmax = _softmax(node)
         repeats = [graph.nodes[place] for graph, place in found.steps]
         return Spot(
             path=self.short(found),
             full=found.path,
             sides=sides,
-            op=_op(found),
+            op=node.op if isinstance(node, Apply) else "",
             element=element.axis.name if isinstance(element, IndexInto) else element.value,
-            normalised=tuple(axis.name for axis in node.axes) if softmax and isinstance(node, Apply) else (),
+            normalised=tuple(axis.name for axis in softmax.axes) if softmax else (),
             last=any(isinstance(one, Repeat) and one.shared for one in repeats),
-            mask=self.mask(found, node) if softmax and isinstance(node, Apply) else None,
-            masked=softmax and isinstance(node, Apply) and node.mask is not None,
+            mask=self.mask(found, softmax) if softmax else None,
+            masked=softmax is not None and softmax.mask is not None,
         )
 
     def short(self, found: Found) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.graph.values import Scalar
 from ..spec import Model, Port, suggestion
 from .problem import InspectError
 
@@ -59,11 +60,11 @@ def _as(port: Port, value: Any) -> Array:
             f"{shown} has {_dims(len(port.axes))}, but it is given {_dims(array.ndim)}: {list(array.shape)}"
         )
     match port.element:
-        case "real":
+        case Scalar.REAL.value:
             if array.dtype.kind not in "fiu":
                 raise InspectError(f"{shown} takes real numbers, but it is given {array.dtype}")
             return array.astype(np.float32)
-        case "bool":
+        case Scalar.BOOL.value:
             if array.dtype != bool and not np.isin(array, (0, 1)).all():
                 raise InspectError(f"{shown} takes truth values, but it is given {array.dtype} other than 0 and 1")
             return array.astype(bool)
@@ -117,11 +118,11 @@ def _drawn(
             raise InspectError(f"how large is the width `{name}` of `{port}`? draw it with --random {name}=12")
         shape.append(size)
     match port.element:
-        case "real":
+        case Scalar.REAL.value:
             return numbers.standard_normal(shape).astype(np.float32)
-        case "bool":
+        case Scalar.BOOL.value:
             return np.ones(shape, dtype=bool)
-        case "int":
+        case Scalar.INT.value:
             ragged = next((item.length_of for item in model._sized.inputs if item.name == port.name), None)
             if ragged is not None:
                 return np.full(shape, sizes[ragged.family])

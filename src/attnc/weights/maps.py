@@ -47,7 +47,8 @@ from ..dsl.files import read
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _DEEPEST = 8  # maps that use maps
-_STEPS = ("transpose", "split", "merge", "stack", "shape", "unpair", "pair")
+_SPREADS = ("split", "merge")  # one weight is several, or several are one
+_STEPS = ("transpose", *_SPREADS, "stack", "shape", "unpair", "pair")
 
 
 # -- the text ------------------------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ class Transform:
     def __str__(self) -> str:
         if self.kind == "shape":
             return f"shape [{', '.join(' '.join(dim) for dim in self.shape)}]"
-        return " ".join([self.kind, *(["per"] if self.kind in ("split", "merge") and self.axes else []), *self.axes])
+        return " ".join([self.kind, *(["per"] if self.kind in _SPREADS and self.axes else []), *self.axes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +170,19 @@ def _rules(line: str, place: str) -> list[Rule]:
     theirs, ours = _spread(head.strip()), _spread(target.strip())
     steps = tuple(_step(part) for part in re.split(r",(?![^\[]*\])", told) if part.strip())
     kinds = [step.kind for step in steps]
-    for kind in ("split", "merge", "stack", "transpose", "shape"):
+    for kind in (*_SPREADS, "stack", "transpose", "shape"):
         if kinds.count(kind) > 1:
             raise ValueError(f"`{kind}` stands here twice")
     if "shape" in kinds[:-1]:
         raise ValueError("`shape` must be the last")
-    if len([kind for kind in kinds if kind in ("split", "merge", "stack")]) > 1:
+    if len([kind for kind in kinds if kind in (*_SPREADS, "stack")]) > 1:
         raise ValueError("a rule has one of `split`, `merge` and `stack`")
     _same_places(theirs, ours, {step.axes[0] for step in steps if step.kind == "stack"})
-    if "split" in kinds or "merge" in kinds:
-        if (len(ours) > 1) != ("split" in kinds):
+    split, merge = (kind in kinds for kind in _SPREADS)
+    if split or merge:
+        if (len(ours) > 1) != split:
             raise ValueError("`split` has one name of theirs and several of ours, `{Q, K, V}`; `merge` the reverse")
-        if (len(theirs) > 1) != ("merge" in kinds):
+        if (len(theirs) > 1) != merge:
             raise ValueError("`merge` has several names of theirs, `{q, k, v}`, and one of ours; `split` the reverse")
         return [Rule(theirs, ours, steps, place, other)]
     if len(theirs) != len(ours):
@@ -218,9 +220,9 @@ def _step(text: str) -> Transform:
     kind, *rest = text.split()
     names = all(re.fullmatch(_NAME, word) for word in rest)
     match kind, rest:
-        case (("transpose" | "split" | "merge"), []):
+        case _, [] if kind in ("transpose", *_SPREADS):
             return Transform(kind)
-        case (("split" | "merge"), ["per", axis]) if names:
+        case _, ["per", axis] if kind in _SPREADS and names:
             return Transform(kind, (axis,))
         case (("stack" | "unpair" | "pair"), [axis]) if names:
             return Transform(kind, (axis,))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ...compiler.graph.values import Scalar
 from ...dsl import syntax as s
+from ...dsl.layout import JOINING_WORDS, TRUTH_WORDS
 from ...dsl.source import Span
 from .. import describe
 from ..analysis import Analysis
@@ -15,8 +17,8 @@ from . import offers
 from .navigate import visible_names
 from .offers import Offer
 
-_HANGING = "= ( [ , + - * / ^ % < > <= >= == != |> -> where and or not return in if repeat"
-_OPERATORS = frozenset(_HANGING.split())  # an expression is to follow
+_HANGING = "= ( [ , + - * / ^ % < > <= >= == != |> -> where return in if repeat"
+_OPERATORS = frozenset((*_HANGING.split(), *TRUTH_WORDS))  # an expression is to follow
 _NAMING = frozenset(("param", "const", "expect"))  # no expression follows, but behind a `=`
 
 
@@ -129,7 +131,7 @@ class _Completion:
             yield from offers.words(["like"])
 
     def _elements(self) -> Iterator[Offer]:
-        yield from offers.words(["bool", "int"], rank=1)
+        yield from offers.words([Scalar.BOOL.value, Scalar.INT.value], rank=1)
         yield from offers.axes(self.view, self._with_parameters())
 
     def _with_parameters(self) -> dict[str, Symbol]:
@@ -179,7 +181,7 @@ class _Completion:
         elif first in _NAMING and "=" not in self._texts():
             return
         elif place.previous and (place.line[-1].is_name or place.previous in (")", "]")):
-            yield from offers.words(["where", "and", "or"] if first != "repeat" else ["in", "shared"])
+            yield from offers.words(["where", *JOINING_WORDS] if first != "repeat" else ["in", "shared"])
 
     def _scans(self) -> bool:
         """Whether the block of a `scan[a]` is to follow."""
@@ -300,7 +302,7 @@ class _Completion:
         if not part or part[-1].text in _OPERATORS:
             yield from self._expression()
         else:
-            yield from offers.words(["where", "and", "or"])
+            yield from offers.words(["where", *JOINING_WORDS])
 
     def _piped(self, callee: Token) -> bool:
         """Whether the first argument of a call stands before it: `x |> f(...)`."""

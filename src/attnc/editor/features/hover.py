@@ -12,13 +12,14 @@ from ...compiler.names.written_sizes import size_static
 from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, known
 from ...compiler.typing.expressions import INITS
 from ...dsl import syntax as s
+from ...dsl.layout import TRUTH_WORDS
 from ...dsl.source import Span
 from .. import describe
 from ..analysis import Analysis, views
 from ..lexical import WORDS, word_at
 from ..names import AXES, CALLED, VALUES, Mention, Symbol
 
-_INSIDE = frozenset(("and", "or", "not", "true", "false", "as"))  # words of expressions: the type says more
+_INSIDE = frozenset((*TRUTH_WORDS, "true", "false", "as"))  # words of expressions: the type says more
 
 
 @dataclass(frozen=True, slots=True)
