@@ -266,3 +266,8 @@ class OpTraits:
     checks: bool = field(default=False, kw_only=True)
     masked: bool = field(default=False, kw_only=True)
     spends: bool = field(default=False, kw_only=True)
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """What it computes of one item of each operand; None where it puts items together, or elsewhere."""
+        return self.reads.meaning if isinstance(self.reads, Pointwise) else None

@@ -119,8 +119,3 @@ def name_of(op: OpTraits) -> str:
 
 def is_silent(op: OpTraits) -> bool:
     return glyph_of(op).shape in (Shape.SILENT, Shape.RENAME)
-
-
-def scales(op: OpTraits) -> bool:
-    """Whether a number as an operand does no more than to scale the other operand."""
-    return isinstance(op.reads, Pointwise) and isinstance(op.reads.meaning, Product | Quotient)

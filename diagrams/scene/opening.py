@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator
 from enum import Enum
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
+from ...compiler.graph.traits import Product, Quotient
 from ...compiler.graph.values import Role, Scalar, Value
-from .op_glyphs import is_silent, scales
+from .op_glyphs import is_silent
 
 GLUE = 4  # glyphs at most, and
 LEARNED = 1  # of them learned, at most: then a block is glue
@@ -179,7 +180,7 @@ def is_drawn(node: Apply) -> bool:
     """Whether an op gets a glyph of its own. Not exact, but good enough to estimate the size of a figure."""
     if node.out.role <= Role.TABLE or is_silent(node.traits):
         return False
-    scaled = scales(node.traits) and any(v.role is Role.CONSTANT for v in node.operands)
+    scaled = isinstance(node.traits.meaning, Product | Quotient) and any(v.role is Role.CONSTANT for v in node.operands)
     return node.out.type.element is not Scalar.BOOL and not scaled
 
 

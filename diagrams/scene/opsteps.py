@@ -20,12 +20,13 @@ from ...compiler.graph.traits import (
     OpTraits,
     Pointwise,
     Product,
+    Quotient,
     Window,
 )
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
-from .op_glyphs import BIRTH, LOOKUP, MAP, PILL, RENAME, Glyph, Shape, glyph_of, name_of, scales
+from .op_glyphs import BIRTH, LOOKUP, MAP, PILL, RENAME, Glyph, Shape, glyph_of, name_of
 from .patterns import Case, cases, constant, telling
 from .steps import DrawStep, Scene, Section, StepKind
 from .symbolic import Symbolic, applied, number, of_static, renamed, written
@@ -127,7 +128,7 @@ class Steps:
         if item.data is not None:
             return self.tensor(frame, item.data)
         operands: list[Item] = [a.data if a.data is not None else a for a in item.args]
-        assert item.made_by is not None
+        assert isinstance(item.made_by, OpTraits)
         glyph = glyph_of(item.made_by)
         if glyph is RENAME:
             return self.relabelled(frame, self.tensor(frame, operands[0]), item.axes)
@@ -382,7 +383,8 @@ class Steps:
 
     def rides(self, frame: Frame, node: Apply, items: Sequence[Item]) -> Tensor | None:
         """A scale right after a contraction: written on the arrow that leaves its half-loop."""
-        if not scales(node.traits) or len(items) != 2:
+        meaning = node.traits.meaning
+        if not isinstance(meaning, Product | Quotient) or len(items) != 2:
             return None
         for at, (x, c) in enumerate(((items[0], items[1]), (items[1], items[0]))):
             if (
@@ -390,7 +392,7 @@ class Steps:
                 or not isinstance(c, Symbolic)
                 or c.axes
                 or c.leaves
-                or (at and node.traits.reads != Pointwise(Product()))
+                or (at and isinstance(meaning, Quotient))
             ):
                 continue
             step = self.maker.get(id(x))
@@ -398,7 +400,7 @@ class Steps:
                 continue
             if not step.contracted or frame.reads.get(node.operands[at].id) != 1:
                 continue
-            step.note = applied(node.op, c)
+            step.note = applied(meaning, c)
             x.name = node.out.name or x.name
             return x
         return None
@@ -416,11 +418,12 @@ class Steps:
         out = Tensor(axes, name)
         text = roman(name_of(op))
         if len(solid) == 1:
-            if len(scalars) == 1 and ((len(items) == 2 and glyph.shape is Shape.JOIN) or op.name in ("^", "%")):
-                text = applied(op.name, scalars[0][1], flipped=scalars[0][0] == 0)
-            elif scalars:
+            if scalars:
                 inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
                 text = roman(f"{name_of(op)}({inner})")
+            if len(items) == 2 and len(scalars) == 1:
+                place, factor = scalars[0]
+                text = applied(op.meaning, factor, flipped=place == 0) or text
             if set(axes) == set(solid[0].axes):
                 self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op.name))
                 return out

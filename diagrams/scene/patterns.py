@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from ...compiler.graph.traits import Arrange, Choice, Conjunction, Disjunction, IndexMap, OpTraits, Pointwise
+from ...compiler.ops import Op
 from ...compiler.sizes.axes import Arith, Axis, SizeOf, known
-from ...compiler.sizes.functions import OPERATIONS
+from ...compiler.sizes.functions import OPERATIONS, Operation
 from ..base.text import Rich, axis_label, joined, roman
 from .passes import passes_text
-from .symbolic import Symbolic, index, number
+from .symbolic import Symbolic, as_it_is, index, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
 LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be; BY_DATA: data decides whether the item is kept
@@ -121,8 +123,8 @@ def fold(formula: Symbolic, values: Mapping[str, int], depth: int = 0) -> Symbol
     if not formula.args or depth > 60:
         return formula
     args = tuple(fold(arg, values, depth + 1) for arg in formula.args)
-    if formula.op in ("and", "or"):
-        decides = formula.op == "or"
+    if isinstance(formula.meaning, Conjunction | Disjunction):
+        decides = isinstance(formula.meaning, Disjunction)
         if any(arg.truth is decides for arg in args):
             return number(decides)
         args = tuple(arg for arg in args if arg.truth is None)
@@ -130,9 +132,9 @@ def fold(formula: Symbolic, values: Mapping[str, int], depth: int = 0) -> Symbol
             return number(not decides)
         if len(args) == 1:
             return args[0]
-    elif all(arg.op == "number" for arg in args) and formula.op in _FUNCTIONS:
+    elif all(arg.op == "number" for arg in args) and (computed := _computed_by(formula)):
         try:
-            return number(_FUNCTIONS[formula.op](*(arg.number for arg in args)))
+            return number(computed(*(arg.number for arg in args)))
         except (ZeroDivisionError, ValueError, OverflowError):
             pass
     return replace(formula, args=args)
@@ -197,15 +199,19 @@ def _scale(formulas: Sequence[Symbolic]) -> float:
     return 1.0 if largest <= GRID / 2 or (len(formulas) > 1 and largest < GRID) else GRID / (3 * largest)
 
 
-# What formulas are made of: the arithmetic of static numbers, under the names of the graph's ops too.
-_FUNCTIONS: dict[str, Callable[..., float | bool]] = {
-    **OPERATIONS,
-    "int": lambda a: a,
-    "maximum": max,
-    "minimum": min,
-    "rename": lambda a: a,
-    "select": lambda c, a, b: a if c else b,
-}
+def _computed_by(formula: Symbolic) -> Callable[..., float | bool] | None:
+    """What makes a number of the numbers that its arguments are; None where a small grid cannot say."""
+    match formula.made_by:
+        case Operation() as operation:
+            return operation
+        case Op(number=operation) if operation:
+            return OPERATIONS[operation]
+        case Op(reads=Pointwise(Choice())):
+            return lambda c, a, b: a if c else b
+        case OpTraits(reads=Pointwise() | Arrange(IndexMap.SAME)) as op if as_it_is(op):
+            return lambda a: a
+        case _:
+            return None
 
 
 def _at(
@@ -227,7 +233,7 @@ def _at(
             return at[formula.axis]
         case "data":
             return by_data
-        case op if op in _FUNCTIONS:
-            return _FUNCTIONS[op](*(_at(arg, at, scale, by_data, items) for arg in formula.args))
+        case _ if computed := _computed_by(formula):
+            return computed(*(_at(arg, at, scale, by_data, items) for arg in formula.args))
         case _:
             raise _Unknown

@@ -8,25 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from ...compiler.graph.traits import OpTraits
+from ...compiler.graph.traits import (
+    Arrange,
+    Compared,
+    Conjunction,
+    Disjunction,
+    Function,
+    IndexMap,
+    Meaning,
+    OpTraits,
+    Pointwise,
+    Power,
+    Product,
+    Quotient,
+    Remainder,
+    Sum,
+)
+from ...compiler.ops import Brackets, Op
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
+from ...compiler.sizes.functions import OPERATIONS, Operation
 from ..base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
 from .tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Symbolic:
-    """A formula. `op` is `number`, `symbol`, `size`, `position`, `data`, `?` (too large to write), or an op of `args`.
+    """A formula. `op` is `number`, `symbol`, `size`, `position`, `data`, `?` (too large to write), or the name of what
+    makes it of `args`: `made_by`, an operation on numbers known at build time, or an op of the graph.
 
-    made_by: of what the graph computes, the op.
     values: of a symbol that is the index of a repeat, the values that it has in the passes.
     block: whether `text` is the name of the block that made it.
     """
 
     op: str
     args: tuple[Symbolic, ...] = ()
-    made_by: OpTraits | None = None
+    made_by: Operation | OpTraits | None = None
     number: Number = 0
     axis: Axis | None = None
     text: str = ""
@@ -47,6 +65,11 @@ class Symbolic:
                 leaves.setdefault(id(top.data), top.data)
             stack.extend(reversed(top.args))
         return tuple(leaves.values())
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """What it computes, item by item; None where items are put together, or elsewhere."""
+        return self.made_by.meaning if self.made_by is not None else None
 
     @property
     def truth(self) -> bool | None:
@@ -72,7 +95,7 @@ def of_static(static: Static, axes: Callable[[Axis], Axis], consts: Mapping[int,
         case ConstOf(const):
             return consts.get(const.id) or of_const(const)
         case Arith(op, args):
-            return Symbolic(op, tuple(of_static(arg, axes, consts) for arg in args))
+            return Symbolic(op, tuple(of_static(arg, axes, consts) for arg in args), OPERATIONS[op])
 
 
 def of_const(const: Const) -> Symbolic:
@@ -93,23 +116,7 @@ def renamed(formula: Symbolic, axes: Mapping[Axis, Axis], depth: int = 0) -> Sym
 
 # -- writing it down -------------------------------------------------------------------------------------------
 
-_INFIX = {
-    "or": 1,
-    "and": 2,
-    "<=": 3,
-    ">=": 3,
-    "<": 3,
-    ">": 3,
-    "==": 3,
-    "!=": 3,
-    "+": 4,
-    "-": 4,
-    "*": 5,
-    "/": 5,
-    "//": 5,
-    "%": 5,
-}
-_SIGN = {"<=": " ≤ ", ">=": " ≥ ", "==": " = ", "!=": " ≠ ", "*": " ", "-": " − ", "//": "/", "/": "/", "%": " mod "}
+_COMPARISONS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
 _ATOM = 9
 
 
@@ -145,29 +152,66 @@ def _write(formula: Symbolic, depth: int) -> tuple[Rich, int]:
             return italic(formula.data.name or "x"), _ATOM
         case "?":
             return roman("…"), _ATOM
-        case "sqrt" | "rsqrt":
+    if isinstance(formula.made_by, OpTraits) and as_it_is(formula.made_by):
+        return _write(args[0], depth)
+    match formula.meaning:
+        case Function(power=float(power)):
             inner, binds = _write(args[0], depth + 1)
-            power = "1/2" if formula.op == "sqrt" else "−1/2"
-            return (*_closed(inner, binds, _ATOM), Run(power, "", 1)), 7
-        case "^" if len(args) == 2:
+            return (*_closed(inner, binds, _ATOM), _exponent(power)), 7
+        case Power():
             base, binds = _write(args[0], depth + 1)
             power_text, _ = _write(args[1], depth + 1)
             return (*_closed(base, binds, _ATOM), *raised(power_text)), 7
-        case "neg":
+        case Sum((-1,)):
             inner, binds = _write(args[0], depth + 1)
             return (*roman("−"), *_closed(inner, binds, 5)), 4
-        case "rename" | "broadcast" | "int" | "dropout":
-            return _write(args[0], depth)
-        case op if op in _INFIX and len(args) == 2:
-            level = _INFIX[op]
+        case meaning if operator := _operator(meaning):
+            sign, level = operator
             left, right = _write(args[0], depth + 1), _write(args[1], depth + 1)
-            sign = _SIGN.get(op, f" {op} ")
             return (*_closed(*left, level), *roman(sign), *_closed(*right, level + 1)), level
-        case op:
-            rich: Rich = roman(op + "(")
+        case _:
+            rich: Rich = roman(formula.op + "(")
             for i, arg in enumerate(args):
                 rich = (*rich, *roman(", " if i else ""), *_write(arg, depth + 1)[0])
             return (*rich, *roman(")")), _ATOM
+
+
+def as_it_is(op: OpTraits) -> bool:
+    """Whether it gives the numbers of its operand, with nothing to say in brackets: `int`, or a copy of an axis."""
+    match op.reads:
+        case Pointwise(Sum((1,))):
+            return isinstance(op, Op) and op.brackets is Brackets.NONE
+        case Arrange(IndexMap.SAME | IndexMap.NEW):
+            return True
+        case _:
+            return False
+
+
+def _operator(meaning: Meaning | None) -> tuple[str, int] | None:
+    """The sign that stands between two operands, and how tightly it binds."""
+    match meaning:
+        case Disjunction():
+            return " or ", 1
+        case Conjunction():
+            return " and ", 2
+        case Compared(sign):
+            return f" {_COMPARISONS.get(sign, sign)} ", 3
+        case Sum((1, 1)):
+            return " + ", 4
+        case Sum((1, -1)):
+            return " − ", 4
+        case Product():
+            return " ", 5
+        case Quotient():
+            return "/", 5
+        case Remainder():
+            return " mod ", 5
+        case _:
+            return None
+
+
+def _exponent(power: float) -> Run:
+    return Run(str(Fraction(power)).replace("-", "−"), "", 1)
 
 
 def _closed(rich: Rich, binds: int, needed: int) -> Rich:
@@ -181,19 +225,32 @@ def _decimal(value: Number) -> str:
     return text.replace("-", "−")
 
 
-def applied(op: str, formula: Symbolic, *, flipped: bool = False) -> Rich:
-    """`x op formula` as it is written on an arrow: `× k^(-1/2)`, `+ 1`, `= 0`. `flipped`: the formula comes first."""
-    if op == "/" and not flipped:
-        if formula.op == "sqrt":
-            base, binds = _write(formula.args[0], 0)
-            return joined((*roman("× "), *_closed(base, binds, _ATOM), Run("−1/2", "", 1)))
-        if formula.op == "size":
-            return joined((*roman("× "), *_write(formula, 0)[0], Run("−1", "", 1)))
-        return (*roman("÷ "), *_tight(formula))
-    if flipped and op in ("/", "-", "^", "%"):
-        return (*_tight(formula), *roman(_SIGN.get(op, f" {op} ").rstrip() + " ·"))
-    sign = {"*": "× ", "^": "^ "}.get(op, _SIGN.get(op, f"{op} ").strip() + " ")
-    return (*roman(sign), *_tight(formula))
+def applied(meaning: Meaning | None, formula: Symbolic, *, flipped: bool = False) -> Rich:
+    """`x op formula` as it is written on an arrow: `× k^(-1/2)`, `+ 1`, `= 0`; empty where the op is no operator.
+
+    flipped: the formula comes first.
+    """
+    sign, _ = (" ^ ", 0) if isinstance(meaning, Power) else _operator(meaning) or ("", 0)
+    match meaning:
+        case Quotient() if not flipped:
+            return _over(formula)
+        case Quotient() | Remainder() | Power() | Sum((1, -1)) if flipped:
+            return (*_tight(formula), *roman(f"{sign.rstrip()} ·"))
+        case Product():
+            sign = "×"
+    return (*roman(f"{sign.strip()} "), *_tight(formula)) if sign else ()
+
+
+def _over(divisor: Symbolic) -> Rich:
+    """A division, as a factor where that reads well."""
+    match divisor.meaning:
+        case Function(power=float(power)) if power > 0:
+            base, binds = _write(divisor.args[0], 0)
+            return joined((*roman("× "), *_closed(base, binds, _ATOM), _exponent(-power)))
+        case _ if divisor.op == "size":
+            return joined((*roman("× "), *_write(divisor, 0)[0], _exponent(-1)))
+        case _:
+            return (*roman("÷ "), *_tight(divisor))
 
 
 def _tight(formula: Symbolic) -> Rich:
