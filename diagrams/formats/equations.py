@@ -10,7 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, values_of
-from ...compiler.graph.traits import Arrange, Gather, IndexMap, Lookup, OpTraits, Pointwise, Quotient, Reduce, Sum
+from ...compiler.graph.traits import (
+    Arrange,
+    Extreme,
+    Gather,
+    IndexMap,
+    Lookup,
+    OpTraits,
+    Pointwise,
+    Quotient,
+    Reduce,
+    Sum,
+)
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.ops import Op, op_named
 from ...compiler.ops.table import Precedence
@@ -181,7 +192,7 @@ def _static(value: Static) -> _Tex:
             return _static(Literal(const.value)) if const.value is not None else _Tex(_named(const.name))
         case Arith(op, args):
             terms = [_static(arg) for arg in args]
-            if op in ("max", "min"):  # of numbers; the ops of these names act on axes
+            if isinstance(value.meaning, Extreme):  # the ops of these names act on axes
                 return _function(rf"\{op}", terms)
             return _op(op_named(op), terms)
 

@@ -241,13 +241,13 @@ class Steps:
     def window(self, frame: Frame, node: Apply) -> Rich:
         """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
         options = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
-        stride, pad = constant(options["stride"]), constant(options["pad"])
+        name, stride, pad = name_of(node.traits), constant(options["stride"]), constant(options["pad"])
         taps = frame.axis(node.made[-1]).extent
         step = roman("") if stride == 1 else (*roman(", stride "), *written(options["stride"]))
         if pad is None or taps is None:
-            return (*roman("window"), *roman(", pad "), *written(options["pad"]), *step)
+            return (*roman(name), *roman(", pad "), *written(options["pad"]), *step)
         ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
-        return (*roman(f"window {'…'.join(dict.fromkeys(ends))}"), *step)
+        return (*roman(f"{name} {'…'.join(dict.fromkeys(ends))}"), *step)
 
     def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
         """The same values under other labels of axes: a copy step with one result."""

@@ -9,7 +9,7 @@ from ..compiler.base.names import listed
 from ..compiler.graph.nodes import Apply, Graph, Parameter, Repeat, Weight
 from ..compiler.graph.typed_value import TypedValue, show
 from ..compiler.graph.values import IndexInto, Scalar
-from ..compiler.ops import OPS
+from ..compiler.ops import OPS, Notation, written
 from ..compiler.ops.table import Op
 from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
 from ..compiler.typing.environment import Environment
@@ -27,9 +27,7 @@ def code(text: str) -> str:
 
 def op_named(name: str, brackets: bool = False) -> Op | None:
     """The row of an op as it is written: `max(a, b)` is another op than `max[k](x)`."""
-    if name in ("max", "min") and not brackets:
-        name = "maximum" if name == "max" else "minimum"
-    return OPS.get(name)
+    return (None if brackets else written(Notation.BARE, name)) or OPS.get(name)
 
 
 # -- types
