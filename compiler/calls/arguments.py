@@ -294,4 +294,4 @@ def _inside(wire: TypedValue, formal: s.Formal, wanted: Type, actuals: dict[Axis
     thin = frozenset(axis for actual, axis in actuals.items() if not wire.has(actual))
     mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
     type = Type(wanted.element, (*extra, *wanted.axes), thin)
-    return TypedValue(type, wire.role, formal.name.span, mark=mark, loose=wire.loose)
+    return TypedValue(type, wire.role, formal.name.span, mark=mark, mark_unknown=wire.mark_unknown)

@@ -116,7 +116,7 @@ class BlockCall(SpecialisedCall):
                     Role.DATA,
                     self.call.span,
                     builder.value(mapped, Role.DATA, self.call.span),
-                    loose=True,
+                    mark_unknown=True,
                     home=builder,
                 )
             )
@@ -197,7 +197,9 @@ class BlockCall(SpecialisedCall):
             value = builder.value(type, wire.role, self.call.span)
             values.append(value)
             mark = frozenset(to_actual.get(axis.id, axis) for axis in wire.mark)
-            outs.append(TypedValue(type, wire.role, self.call.span, value, mark, loose=wire.loose, home=builder))
+            outs.append(
+                TypedValue(type, wire.role, self.call.span, value, mark, mark_unknown=wire.mark_unknown, home=builder)
+            )
         builder.nodes.append(
             Call(graph, name, tuple(args), tuple(values), tuple(self.actual), tuple(self.const_actual), self.call.span)
         )

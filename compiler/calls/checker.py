@@ -460,7 +460,9 @@ class Checker(ABC):
                     )
                 body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
         return {
-            name: replace(wire, loose=body.environment.block in self.called, span=formal.name.span.to(formal.type.span))
+            name: replace(
+                wire, mark_unknown=body.environment.block in self.called, span=formal.name.span.to(formal.type.span)
+            )
         }
 
     def elaborate(self, body: Body) -> list[TypedValue | None] | None:

@@ -45,7 +45,7 @@ class SpecialisedCall(Arguments):
                 wires[name] = body.everywhere(wire, formal)
             else:
                 made = builder.input(name, wire.type, wire.role, formal.name.span.to(formal.type.span))
-                wires[name] = replace(made, mark=wire.mark, loose=wire.loose)
+                wires[name] = replace(made, mark=wire.mark, mark_unknown=wire.mark_unknown)
         checker.stack.append(self.block)
         results = checker.elaborate(body)
         checker.stack.pop()
@@ -117,7 +117,7 @@ class SpecialisedCall(Arguments):
                     tuple(sorted(at(axis) for axis in wire.type.thin)),
                     wire.role,
                     tuple(sorted(at(axis) for axis in wire.mark)),
-                    wire.loose,
+                    wire.mark_unknown,
                 )
             )
         consts = tuple(

@@ -47,7 +47,7 @@ class TypedValue:
 
     mark:   axes over which it sums to one (D6); empty if it carries no mark.
     static: its expression, if it is a number known at build time (or a size); `value` is then made on demand.
-    loose:  the mark is not known here (an argument of a block checked on its own), so D6 waits for the call.
+    mark_unknown: the mark is not known here (an argument of a block checked on its own), so D6 waits for the call.
     spread: axes that it has not, but would have if a number that stands for an argument had those of its formal; it is
             the same everywhere along them.
     """
@@ -59,7 +59,7 @@ class TypedValue:
     mark: frozenset[Axis] = frozenset()
     static: Static | None = None
     range: Range | None = None
-    loose: bool = False
+    mark_unknown: bool = False
     spread: frozenset[Axis] = frozenset()
     scaled: frozenset[Axis] = frozenset()  # it is weights, which sum to one over these axes, times a number
     product_of: tuple[Axis, ...] = ()  # the axes that the `dot` it comes from contracted

@@ -18,11 +18,11 @@ from ..typing.builder import Builder
 from ..typing.copies import copies, new_copy
 from ..typing.environment import Environment
 
-_FAR = 50  # steps back
+_FAR = 50  # so many ops behind a value are looked at
 
 
 def explain(wire: TypedValue, axes: Iterable[Axis], environment: Environment) -> str:
-    """What to say of axes that a value of a block lacks; "" where none of them was taken from it."""
+    """How a value of a block lost one of the axes that it lacks, in words; "" where it had none of them."""
     if wire.value is None or not isinstance(wire.home, Builder):
         return ""
     makers = _makers(wire.home)
@@ -102,7 +102,7 @@ def _weighs(step: Apply, makers: Mapping[int, Apply]) -> bool:
 
 
 def _multiplies(step: Apply) -> bool:
-    """Whether it sums products of its operands: a learned map has but one operand."""
+    """Whether it sums products of its operands: a learned map multiplies its one operand with weights."""
     return isinstance(step.traits.reads, Reduce) and step.traits.reads.multiplies and not step.weights
 
 
@@ -145,7 +145,7 @@ def _two_copies(scores: Apply | None, width: Axis, environment: Environment) -> 
 
 
 def _written(value: Value, otherwise: str) -> str:
-    """A value as its op is given it, if that is short."""
+    """The value as it is written for its op, if that is short."""
     text = value.name or (value.span.text if value.span is not None else "")
     return text if 0 < len(text) <= 30 else otherwise
 

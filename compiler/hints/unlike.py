@@ -14,7 +14,7 @@ from ..typing.environment import Environment
 
 
 def compared(a: Axis, b: Axis, environment: Environment, written: str) -> str:
-    """Of a comparison of their indices, as it is written."""
+    """The help for a comparison of their indices, `written`."""
     first, second = _in_order(a, b)
     declared, forgets = _declared(second, first, environment), f"`int({a.name})` forgets the axis on purpose"
     other_copies = [
@@ -32,7 +32,7 @@ def compared(a: Axis, b: Axis, environment: Environment, written: str) -> str:
 
 
 def renamed(old: Axis, new: Axis, environment: Environment) -> str:
-    """Of `x[old as new]`."""
+    """The help for `x[old as new]`."""
     if known := copies(old, environment, [new]):
         return f"`{known[0]}` is a copy of `{old.name}`: was `[{old.name} as {known[0]}]` meant?"
     if known := copies(new, environment, [old]):
@@ -50,7 +50,7 @@ def renamed(old: Axis, new: Axis, environment: Environment) -> str:
 
 
 def passed(original: Axis, actual: Axis, environment: Environment, written: str) -> str:
-    """Of a call, as it is written, that gives `actual` where a copy of `original` is wanted."""
+    """The help for a call, `written`, that gives `actual` where a copy of `original` is wanted."""
     known = copies(original, environment, [actual])
     if known:
         return f"`{known[0]}` is a copy of `{original.name}`: was `{_with(known[0], actual, written)}` meant?"
@@ -97,7 +97,7 @@ def _declared(axis: Axis, original: Axis, environment: Environment) -> str:
 
 
 def _in_order(a: Axis, b: Axis) -> tuple[Axis, Axis]:
-    """As they are declared."""
+    """The two in the order of their declarations."""
     first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
     return first, second
 

@@ -70,7 +70,7 @@ class Usage:
         return self.made.op
 
     def no_brackets(self) -> None:
-        """D3: no op has an implicit axis; show how to write it for what stands here."""
+        """Report that there are no brackets: no op has an implicit axis (D3). The help has the axes at hand."""
         named = list(dict.fromkeys(axis for each in self.apart if (axis := _axis(self.body, each.value)) is not None))
         fix: Edits = []
         if self.op.brackets is Brackets.MAP:
@@ -94,7 +94,7 @@ class Usage:
         )
 
     def no_arrow(self, axes: list[Axis]) -> None:
-        """The brackets of a map name axes, and do not say which of them it eats."""
+        """Report brackets of a map that name axes, and do not say which of them it eats."""
         brackets = self.call.brackets
         assert brackets is not None
         help, fix = self._mapped(axes)
@@ -107,7 +107,7 @@ class Usage:
         )
 
     def by_number(self) -> None:
-        """Axes are counted in brackets, as other libraries count them."""
+        """Report a number in brackets: other libraries count axes."""
         assert self.call.brackets is not None
         self.body.report(
             "E0318",
@@ -117,7 +117,7 @@ class Usage:
         )
 
     def doubled(self) -> None:
-        """Axes are named in brackets and again among the arguments."""
+        """Report axes that are named in brackets and again among the arguments."""
         self.body.report(
             "E0319",
             f"`{self.made.shown}` takes its axes in brackets",
@@ -129,10 +129,10 @@ class Usage:
     # -- parts of these ------------------------------------------------------------------------------------------
 
     def _written(self, inside: str) -> str:
-        """The call with this in its brackets."""
+        """The call, with `inside` in its brackets."""
         call, known = self.call, arguments(self.op)
         kept = [each for each in call.arguments if each not in self.apart]
-        if not self.op.variadic:  # those that it takes
+        if not self.op.variadic:  # leave out what is one argument too many
             places = len(self.op.operands) + self.op.positional
             kept = [each for place, each in enumerate(kept) if place < places or each.name is not None]
         texts = ", ".join(each.span.text for each in kept if each.name is None or each.name.text in known)
@@ -149,7 +149,7 @@ class Usage:
     def _mapped(self, axes: list[Axis]) -> tuple[str, Edits]:
         """What to write for a map that names these axes: those that an operand has stand before the arrow."""
         op, operands, brackets = self.op, self.made.operands, self.call.brackets
-        if not operands:  # which is wrong itself
+        if not operands:  # a mistake in them is reported
             return f"its form is `{op.usage}`", []
         eats: list[Axis] = []
         makes: list[Axis] = []
@@ -177,7 +177,7 @@ class Usage:
         return f"write `{self._written(f'{before} -> {after}')}`{what}", []
 
     def _could_eat(self) -> list[Axis]:
-        """The axis that the operand of a map has for it, if there is but one."""
+        """The axis of its operand that a map could eat, if there is but one."""
         x = self.made.operands[0]
         if self.op.reads == Pointwise(Lookup()):
             return [x.element.axis] if isinstance(x.element, IndexInto) else []
@@ -218,16 +218,18 @@ class Usage:
         return f"; `{self.made.shown}(x, y)` is of two values, item by item" if bare is not None else ""
 
     def _has(self) -> list[Axis]:
-        """The axes of the first operand of an op that acts on some."""
+        """The axes of the first operand, where the op acts on axes."""
         if self.op.brackets is not Brackets.ACTS or not self.made.operands:
             return []
         return [axis for axis in self.made.operands[0].axes if axis not in self.body.environment.lifted]
 
     def _meant(self) -> list[Axis]:
-        """Those that it could act on."""
+        """Those of its axes that the op may be meant to act on."""
         others = self.made.operands[1:]
         looked_up = {wire.element.axis.family for wire in others if isinstance(wire.element, IndexInto)}
-        meant = [axis for axis in self._has() if axis.family in looked_up]  # what the targets of a loss index
+        meant = [
+            axis for axis in self._has() if axis.family in looked_up
+        ]  # another operand has indices into it, as the targets of a loss
         if not meant:
             meant = self._joined(self.made.operands) if self.op.variadic and others else self._has()
         return [axis for axis in meant if not self.op.learned or self._is_fixed(axis)]

@@ -37,7 +37,7 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
             if not isinstance(call, s.CallExpr) or call.label is not None or call.callee.span in found:
                 continue
             if id(call) not in named and _is_learned(call):
-                label = _first_free(_wishes(part, call), taken)
+                label = _first_free(_candidates(part, call), taken)
                 taken.add(label)
                 found[call.callee.span] = label
     for node in walk(decl.body):
@@ -61,7 +61,7 @@ def _name(statement: s.Assign) -> str | None:
     return statement.targets[0].text if len(statement.targets) == 1 and statement.targets[0].text != "_" else None
 
 
-def _wishes(part: object, call: s.CallExpr) -> Iterator[str]:
+def _candidates(part: object, call: s.CallExpr) -> Iterator[str]:
     if isinstance(part, s.Return):
         yield "out"
     target = _name(part) if isinstance(part, s.Assign) else None
@@ -79,5 +79,5 @@ def _numbered(base: str) -> Iterator[str]:
         number += 1
 
 
-def _first_free(wishes: Iterator[str], taken: set[str]) -> str:
-    return next(wish for wish in wishes if wish not in taken and not is_reserved(wish))
+def _first_free(candidates: Iterator[str], taken: set[str]) -> str:
+    return next(name for name in candidates if name not in taken and not is_reserved(name))

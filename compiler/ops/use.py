@@ -120,10 +120,10 @@ class OpCall(Protocol):
         """An option that is a truth value."""
 
     def truth_value(self, wire: TypedValue) -> bool:
-        """It is one, or a const parameter that may be one: only a call decides."""
+        """Whether it is a truth value, or a const parameter that may be one: only a call decides."""
 
     def numbers(self) -> bool:
-        """The operand is made of numbers: no truth values, no indices."""
+        """Whether the operand is made of numbers, not of truth values or indices; else that is reported."""
 
     def one_axis(self) -> bool:
         """Whether it acts on one axis."""
@@ -149,7 +149,7 @@ class OpCall(Protocol):
         """D7: of two operands that both carry data, one may lack a depth of the other, never a width.
 
         outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
-        outer sum is a slip unless it is said.
+        outer sum must be written with `broadcast`.
         """
 
     def check_marks(self) -> None:

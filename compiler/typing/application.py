@@ -109,7 +109,7 @@ class OpApplication:
             self.body.report_namesakes(*meeting, self.span, places)
             return None
         role = max(role, *(wire.role for wire in wires)) if wires else role
-        if type.axes:  # a constant has none: a number that is spread is a table
+        if type.axes:  # a constant has no axes: a number that gets some is a table
             role = max(role, Role.TABLE)
         builder = self.body.builder
         operands = tuple(builder.take(wire) for wire in self.operands)
@@ -141,7 +141,7 @@ class OpApplication:
             mark,
             None,
             range,
-            loose=self.operands[0].loose and _same_items(self.op, type),
+            mark_unknown=self.operands[0].mark_unknown and _same_items(self.op, type),
             product_of=product_of,
             home=builder,
             spread=self._spread() - set(type.axes) if item_by_item else frozenset(),
@@ -200,11 +200,11 @@ class OpApplication:
         return bool(evaluate(self.options[option]))
 
     def truth_value(self, wire: TypedValue) -> bool:
-        """It is one, or a const parameter that may be one: only a call decides."""
+        """Whether it is a truth value, or a const parameter that may be one: only a call decides."""
         return wire.is_bool or self.body.environment.is_open(wire.static)
 
     def numbers(self) -> bool:
-        """The operand is made of numbers: no truth values, no indices."""
+        """Whether the operand is made of numbers, not of truth values or indices; else that is reported."""
         wire, span = self.operands[0], self.spans[0]
         if wire.is_bool:
             self.fail(
@@ -314,7 +314,7 @@ class OpApplication:
         first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
         forgets = f"`int({a.name})` forgets the axis on purpose"
         fixed = [axis for axis in (a, b) if not axis.is_width or axis.extent is not None]
-        if len(fixed) == 1:  # a place among items was compared with a number of them
+        if len(fixed) == 1:  # most likely a position was compared with a size
             help = f"if the size of `{fixed[0].name}` is meant, write `|{fixed[0].name}|`; {forgets}"
         elif second.is_width and isinstance(second.size, Arith):
             help = f"`{second.name}` has a size of its own, so it is no copy: write `int(...)` on both sides; {forgets}"
@@ -334,7 +334,7 @@ class OpApplication:
         other = ids.element.axis
         help = f"use a table over `{other.name}`, or correct the type of the indices to `{vocab.name}[..]`"
         named = span.text.isidentifier() and self.body.environment.axis(span.text) is None
-        if isinstance(self.op.reads, Gather) and not named:  # computed: no type was written for it
+        if isinstance(self.op.reads, Gather) and not named:  # it is computed: there is no written type to correct
             help = f"`int({span.text})` forgets the axis on purpose: an int picks from any"
         self.body.report_wrong_table(
             ids,
@@ -350,7 +350,7 @@ class OpApplication:
         """D7: of two operands that both carry data, one may lack a depth of the other, never a width.
 
         outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
-        outer sum is a slip unless it is said.
+        outer sum must be written with `broadcast`.
         """
         if not self.body.environment.roles_known:
             return True
@@ -370,7 +370,9 @@ class OpApplication:
                     lacking = [a for a in other.axes if a in widths and not wire.has(a)]
                     return self._another_width(wire, span, other, other_span, axis, lacking)
         whole = {axis for wire, _ in carrying for axis in wire.axes if axis not in ignore}
-        if outer or any(all(map(wire.has, whole)) for wire, _ in carrying):  # the others are joined to it one by one
+        if outer or any(
+            all(map(wire.has, whole)) for wire, _ in carrying
+        ):  # one has all axes: no pair of the others is met
             return True
         for (x, x_span), (y, y_span) in combinations(carrying, 2):
             x_lacks = [axis for axis in y.axes if axis in whole and not x.has(axis)]
@@ -383,7 +385,7 @@ class OpApplication:
         """Each of two operands lacks a depth of the other: an outer product or sum, which must be written as one."""
         (x, x_span, x_lacks), (y, y_span, y_lacks) = first, second
         environment = self.body.environment
-        # An axis that the block is lifted over, or that a formal has and its argument lacks, the call alone can give.
+        # Only the call can give an axis that the block is lifted over, or that an argument lacks and its formal has.
         here = [
             each
             for each in (first, second)
@@ -474,7 +476,12 @@ class OpApplication:
             if not others or all(other.role <= Role.WEIGHT for other in others):
                 continue
             inside = any(other.mark and other.mark <= contracted for other in others)
-            if wire.mark and not wire.mark <= contracted and not inside and not any(other.loose for other in others):
+            if (
+                wire.mark
+                and not wire.mark <= contracted
+                and not inside
+                and not any(other.mark_unknown for other in others)
+            ):
                 self._averages_elsewhere(position)
             elif wire.scaled and not wire.scaled & contracted and not inside:
                 self._averages_scaled(position)

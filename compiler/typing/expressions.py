@@ -188,7 +188,7 @@ class Expressions(Scope):
             self.report("E0318", "brackets on a value rename or gather: no arrow, no colon", brackets.span, help=help)
             return None
         bare = [item for item in brackets.items if item.rename is None and item.value is None]
-        if bare and wire is None:  # which has its error
+        if bare and wire is None:  # its mistake is reported
             return None
         if wire is not None and len(bare) > 1 and wire.type.axes and not self._are_axes(bare):
             self._bare_all(wire, bare, expr)
@@ -434,12 +434,12 @@ class Expressions(Scope):
         self.visit_arguments(call)
         if self.environment.is_missing(name) or self.variables.get(name, call) is None:
             return None
-        blocks = self.environment.module.blocks.keys() - {self.environment.block.name}  # which does not call itself
+        blocks = self.environment.module.blocks.keys() - {self.environment.block.name}  # a block cannot call itself
         near = nearest(name, [*(op for op in WRITABLE_OPS if akin(name, op)), *blocks, *self.shares])
         idiom = IDIOMS.get(name)
-        if idiom is None and (near is None or near.lower() != name.lower()):  # `SELU` is the class of a `selu`
+        if idiom is None and (near is None or near.lower() != name.lower()):  # `nn.SELU` is a class
             idiom = IDIOMS.get(name.lower())
-        if idiom is not None:  # no misspelling: `log1p` is not `log`
+        if idiom is not None:  # a name of another library is no misspelling
             near = None
         elsewhere = self.checker.library.get(name)
         listing = "docs/ops.md lists the ops; a composition of them is a `block`"
@@ -492,7 +492,7 @@ class Expressions(Scope):
             self.report("E0319", "`raw` takes one value", call.span, help=f"write `{one}`")
             return None
         wire = self.expr(call.arguments[0].value)
-        return None if wire is None else replace(wire, mark=frozenset(), loose=False)
+        return None if wire is None else replace(wire, mark=frozenset(), mark_unknown=False)
 
     def op_call(self, call: s.CallExpr, op: Op, binding: str | None) -> TypedValue | None:
         shown = call.callee.text
@@ -504,7 +504,7 @@ class Expressions(Scope):
         label = self.environment.block.labels[call.callee.span] if nameless else ""
         good = self._brackets(call, op, made, Usage(self, call, made, apart, label)) and good
         if not good:
-            # Without an arrow in the brackets, that was reported together with the label.
+            # A report that the brackets lack an arrow shows the label, too.
             formed = call.brackets is not None and call.brackets.result is not None
             if op.learned and op.brackets is Brackets.MAP and formed:
                 self._learned_name(call, op, made, binding)
@@ -829,7 +829,7 @@ class Expressions(Scope):
             made.axes, made.axis_spans = axes, spans
             made.made, made.made_spans = result, [name.span for name in brackets.result or ()]
         made.each, made.each_spans = each, [name.span for name in brackets.each]
-        if op.reads == Arrange(IndexMap.PARTS):  # which names one axis of each operand
+        if op.reads == Arrange(IndexMap.PARTS):  # the brackets name one axis of each operand
             return True
         for group, places in ((axes, spans), (made.made, made.made_spans)):
             for position, (axis, place) in enumerate(zip(group, places, strict=True)):
@@ -948,6 +948,6 @@ def _without(wire: TypedValue, axes: Iterable[Axis]) -> TypedValue:
 
 
 def _with_more(call: s.CallExpr, names: Iterable[str]) -> str:
-    """The help for a call that lacks these."""
+    """The help that adds arguments of these names to a call."""
     given = [each.span.text for each in call.arguments]
     return f"write `{rewritten.call(call, arguments=[*given, *(f'{name} = ...' for name in names)])}`"

@@ -61,7 +61,7 @@ class Repeats(Expressions):
             for text in carried:
                 self.variables[text] = None
             return
-        graphs, variant = [body.graph], _all_alike(number or 0)
+        graphs, variant = [body.graph], _one_body(number or 0)
         if not varies:
             if not number:  # there may be no pass, and then this is what went in
                 body.after = [_join(a, b) for a, b in zip(body.ends, body.starts, strict=True)]
@@ -201,7 +201,7 @@ class Repeats(Expressions):
         if isinstance(statement.count, s.Name):
             return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
         if isinstance(statement.count, s.CallExpr) and statement.count.callee.text in NO_SIZES:
-            return None  # said of its count
+            return None  # the mistake in its count is reported
         count = statement.count.span.text
         each = f"{statement.index.text} in " if statement.index is not None else ""
         shared = " shared" if statement.shared else ""
@@ -239,7 +239,7 @@ class Repeats(Expressions):
         change).
         """
         entering = starts
-        while True:  # each time less is known of what is carried, until no less
+        while True:  # each round may know less of what is carried: it ends with the first that knows as much
             quiet = self.environment.mute()
             result = self._one_pass(statement, carried, entering, index)
             settled = [_join(a, b) for a, b in zip(entering, result.ends, strict=True)]
@@ -315,7 +315,7 @@ class Repeats(Expressions):
         insides: list[TypedValue] = []
         for text, wire in zip(carried, entering, strict=True):
             inside = builder.input(text, wire.type, wire.role, wire.span)
-            insides.append(replace(inside, mark=wire.mark, loose=wire.loose))
+            insides.append(replace(inside, mark=wire.mark, mark_unknown=wire.mark_unknown))
         variables = {**self.variables, **dict(zip(carried, insides, strict=True))}
         consts = dict(self.environment.local_consts)
         names = dict(self.environment.names)
@@ -405,7 +405,7 @@ class Repeats(Expressions):
                 first.after = given
             key = tuple(self.checker.decisions)
             decisions += key
-            marks = tuple((wire.mark, wire.loose) for wire in taken)
+            marks = tuple((wire.mark, wire.mark_unknown) for wire in taken)
             if (key, marks) not in replayed:
                 replayed.add((key, marks))
                 self.environment.replay(problems)
@@ -514,7 +514,7 @@ def _weighs(
 
 
 @cache
-def _all_alike(passes: int) -> tuple[int, ...]:
+def _one_body(passes: int) -> tuple[int, ...]:
     """Which body each of so many passes runs where there is one body: one tuple, shared by all repeats."""
     return (0,) * passes
 
@@ -541,13 +541,13 @@ def _join(a: TypedValue, b: TypedValue) -> TypedValue:
         role=max(a.role, b.role),
         mark=a.mark if a.mark == b.mark else frozenset(),
         scaled=a.scaled if a.scaled == b.scaled else frozenset(),
-        loose=a.loose and b.loose,
+        mark_unknown=a.mark_unknown and b.mark_unknown,
     )
 
 
 def _marked_as(wire: TypedValue, other: TypedValue) -> TypedValue:
     """A value with the marks of another, and the place where that one gets them."""
-    return replace(wire, mark=other.mark, scaled=other.scaled, loose=other.loose, span=other.span)
+    return replace(wire, mark=other.mark, scaled=other.scaled, mark_unknown=other.mark_unknown, span=other.span)
 
 
 def _same(a: TypedValue, b: TypedValue) -> bool:

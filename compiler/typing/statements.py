@@ -209,12 +209,11 @@ class Body(Repeats):
     ) -> bool:
         """Whether the value has the type that is written for it (lifted axes apart)."""
         lifted = set(self.environment.lifted)
-        free = lifted | wire.type.thin  # a thin axis may be spoken of or not
+        free = lifted | wire.type.thin  # the written type may have a thin axis or not
         have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
         lacks = set(wanted.axes) - set(have)
-        called = (
-            self.environment.block in self.checker.alone
-        )  # what is written was checked; now an argument lacks an axis
+        # Where the block was checked alone, its written types are right: an axis is lacking since an argument lacks it.
+        called = self.environment.block in self.checker.alone
         same = set(have) <= set(wanted.axes) and (called or not lacks) and fits(wire.element, wanted.element)
         twins = [(a, b) for a in wanted.axes for b in have if a.name == b.name and a != b]
         if not same and twins:
@@ -333,7 +332,7 @@ class Body(Repeats):
             place = decl.size.span
             value = None if size is None else checked_size(self.environment, size, place, name, library=theirs)
             if len(self.environment.problems) > reported:
-                self.environment.misdeclared.add(name)  # what follows from a wrong size is silent
+                self.environment.misdeclared.add(name)  # mistakes that follow from a wrong size are not reported
                 return
             extent = value
             bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
@@ -359,7 +358,7 @@ class Body(Repeats):
         )
         self.environment.add_axis(axis)
         if extent is None and size is None:
-            self.environment.open.add(axis.id)  # that it has no size was said
+            self.environment.open.add(axis.id)  # that it has no size is reported
 
     def local_const(self, decl: s.ConstDecl) -> None:
         name = decl.name.text
@@ -450,7 +449,7 @@ class Body(Repeats):
         by_pass = False
         if condition is not None and condition.static is not None:
             static = self.checker.in_this_pass(condition.static)
-            decided = known(static)  # that arithmetic in it has no value was said
+            decided = known(static)  # arithmetic in it that has no value is reported
             by_pass = decided is not None and known(condition.static) is None
             if decided is not None and not isinstance(decided, bool):
                 self.report(

@@ -28,6 +28,7 @@ from attnc.compiler.ops import OPS, Brackets, Notation, Op, written
 from attnc.compiler.ops.use import OpCall
 from attnc.compiler.rewrites.kernels.attention import fuse_attention
 from attnc.compiler.rewrites.kernels.spend_logits import spend_logits
+from attnc.compiler.rewrites.kernels.stack import stack
 from attnc.compiler.rewrites.simplify.constants import fold_truths
 from attnc.compiler.rewrites.simplify.numbers import fold_numbers
 
@@ -195,6 +196,31 @@ def test_no_kernel_swallows_what_it_does_not_do(
     old = graph(ATTENTION.format(weights.format("passed")))
     assert "passed" in ops(fuse_attention(old)[0])
     assert ("attention" in ops(fuse_attention(old)[0])) is ("{0}(b)" in weights)
+
+
+def test_attention_of_further_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What multiplies and sums, and what makes shares: not their logarithms, and nothing that draws otherwise."""
+    add(monkeypatch, "contracts", "dot")
+    add(monkeypatch, "shares", "softmax")
+    add(monkeypatch, "drops", "dropout")
+    add(monkeypatch, "twists", "tanh")
+    text = ATTENTION.replace("dot", "contracts")
+    fused = {
+        "shares[past](contracts[d](q, k))": ["attention"],
+        "shares[past](5 * tanh(contracts[d](q, k) / 5))": ["attention"],
+        "dropout(shares[past](contracts[d](q, k)), 0.1)": ["attention"],
+        "shares[past](5 * twists(contracts[d](q, k) / 5))": ["contracts", "/", "twists", "*", "shares", "contracts"],
+        "drops(shares[past](contracts[d](q, k)), 0.1)": ["contracts", "shares", "drops", "contracts"],
+        "log_softmax[past](contracts[d](q, k))": ["contracts", "log_softmax", "contracts"],
+    }
+    for weights, wanted in fused.items():
+        assert ops(fuse_attention(graph(text.format(weights)), capped=True)[0]) == wanted
+
+
+def test_a_choice_by_an_index_is_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    add(monkeypatch, "picks", "select")
+    text = "depth two = 2\nmodel f(x: [seq, d], y: [seq, d]) -> [seq, two, d] {\n    return picks(two == 0, x, y)\n}\n"
+    assert ops(stack(graph(text))) == ["stack"]
 
 
 @pytest.mark.parametrize("changed", [{"gradient": False}, {"random": True}], ids=str)

@@ -41,7 +41,7 @@ def fuse_attention(
 
 def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
     makers: dict[int, Node] = {}
-    readers: dict[int, int] = {output.value.id: 2 for output in graph.outputs}  # a node is never its only reader
+    readers: dict[int, int] = {output.value.id: 2 for output in graph.outputs}  # what calls the graph reads it too
     for node in graph.nodes:
         if isinstance(node, Apply | Constant):
             makers[node.out.id] = node
@@ -59,7 +59,7 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
             if found is not None:
                 fused[node.out.id], inner = found
                 gone |= inner
-                del makers[node.out.id]  # no longer a product, which another could take for its scores
+                del makers[node.out.id]  # it is gone: no other attention takes it for its scores
     if not fused:
         return graph
     nodes: list[Node] = []

@@ -39,7 +39,7 @@ def _repeat(node: Repeat) -> Repeat:
 
 
 def _order(bodies: Sequence[Graph], place: int) -> tuple[Axis, ...] | None:
-    """The order in which the first of the bodies that hands this input on wants it; their axes are the same."""
+    """The order of axes in which the first body that passes this input on needs it; all have the same axes."""
     wanted = (_wanted(body, body.inputs[place].value) for body in bodies)
     return next((order for order in wanted if order is not None), None)
 
@@ -56,7 +56,7 @@ def _ordered(item: Input, order: Sequence[Axis] | None) -> Input:
 
 
 def _wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
-    """The order in which the first block or repeat that takes it, perhaps renamed, wants it; None if none does."""
+    """The order of axes in which the first block or repeat takes the value, perhaps renamed; None if none does."""
     for node in graph.nodes:
         match node:
             case Call() | Repeat():

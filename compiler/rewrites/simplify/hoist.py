@@ -70,7 +70,7 @@ class _Hoister:
                     caller.add(self._call(caller, node))
                 case Repeat():
                     caller.add(self._repeat(caller, node))
-                case _:  # what is scanned takes nothing more
+                case _:  # the block of a scan gets no more inputs
                     caller.add(node)
         if tuple(caller.nodes) != graph.nodes:
             graph = replace(graph, nodes=tuple(caller.nodes), axes=(*graph.axes, *caller.made))
@@ -150,7 +150,7 @@ class _Hoister:
         return self._reals(graph, kept[::-1], given[::-1], still)
 
     def _makes_tables(self, node: Node, still: Mapping[int, bool]) -> bool:
-        """Whether a node does nothing else: one may be there for its weights, or for what it leaves in the cache."""
+        """Whether a node does nothing but make tables: others have weights, or leave something in the cache."""
         outs = makes(node)
         learns = any(owns(child, self._owners) for child in children(node))
         return bool(outs) and not learns and all(out.id in still for out in outs)

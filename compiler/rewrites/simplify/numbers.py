@@ -43,7 +43,7 @@ def _folded(graph: Graph) -> Graph:
         found = _by_number(node, numbers)
         if isinstance(node, Apply) and found is not None:
             x, number = found
-            if known(number) == _neutral(node.traits) and _alike(x, node.out):
+            if known(number) == _neutral(node.traits) and _same_type(x, node.out):
                 same[node.out.id] = x
                 if node.out.name is not None and x.name is None:
                     names[x.id] = node.out.name
@@ -89,7 +89,7 @@ def _real(value: Value) -> bool:
     return value.type.element is Scalar.REAL and not value.is_table
 
 
-def _alike(x: Value, out: Value) -> bool:
+def _same_type(x: Value, out: Value) -> bool:
     same = x.type.element == out.type.element and set(x.type.axes) == set(out.type.axes)
     return same and x.type.thin == out.type.thin and x.role == out.role
 
