@@ -80,7 +80,7 @@ def _glyph(reads: Reads, *, learned: bool) -> Glyph:
             return LOOKUP
         case Reduce(multiplies=True):
             return MAP if learned else CONTRACTION
-        case Reduce(None, indices=False):
+        case Reduce(logits=True):
             return BOX
         case Reduce() | Window():
             return PILL
