@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...dsl.source import Span
@@ -12,7 +13,7 @@ from ..sizes.axes import Arith, Axis, Const, Literal, SizeOf, Static, axes_in, c
 from ..sizes.limits import TooMuch
 from ..sizes.predicates import ALWAYS, NEVER, Linear
 from .leak import Trace
-from .reach import TOP, Info, Reach
+from .reach import TOP, Info, Reach, everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,13 @@ def counts(axis: Axis, given: Given) -> bool:
             seen |= parts
             left += parts
     return False
+
+
+def anything(text: str, span: Span | None, infos: Iterable[Info], values: Iterable[Value], given: Given) -> Reach:
+    """What may read any item of these values, and may tell how many there are."""
+    read = everything(text, span, *(info.reach for info in infos))
+    tells = any(counts(axis, given) for value in values for axis in value.type.axes)
+    return read if read or not tells else {(TOP,): Trace(text, span, None)}
 
 
 def _extent(size: Static) -> tuple[Axis, int] | None:

@@ -19,7 +19,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Re
 from ..sizes.axes import Axis
 from ..sizes.limits import PROOF
 from ..sizes.predicates import Cases, Linear
-from .given import Given, constant_info, counted
+from .given import Given, anything, constant_info, counted
 from .leak import Trace, leak
 from .reach import Bound, Digit, Info, everything, over_info, unite
 from .step import Step
@@ -84,7 +84,7 @@ class CausalityAnalysis:
         """The infos of a graph's outputs."""
         if graph.target:
             text = f"`{graph.name}` is an op of your own: it may read anything"
-            read = everything(text, None, *(info.reach for info in inputs))
+            read = anything(text, None, inputs, [entry.value for entry in graph.inputs], given)
             read = {bound: replace(trace, at=graph) for bound, trace in read.items()}  # it stands where it is called
             return [Info(read) for _ in graph.outputs]
         key = (id(graph), given, tuple(_freeze(info) for info in inputs))

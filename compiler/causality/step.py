@@ -11,10 +11,10 @@ from ..graph.traits import Arrange, Gather, IndexMap, Normalise, Pointwise, Redu
 from ..graph.values import Role
 from ..sizes.axes import Axis, known
 from ..sizes.predicates import ALWAYS, Cases, Facts, both, closed, shared, without
-from .given import Given, counted, counts
+from .given import Given, anything, counted, counts
 from .leak import Trace
 from .pointwise import pointwise
-from .reach import TOP, ZERO, Bound, Digit, Info, Reach, everything, over_info, unite
+from .reach import TOP, ZERO, Bound, Digit, Info, Reach, over_info, unite
 
 Nearest = dict[Axis, tuple[Axis, int]]  # of each axis, another and a number: it is at most their sum
 
@@ -59,7 +59,8 @@ class Step:
                 return self._arrange(map, parts)
             case _:
                 text = f"what `{node.op}` reads is not known: it may read anything"
-                return Info(everything(text, node.span, *(part.reach for part in read)))
+                values = node.operands if node.mask is None else (*node.operands, node.mask)
+                return Info(anything(text, node.span, read, values, self.given))
 
     # -- reach ---------------------------------------------------------------------------------------------------
 
@@ -170,10 +171,12 @@ class Step:
             case IndexMap.SAME:
                 return over_info(x, dict(zip(node.axes, node.made, strict=True)))
             case IndexMap.SHIFTED:
-                return Info(over_info(x, {node.axes[0]: node.made[0]}).reach)
+                return Info(self._shift(x))
             case IndexMap.PARTS:
-                joined = [over_info(part, {axis: node.made[0]}) for part, axis in zip(parts, node.axes, strict=True)]
-                return Info(unite(*(part.reach for part in joined)))
+                ended = [self._ended(part, axis) for part, axis in zip(parts[:-1], node.axes[:-1], strict=True)]
+                reaches = zip([*ended, parts[-1].reach], node.axes, strict=True)
+                joined = [over_info(Info(reach), {axis: node.made[0]}) for reach, axis in reaches]
+                return Info(unite(*(info.reach for info in joined)))
             case IndexMap.DIGITS:
                 return self._split(x)
             case IndexMap.NUMBER:
@@ -196,6 +199,22 @@ class Step:
                 last, text = digit(Digit(axis))
                 reach = unite(reach, {(last,): self._step(text, None)})
         return Info(reach, without(x.true, axes), without(x.false, axes))
+
+    def _shift(self, x: Info) -> Reach:
+        axis, left = self.node.axes[0], known(self.node.options["left"])
+        by = left if isinstance(left, int) else 0  # it is no less
+
+        def digit(d: Digit) -> tuple[Digit, str]:
+            return (Digit(self.node.made[0], d.offset - by) if d.axis == axis else d), ""
+
+        return self._replaced(digit, self._ended(x, axis))
+
+    def _ended(self, x: Info, axis: Axis) -> Reach:
+        """Where a result goes on after the last item of an axis, what stands there tells that it was the last."""
+        if counts(axis, self.given) and not any(d.axis == axis for bound in x.reach for d in bound):
+            text = f"`{self.node.op}` goes on after the last `{axis.name}`: even of equal items, it tells their number"
+            return unite(x.reach, {(Digit(axis),): self._step(text, None)})
+        return x.reach
 
     def _split(self, x: Info) -> Info:
         node = self.node

@@ -27,7 +27,9 @@ from attnc.compiler.graph.traits import (
     Running,
     Sum,
 )
-from attnc.compiler.ops import OPS, Op
+from attnc.compiler.graph.typed_value import TypedValue
+from attnc.compiler.ops import OPS, Op, Option
+from attnc.compiler.ops.use import OpCall
 from attnc.dsl.source import Source
 from tests.compiler import test_causality as rows
 from tests.test_half_rows import CALLED, renamed
@@ -44,6 +46,13 @@ def row(name: str, like: str, reads: Reads, **more: Any) -> Op:
     return replace(OPS[like], name=name, reads=reads, **more)
 
 
+def shifted(call: OpCall) -> TypedValue | None:
+    x = call.operands[0]
+    axes = tuple(call.made[0] if axis == call.axes[0] else axis for axis in x.type.axes)
+    return call.make(replace(x.type, axes=axes))
+
+
+OPTIONS = (Option("left", 0, "how far"), Option("value", 0, "what stands outside of x"))
 MADE = (
     row("cummax_", "cumsum", Running(LARGEST)),
     row("logcumsumexp_", "cumsum", Running(LOG_ADDED)),
@@ -51,6 +60,7 @@ MADE = (
     row("softplus_", "exp", Pointwise(Function(least=0, rising=True))),
     row("expm1_", "exp", Pointwise(Function(zero=True, least=-1, rising=True))),
     row("stop_", "abs", Pointwise(Sum((1,))), gradient=False),
+    row("shift_", "pad", Arrange(IndexMap.SHIFTED), rule=shifted, options=OPTIONS),
     row("opaque_", "cumsum", Anything()),
     row("strange_", "cumsum", Strange()),  # type: ignore[arg-type]
     row("some_", "any", Reduce(Combination(False, truths=True, largest=True), skips_zeros=True)),
@@ -69,8 +79,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # -- the same op under another name ------------------------------------------------------------------------------------
 
-BEFORE = [line for line in (rows.HERE / "causality.txt").read_text("utf-8").splitlines() if line and line[0] != " "]
-
 
 def test_under_another_name_the_same_is_proved_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each row of causality.txt. `max` and `min` stand for two ops each, as they are written."""
@@ -82,11 +90,11 @@ def test_under_another_name_the_same_is_proved_and_said(monkeypatch: pytest.Monk
     def anew(text: str) -> str:
         return re.sub(rf"\b({names})(?=(\.\w+)?(\[[^\]]*\])?\()", r"\1_anew", text)
 
-    spec, expected = rows.SPEC, {line: rows.told(line) for line in BEFORE}
+    spec, expected = rows.SPEC, {line: rows.told(line) for line in rows.ROWS}
     monkeypatch.setattr(rows, "SPEC", anew(spec))
-    changed = [line for line in BEFORE if anew(spec + line).count("_anew") > anew(spec).count("_anew")]
+    changed = [line for line in rows.ROWS if anew(spec + line).count("_anew") > anew(spec).count("_anew")]
     assert len(changed) > 80
-    for line in BEFORE:
+    for line in rows.ROWS:
         assert rows.told(anew(line)).replace("_anew", "") == expected[line], line
 
 
@@ -145,12 +153,10 @@ KEPT = f"{PAST} * select(past <= t, 1, 0)"
         ),
         (f"x * sum[past]({PAST} * share_[past](t - past where past <= t))", "proved"),
         (f"x * sum[past]({PAST} * log_share_[past](t - past where past <= t))", "items of `t` after it"),
-        # what draws at random is another number
-        ("x[t = index[t](min(floor(dropout(int(t), 0.5)), |t| - 1))]", "items of `t` after it"),
-        # of several, each counts
-        ("x[t = max(t, 0, t + 2)]", "the item 2 after it"),
-        ("x[t = max(t - 2, t, 0)]", "proved"),
-        ("x[t = max(0, t - 2, t - 1, t)]", "proved"),
+        # shifted by what the options say, to the front too
+        ("shift_[t -> past](x, left = 0)[past as t]", "proved"),
+        ("shift_[t -> past](x, left = -1)[past as t]", "the item 1 after it"),
+        ("shift_[t -> longer](x, left = 1)[longer = index[longer](int(t) + 1)]", "proved"),
     ],
 )
 def test_what_is_proved(result: str, told: str) -> None:
