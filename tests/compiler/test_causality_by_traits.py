@@ -46,6 +46,10 @@ def row(name: str, like: str, reads: Reads, **more: Any) -> Op:
     return replace(OPS[like], name=name, reads=reads, **more)
 
 
+def alike(call: OpCall) -> TypedValue | None:
+    return call.make(call.operands[0].type)
+
+
 def shifted(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     axes = tuple(call.made[0] if axis == call.axes[0] else axis for axis in x.type.axes)
@@ -56,13 +60,13 @@ OPTIONS = (Option("left", 0, "how far"), Option("value", 0, "what stands outside
 MADE = (
     row("cummax_", "cumsum", Running(LARGEST)),
     row("logcumsumexp_", "cumsum", Running(LOG_ADDED)),
-    row("flip_", "cumsum", Arrange(IndexMap.MIRRORED)),
+    row("flip_", "cumsum", Arrange(IndexMap.MIRRORED), rule=alike),
     row("softplus_", "exp", Pointwise(Function(least=0, rising=True))),
     row("expm1_", "exp", Pointwise(Function(zero=True, least=-1, rising=True))),
     row("stop_", "abs", Pointwise(Sum((1,))), gradient=False),
     row("shift_", "pad", Arrange(IndexMap.SHIFTED), rule=shifted, options=OPTIONS),
-    row("opaque_", "cumsum", Anything()),
-    row("strange_", "cumsum", Strange()),  # type: ignore[arg-type]
+    row("opaque_", "cumsum", Anything(), rule=alike),
+    row("strange_", "cumsum", Strange(), rule=alike),  # type: ignore[arg-type]
     row("some_", "any", Reduce(Combination(False, truths=True, largest=True), skips_zeros=True)),
     row("product_", "sum", Reduce(Combination(1.0), skips_zeros=True)),  # of what is not 0
     row("add_", "sum", Reduce(None, skips_zeros=True)),
