@@ -74,24 +74,27 @@ def recall(body: Body, node: Apply, vals: list[Val]) -> Val:
     )
 
 
+def _item(body: Body, x: Val, along: tuple[Axis, ...], place: int, axes: tuple[Axis, ...]) -> Val:
+    """x along these axes, of what it has along a further one the item at a place."""
+    if not along or along[0] not in x.axes:
+        return body.align(x, axes)
+    x = body.align(body.full(x, along), [*along, *axes])
+    return replace(x, code=Code(f"{x.atom}[..., {place}{', :' * len(axes)}]"))
+
+
 def resume(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """What the last step left; at first the operand, of the new items the first."""
     axes = body.core(node.out.type.axes)
-    x = body.align(_plain(body, node, vals[0]), axes)
+    x = _item(body, _plain(body, node, vals[0]), node.axes, 0, axes)
     text = f'cache.resume("{node.name}", {x.text})'
     return replace(x, code=Code(text), axes=axes, thin=frozenset(axes), lead=SOME)
 
 
 def leave(body: Body, node: Apply, vals: list[Val]) -> None:
     """The last of the new items is what the next step goes on from."""
-    axis = node.axes[0]
-    x, axes = _plain(body, node, vals[0]), [a for a in body.core(node.out.type.axes) if a != axis]
-    if axis in x.axes:
-        x = body.align(body.full(x, [axis]), [axis, *axes])
-        last = f"{x.atom}[..., -1{', :' * len(axes)}]"
-    else:  # it is the last one itself
-        x = body.align(x, axes)
-        last = x.text
-    body.line(f'cache.leave("{node.name}", {last}{_own(x, len(axes))})')
+    axes = tuple(axis for axis in body.core(node.out.type.axes) if axis not in node.axes)
+    x = _item(body, _plain(body, node, vals[0]), node.axes, -1, axes)
+    body.line(f'cache.leave("{node.name}", {x.text}{_own(x, len(axes))})')
 
 
 def positions(body: Body, node: Apply, vals: list[Val]) -> Val:

@@ -4,7 +4,8 @@ It is an ordinary graph, nested as the model is, with a few ops more, which the 
 
 remember   the new items joined to the earlier ones: `axes` new, `made` the visible range; `name` is the cache's
 store      a static value kept (in `prepare`); recall   that value again (in `step`)
-resume     what `leave` left behind at the last step, at first the operand: states of scans, running results
+resume     what `leave` left behind at the last step: states of scans, running results; at first the operand, or its
+           first item along `axes`
 positions  the indices of an axis of time, as they are in the whole sequence
 slice      the rows of a table of positions for the items at hand
 since      an index into the whole sequence as one into a visible range
@@ -266,11 +267,11 @@ class StepBuilder:
         b.add("recall", (), b.value(cell, ()), key)
 
     def _resume(
-        self, b: GraphBuilder, first: Value, type: Type, role: Role, cell: Cell, name: str
+        self, b: GraphBuilder, first: Value, type: Type, role: Role, cell: Cell, name: str, axes: tuple[Axis, ...] = ()
     ) -> tuple[Value, str]:
         key = b.key(name)
         self.kept.append(Kept(f"{b.site.path}.{key}" if b.site.path else key, cell, None, state=True))
-        return b.add("resume", (first,), b.fresh(type, role, name, cell.value), key), key
+        return b.add("resume", (first,), b.fresh(type, role, name, cell.value), key, axes), key
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
@@ -435,8 +436,7 @@ class StepBuilder:
             part = of_the_new_items()
         else:  # what picks may meet an item twice, and so begins with the first
             part = of_the_new_items()
-            first = b.add("gather", (part, b.number(0)), b.fresh(before, role, None, node.out), axes=(axis,))
-            sofar, key = self._resume(b, first, before, role, cell, name)
+            sofar, key = self._resume(b, part, before, role, cell, name, (axis,))
         out = b.value(cell, demand)
         b.nodes.append(Apply(op_meaning(meaning), (part, sofar), out))
         b.add("leave", (out,), b.fresh(type, role, None, out), key, axes=(axis,))
