@@ -193,7 +193,7 @@ class _Use:
         if self._beyond(axis):
             raise self._reads_after(axis)
         visible = VisibleRange()
-        visible.need((self.facts.number(self.site, node.options["pad"]),), None)
+        visible.need((self.facts.before(self.site, node),), None)
         return Reads([(node.operands[0], {**self.modes, axis: visible})], {axis: visible})
 
     def running(self, combination: Combination) -> Reads:

@@ -122,6 +122,10 @@ class SiteFacts:
         found = known(static)
         return found if isinstance(found, int) else None
 
+    def before(self, site: Site, node: Apply) -> int | None:
+        """How many items before its own place a window begins."""
+        return self.number(site, node.options["pad"])
+
     def reach(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
         """How many items before the new ones an op that sums, picks or normalises over an axis of time reads."""
         now = {axis for axis, mode in modes.items() if mode is None}
@@ -145,7 +149,7 @@ class SiteFacts:
         limits = self._read_at_most
         match node.traits.reads:
             case Window():
-                pad, tap = self.number(site, node.options["pad"]), node.made[1].extent
+                pad, tap = self.before(site, node), node.made[1].extent
                 return None if pad is None or tap is None else tap - 1 - pad
             case Gather():
                 limits = self._index_at_most
@@ -173,11 +177,17 @@ class SiteFacts:
 
     @staticmethod
     def _support(node: Apply, infos: dict[int, Info]) -> Cases:
-        support = infos[node.mask.id].true if node.mask else ALWAYS
+        """What holds where an op reads an item: the mask, and that what it multiplies is not 0."""
         match node.traits.reads:
-            case Reduce(skips_zeros=True) | Normalise(skips_zeros=True):
-                for value in node.operands:
-                    support = both(support, infos[value.id].true)
+            case Reduce(skips_zeros=True, multiplies=True):
+                factors = node.operands
+            case Reduce(skips_zeros=True) | Normalise(skips_zeros=True) if len(node.operands) == 1:
+                factors = node.operands
+            case _:
+                factors = ()
+        support = infos[node.mask.id].true if node.mask else ALWAYS
+        for value in factors:
+            support = both(support, infos[value.id].true)
         return support
 
     def _least(self, site: Site, infos: dict[int, Info]) -> dict[int, Lowers]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..graph.nodes import Apply, Call, Graph, Node, Output, Stepped, makes, reads, values_of
+from ..graph.traits import Anything
 from ..graph.values import Type, Value
 from ..ops import op_named
 from ..sizes.axes import Axis
-
-BY_CACHE = ("slice", "since", "taps")  # what they give depends on the items at hand, which their axes do not say
 
 
 def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
@@ -78,7 +77,8 @@ def _itemwise(node: Node, new: frozenset[Axis]) -> bool:
     """Whether a node computes each new item from that item alone."""
     match node:
         case Apply():
-            return node.op not in BY_CACHE and not new & {*node.axes, *node.each}
+            anything = isinstance(node.traits.reads, Anything)  # of the cache, say, which its axes do not tell
+            return not anything and not new & {*node.axes, *node.each}
         case Call():
             return node.graph.stepped is None
         case _:

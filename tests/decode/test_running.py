@@ -1,5 +1,5 @@
-"""What a step keeps of an op that runs along time, and how it goes on from it, follows from how the op's row says that
-items are put together: rows made here, of which no stage has heard.
+"""What a step keeps of an op, and how it goes on from that, follows from the op's row: rows made here, of which no
+stage has heard. Most are of ops that run along time, which go on as their items are put together.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from attnc.backends.numpy.ops import OPS as NUMPY
 from attnc.backends.text.static_code import Code
 from attnc.backends.torch.ops import OPS as TORCH
 from attnc.compiler import check
+from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import (
     AVERAGED,
@@ -27,12 +28,15 @@ from attnc.compiler.graph.traits import (
     Arrange,
     Combination,
     IndexMap,
+    Pointwise,
     Reads,
     Running,
+    Sum,
 )
 from attnc.compiler.ops import OPS
 
-from .steps import check_steps
+from . import test_fixed
+from .steps import check_steps, inputs_of
 
 # How the whole of it is written in PyTorch and in NumPy, for an array and its axis.
 RUNNING = {
@@ -41,7 +45,7 @@ RUNNING = {
     "logcumsumexp": (LOG_ADDED, "{0}.logcumsumexp({1})", "np.logaddexp.accumulate({0}, {1})"),
 }
 PICKS = ("cummax", "cummin")
-HEAD = "width seq\nwidth past like seq\ndepth d = 3, e = 2\n"
+HEAD = "width seq\nwidth past like seq\ndepth d = 3\n"
 
 
 @pytest.fixture
@@ -79,6 +83,11 @@ def test_it_goes_on_from_its_last_result(running: str) -> None:
     net = model(f"(x: [seq, d]) -> [seq, d] causal seq {{\n    best = {running}[seq](x)\n    return best * 2\n}}\n")
     assert [str(cache) for cache in net.decoding.caches] == ["best [d = 3], of the last item: 3 numbers"]
     check_steps(net, seeds=(0, 1, 2))
+
+
+def test_over_buffers_that_stay_where_they_are(running: str) -> None:
+    net = model(f"(x: [seq, d]) -> [seq, d] causal seq {{\n    return {running}[seq](x)\n}}\n")
+    test_fixed.check(net, inputs_of(net, (2,), (9,), np.float64, 0), 2, 3)
 
 
 def test_beside_what_else_a_step_keeps(running: str) -> None:
@@ -200,3 +209,26 @@ def test_the_last_first_of_a_table(op: Callable[..., str]) -> None:
     text = f"{HEAD}model net(x: [seq, d]) -> [seq, d] causal seq {body}"
     net = attnc.loads(text.replace("width seq\n", "width seq = 9\n")).model("net")
     check_steps(net)
+
+
+def test_what_is_drawn_at_random_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OPS, "noise_anew", replace(OPS["dropout"], name="noise_anew"))
+    monkeypatch.setitem(TORCH, "noise_anew", TORCH["dropout"])
+    monkeypatch.setitem(NUMPY, "noise_anew", NUMPY["dropout"])
+    net = model("(x: [seq, d]) -> [seq, d] causal seq {\n    return noise_anew(cumsum[seq](x), 0.5)\n}\n")
+    check_steps(net)
+    assert "noise_anew" in dump(net._sized)
+    assert net.decoding.step is not None and "noise_anew" not in dump(net.decoding.step)
+
+
+def test_without_a_gradient_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    same = replace(OPS["exp"], reads=Pointwise(Sum((1,))), torch="{0}.detach()", numpy="+{0}")
+    for name, gradient in (("held_anew", False), ("kept_anew", True)):
+        monkeypatch.setitem(OPS, name, replace(same, name=name, gradient=gradient))
+    steps = []
+    for name in ("held_anew", "kept_anew"):
+        body = f"{{\n    y = {name}(x)\n    return y + y[seq = max(seq - 1, 0)]\n}}\n"
+        net = model(f"(x: [seq, d]) -> [seq, d] causal seq {body}")
+        check_steps(net)
+        steps.append(dump(net.decoding.step).replace(name, ""))
+    assert steps[0] == steps[1]
