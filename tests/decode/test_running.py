@@ -54,7 +54,10 @@ def op(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
     def add(name: str, reads: Reads, torch: str = "", numpy: str = "") -> str:
         name = f"{name}_anew"
-        monkeypatch.setitem(OPS, name, replace(OPS["cumsum"], name=name, usage=f"{name}[k](x)", reads=reads))
+        row = replace(OPS["cumsum"], name=name, usage=f"{name}[k](x)", reads=reads)
+        if not isinstance(reads, Running):
+            row = replace(row, rule=lambda call: call.make(call.operands[0].type))
+        monkeypatch.setitem(OPS, name, row)
         for table, text in ((TORCH, torch), (NUMPY, numpy)):
             monkeypatch.setitem(table, name, emit(text))
         return name
