@@ -4,12 +4,12 @@ The peak is that of running the spec as written, one op after another, as eager 
 until the name is bound again or its block returns; one without a name until its last reader; arguments until the call
 returns. Renaming and reshaping copy nothing. Weights and inputs of the model are not counted.
 
-What is saved is what the gradient of each op needs (`Cost.saves` in the op's row), each array once.
+What is saved is what the gradient of each op needs (`OpCost.saves` in its row), each array once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
@@ -18,7 +18,7 @@ from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Literal, evaluate
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import SizeScope
-from .work import Meter, core, has_gradient, is_real, stops_gradient
+from .work import Meter, core, has_gradient, is_real
 
 Root = object
 
@@ -63,7 +63,6 @@ def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Se
     for place, entry in enumerate(graph.inputs):
         frame.enter(entry.value, place, graded[place])
     alive = needed(graph)
-    frame.reached = _before(graph, stops_gradient)
     frame.read = frozenset(value.id for node in graph.nodes for value in reads(node))
     frame.read |= {output.value.id for output in graph.outputs}
     for number, node in enumerate(graph.nodes):
@@ -78,14 +77,9 @@ def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Se
 
 def needed(graph: Graph) -> set[int]:
     """The values that some result depends on. What nothing reads need not run, and is not counted."""
-    return _before(graph, lambda node: False)
-
-
-def _before(graph: Graph, stops: Callable[[Node], bool]) -> set[int]:
-    """The values that go into some result, but for what goes through such nodes alone."""
     found = {output.value.id for output in graph.outputs}
     for node in reversed(graph.nodes):
-        if any(out.id in found for out in makes(node)) and not stops(node):
+        if any(out.id in found for out in makes(node)):
             found |= {value.id for value in reads(node)}
     return found
 
@@ -148,7 +142,6 @@ class _Frame:
     below: dict[int, Memory] = field(default_factory=dict)
     place: int = 0
     read: frozenset[int] = frozenset()
-    reached: Set[int] = frozenset()  # values that gradients come back to
 
     def enter(self, value: Value, place: int, graded: bool) -> None:
         self.root[value.id] = ("input", place)
@@ -211,7 +204,7 @@ class _Frame:
         more = self._masked(node) * node.traits.cost.spare
         self.below[self.place] = Memory(size + more)
         self.note(more)
-        if graded and out.id in self.reached:
+        if graded:
             self._save(node)
 
     def _save(self, node: Apply) -> None:

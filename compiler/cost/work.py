@@ -174,15 +174,15 @@ def plain_work(node: Apply, meter: Meter) -> Work:
         ops = meter.items(node.operands[0] if cost.reads else node.out) * cost.work
     if not cost.moves or node.out.role is Role.CONSTANT:
         return Work()
-    read, weights, moved = node.operands, node.weights, meter.bytes(node.out)
+    operands, weights, moved = node.operands, node.weights, meter.bytes(node.out)
     match node.traits.reads:  # of a table only what is looked up
         case Gather():
-            read, moved = read[1:], moved * 2
+            operands, moved = operands[1:], moved * 2
         case Pointwise(Lookup()):
             weights, moved = (), moved * 2
+    read = [value for value in operands if value.role > Role.CONSTANT]
     for value in (*read, *([node.mask] if node.mask is not None else [])):
-        if value.role > Role.CONSTANT:
-            moved = moved + meter.bytes(value)
+        moved = moved + meter.bytes(value)
     for weight in weights:
         moved = moved + meter.storage(axis for dim in weight.dims for axis in dim) * meter.real
     return Work(ops=ops, moved=moved)
