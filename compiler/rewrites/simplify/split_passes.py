@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Graph, Node, Repeat
-from ...graph.traits import Connective, Pointwise
+from ...graph.traits import Complement, Conjunction, Disjunction, OpTraits, Pointwise
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Const, Literal, consts_in, known
 from ..tools.walk import Walk
@@ -46,19 +46,13 @@ def _passes(node: Repeat) -> Repeat:
     return replace(node, bodies=bodies, variant=tuple(variant))
 
 
-def _joins_truths(node: Apply) -> bool:
-    match node.traits.reads:
-        case Pointwise(meaning):
-            return isinstance(meaning, Connective)
-        case _:
-            return False
-
-
 def _switches(body: Graph, index: Const) -> Iterator[Constant]:
     """Constants that depend on the pass and are joined with other truths."""
-    joined = {
-        value.id for node in body.nodes if isinstance(node, Apply) and _joins_truths(node) for value in node.operands
-    }
+    joined: set[int] = set()
+    for node in body.nodes:
+        match node:
+            case Apply(traits=OpTraits(reads=Pointwise(Conjunction() | Disjunction() | Complement()))):
+                joined |= {value.id for value in node.operands}
     for node in body.nodes:
         if isinstance(node, Constant) and node.out.id in joined and index in consts_in(node.value):
             yield node
