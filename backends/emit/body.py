@@ -26,12 +26,14 @@ from ...compiler.graph.nodes import (
     makes,
     reads,
 )
+from ...compiler.graph.traits import OpTraits, Pointwise, Rounded
 from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
 from ..text.names import plain
 from ..text.static_code import Code, careful, number
-from ..text.values import FULL, NONE, Val, is_table, kind_of, needed
+from ..text.templates import filled_in, folded
+from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
 from ..text.writing import is_path
 from .layout import INLINE, Reader, but, in_text, plan_axes
 from .repeats import Repeats
@@ -160,6 +162,15 @@ class Body(Scans, Repeats):
         if isinstance(node, Apply):
             return {"softmax": "weights", "sin": "sin", "cos": "cos"}.get(node.op, "x")
         return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
+
+    def spelled(self, row: OpTraits, vals: list[Val], template: str, backend: str) -> Code:
+        """An op done item by item, by the template of its row: one of two operands serves more."""
+        codes = [val.code for val in vals]
+        if isinstance(row.reads, Pointwise) and isinstance(row.reads.meaning, Rounded) and vals[0].kind is Scalar.INT:
+            return codes[0]
+        if not template:
+            raise without_code(row.name, self.graph.name, backend)
+        return folded(template, codes) if len(codes) > 2 and "{2}" not in template else filled_in(template, codes)
 
     def spread_number(self, val: Val, operand: Value) -> Val:
         """A number that is spread over axes, as an array: the op acts on one of them."""

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, Weight
-from ...compiler.graph.traits import Pointwise
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, Static
@@ -23,11 +22,13 @@ from ..plan.capture import segment
 from ..plan.plan import Plan
 from ..text.carried import helpers
 from ..text.names import AT, FOUND
-from ..text.static_code import ATOM, OPERATORS, TERM, Code, folded, operator, static_code
-from ..text.values import NONE, Val, is_table, kind_of, without_code
+from ..text.static_code import OPERATORS, Code, operator, static_code
+from ..text.templates import called
+from ..text.values import NONE, Val
 from ..text.writing import by_pass
 
 Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
+Point = Callable[["NumpyBody", list[Val], Value], Code]
 
 
 class NumpyFile(File, Protocol):
@@ -37,7 +38,11 @@ class NumpyFile(File, Protocol):
 
     @property
     def ops(self) -> Mapping[str, Emit]:
-        """The code of each op that is not pointwise (ops.py)."""
+        """The code of each op that is not done item by item (ops.py)."""
+
+    @property
+    def points(self) -> Mapping[str, Point]:
+        """The code of those done item by item that a template cannot say (ops.py)."""
 
 
 class NumpyBody(Body):
@@ -191,36 +196,18 @@ class NumpyBody(Body):
         return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
 
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
-        codes = [val.code for val in vals]
         if op in OPERATORS:
-            return operator(op, codes)
-        if op == "rsqrt":
-            return Code(f"1 / np.sqrt({codes[0].text})", TERM)
-        if op in ("floor", "ceil"):
-            return codes[0] if vals[0].kind is Scalar.INT else Code(f"np.{op}({codes[0].text}).astype(np.int64)")
-        if op in ("maximum", "minimum"):
-            return self._extreme(op, vals)
-        if op == "clamp":
-            low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
-            return self._extreme("minimum", [low, vals[2]])
-        if op == "select" and vals[1].number and vals[2].number and kind_of(out) is Scalar.REAL:
-            dtype = self.float64() if is_table(out) else self.dtype
-            return Code(f"np.where({codes[0].text}, {codes[1].text}, {codes[2].text}).astype({dtype})")
+            return operator(op, [val.code for val in vals])
+        spell = self.file.points.get(op)
+        if spell is not None:
+            return spell(self, vals, out)
         row = op_named(op)
-        if not (isinstance(row, WrittenOp) and isinstance(row.reads, Pointwise) and row.numpy):
-            raise without_code(op, self.graph.name, "numpy")
-        template = row.numpy
-        for name in re.findall(r"\b[a-z_]+\b(?=\()", template):
+        template = row.numpy if isinstance(row, WrittenOp) else ""
+        code = self.spelled(row, vals, template, "numpy")
+        for name in called(template):
             if name in helpers("numpy/pointwise"):
                 self.helper(name)
-        return Code(template.format(*(code.text for code in codes)), ATOM if template.endswith(")") else TERM)
-
-    def _extreme(self, op: str, vals: list[Val]) -> Code:
-        """Of two numbers Python's: what NumPy makes of them has a type of its own, and float32 would become float64."""
-        numbers = [val.code.text for val in vals if val.number]
-        if len(numbers) > 1:
-            numbers = [f"{op[:3]}({', '.join(numbers)})"]
-        return folded([*(val.code for val in vals if not val.number), *map(Code, numbers)], f"np.{op}")
+        return code
 
     # -- calls --------------------------------------------------------------------------------------------------
 

@@ -24,13 +24,14 @@ from ..text.static_code import number
 from ..text.values import CannotEmit
 from ..text.writing import is_path, wrap
 from .body import NumpyBody
-from .ops import OPS
+from .ops import OPS, POINTS
 
 
 class NumpyEmitter(Emitter):
     """The whole file of functions."""
 
     ops = OPS
+    points = POINTS
 
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program, captures, decoding)

@@ -24,8 +24,9 @@ from ..emit.operands import (
     without,
 )
 from ..text.static_code import ATOM, TERM, Code, operator
+from ..text.templates import folded
 from ..text.values import NONE, Val, is_table, kind_of, needed
-from .body import Emit, NumpyBody
+from .body import Emit, NumpyBody, Point
 
 
 def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -369,6 +370,40 @@ def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, bounds=bounds)
 
 
+PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
+
+
+def extreme(body: NumpyBody, op: str, vals: list[Val]) -> Code:
+    """max or min, of numbers Python's: what NumPy makes of them has a type of its own, and float32 would become
+    float64.
+    """
+    arrays, numbers = [val.code for val in vals if not val.number], [val.code for val in vals if val.number]
+    if len(numbers) > 1:
+        numbers = [Code(f"{PYTHON[op]}({', '.join(number.text for number in numbers)})")]
+    return folded(f"np.{op}({{0}}, {{1}})", [*arrays, *numbers])
+
+
+def clamp(body: NumpyBody, vals: list[Val], out: Value) -> Code:
+    x, low, high = vals
+    raised = Val(extreme(body, "maximum", [x, low]), number=x.number and low.number)
+    return extreme(body, "minimum", [raised, high])
+
+
+def select(body: NumpyBody, vals: list[Val], out: Value) -> Code:
+    """Of two numbers NumPy makes its default type."""
+    choice, x, y = vals
+    code = Code(f"np.where({choice.text}, {x.text}, {y.text})")
+    if x.number and y.number and kind_of(out) is Scalar.REAL:
+        return Code(f"{code.text}.astype({body.dtype_of(Scalar.REAL, is_table(out))})")
+    return code
+
+
+POINTS: dict[str, Point] = {
+    "maximum": lambda body, vals, out: extreme(body, "maximum", vals),
+    "minimum": lambda body, vals, out: extreme(body, "minimum", vals),
+    "clamp": clamp,
+    "select": select,
+}
 OPS: dict[str, Emit] = {
     "dot": dot,
     "linear": linear,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import assert_never
 
 from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
-
-GROUP = 50  # calls, one in another
 
 # How tightly Python's operators bind; an operand that binds less is put in parentheses.
 TERNARY, OR, AND, NOT, COMPARE, BITOR, BITAND, SUM, TERM, UNARY, POWER, ATOM = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13
@@ -59,14 +56,6 @@ def number(value: int | float | bool) -> Code:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return Code("math.nan") if value != value else Code("math.inf") if value > 0 else Code("-math.inf", UNARY)
     return Code(repr(value), ATOM if value >= 0 else UNARY)
-
-
-def folded(codes: Sequence[Code], function: str) -> Code:
-    """`f(f(a, b), c)`, for a function of two. Python reads at most 200 nested parentheses: many go in groups."""
-    if len(codes) > GROUP:
-        codes = [folded(codes[start : start + GROUP], function) for start in range(0, len(codes), GROUP)]
-        return folded(codes, function)
-    return reduce(lambda a, b: Code(f"{function}({a.text}, {b.text})"), codes)
 
 
 def binary(op: str, left: Code, right: Code) -> Code:

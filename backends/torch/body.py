@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Protocol
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
-from ...compiler.graph.traits import Pointwise
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
@@ -23,8 +22,8 @@ from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
 from ..text.names import AT, DTYPE, FOUND, MODULE_ATTRIBUTES, Namer, plain
-from ..text.static_code import ATOM, OPERATORS, Code, folded, operator, static_code
-from ..text.values import CannotEmit, Val, is_table, kind_of, without_code
+from ..text.static_code import OPERATORS, Code, operator, static_code
+from ..text.values import CannotEmit, Val, is_table
 from ..text.writing import by_pass, is_one_of, singular, wrap
 
 
@@ -43,6 +42,7 @@ def assigned(name: str, value: str) -> str:
 
 HALF = 65504.0  # the largest float16: `torch.full` refuses what its type has no room for
 Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
+Point = Callable[["TorchBody", list[Val], Value], Code]
 
 
 class TorchFile(File, Protocol):
@@ -50,7 +50,11 @@ class TorchFile(File, Protocol):
 
     @property
     def ops(self) -> Mapping[str, Emit]:
-        """The code of each op that is not pointwise (ops.py)."""
+        """The code of each op that is not done item by item (ops.py)."""
+
+    @property
+    def points(self) -> Mapping[str, Point]:
+        """The code of those done item by item that a template cannot say (ops.py)."""
 
 
 class TorchBody(Body):
@@ -400,37 +404,14 @@ class TorchBody(Body):
                 else val
                 for val in vals
             ]
-        codes = [val.code for val in vals]
         if op in OPERATORS:
-            return operator(op, codes)
-        if op in ("floor", "ceil"):
-            return codes[0] if vals[0].kind is Scalar.INT else Code(f"{codes[0].at(ATOM)}.{op}().long()")
-        if op in ("maximum", "minimum"):
-            return self._extreme(op, vals)
-        if op == "clamp":
-            if vals[1].number and vals[2].number:
-                return Code(f"{codes[0].at(ATOM)}.clamp({codes[1].text}, {codes[2].text})")
-            low = Val(self._extreme("maximum", vals[:2]), number=vals[0].number and vals[1].number)
-            return self._extreme("minimum", [low, vals[2]])
-        if op == "select" and vals[1].number and vals[2].number and kind_of(out) is Scalar.REAL:
-            dtype = self.float64() if is_table(out) else self.dtype
-            full = self.filled("()", codes[1].text, Scalar.REAL, dtype)
-            return Code(f"torch.where({codes[0].text}, {full}, {codes[2].text})")
+            return operator(op, [val.code for val in vals])
+        spell = self.file.points.get(op)
+        if spell is not None:
+            return spell(self, vals, out)
+        vals = [self.array(val, (), val.kind, is_table(out)) if val.number else val for val in vals]
         row = op_named(op)
-        if not (isinstance(row, WrittenOp) and isinstance(row.reads, Pointwise) and row.torch):
-            raise without_code(op, self.graph.name, "torch")
-        return Code(row.torch.format(*(code.text for code in codes)))
-
-    def _extreme(self, op: str, vals: list[Val]) -> Code:
-        arrays = [val for val in vals if not val.number]
-        numbers = [val for val in vals if val.number]
-        if not arrays:
-            return Code(f"{op[:3]}({', '.join(number.text for number in numbers)})")
-        code = folded([array.code for array in arrays], f"torch.{op}")
-        for other in numbers:
-            side = "min" if op == "maximum" else "max"
-            code = Code(f"{code.at(ATOM)}.clamp({side}={other.text})")
-        return code
+        return self.spelled(row, vals, row.torch if isinstance(row, WrittenOp) else "", "torch")
 
     # -- calls --------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from ..text.static_code import number
 from ..text.values import CannotEmit
 from ..text.writing import is_path, wrap
 from .body import TorchBody
-from .ops import OPS
+from .ops import OPS, POINTS
 
 
 class TorchEmitter(Emitter):
@@ -29,6 +29,7 @@ class TorchEmitter(Emitter):
 
     not_by_name = frozenset({"self"})  # `nn.Module.__call__` has an argument of that name
     ops = OPS
+    points = POINTS
 
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program, captures, decoding)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...compiler.graph.nodes import Apply, Init
-from ...compiler.graph.values import Scalar
+from ...compiler.graph.values import Scalar, Value
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
 from ...compiler.sizes.axes import Axis, Literal, evaluate
 from ..emit.mask_code import define
@@ -22,9 +22,10 @@ from ..emit.operands import (
     stack_operands,
     without,
 )
-from ..text.static_code import SUM, TERM, Code
+from ..text.static_code import ATOM, SUM, TERM, Code
+from ..text.templates import folded
 from ..text.values import NONE, Val, is_table, kind_of
-from .body import Emit, TorchBody
+from .body import Emit, Point, TorchBody
 
 
 def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -409,6 +410,43 @@ def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, bounds=bounds)
 
 
+PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
+
+
+def extreme(body: TorchBody, op: str, vals: list[Val]) -> Code:
+    """max or min: `torch.maximum` takes no numbers, which bound what the arrays have."""
+    arrays, numbers = [val.code for val in vals if not val.number], [val.text for val in vals if val.number]
+    if not arrays:
+        return Code(f"{PYTHON[op]}({', '.join(numbers)})")
+    code = folded(f"torch.{op}({{0}}, {{1}})", arrays)
+    for number in numbers:
+        code = Code(f"{code.at(ATOM)}.clamp({'min' if op == 'maximum' else 'max'}={number})")
+    return code
+
+
+def clamp(body: TorchBody, vals: list[Val], out: Value) -> Code:
+    x, low, high = vals
+    if low.number and high.number:
+        return Code(f"{x.atom}.clamp({low.text}, {high.text})")
+    raised = Val(extreme(body, "maximum", [x, low]), number=x.number and low.number)
+    return extreme(body, "minimum", [raised, high])
+
+
+def select(body: TorchBody, vals: list[Val], out: Value) -> Code:
+    """Of two numbers, one as an array of the result's type: of two PyTorch makes its default type."""
+    choice, x, y = vals
+    first = x.text
+    if x.number and y.number and kind_of(out) is Scalar.REAL:
+        first = body.filled("()", x.text, Scalar.REAL, body.dtype_of(Scalar.REAL, is_table(out)))
+    return Code(f"torch.where({choice.text}, {first}, {y.text})")
+
+
+POINTS: dict[str, Point] = {
+    "maximum": lambda body, vals, out: extreme(body, "maximum", vals),
+    "minimum": lambda body, vals, out: extreme(body, "minimum", vals),
+    "clamp": clamp,
+    "select": select,
+}
 OPS: dict[str, Emit] = {
     "dot": dot,
     "linear": linear,

@@ -1,0 +1,66 @@
+"""The templates of rows of the op table as Python: `np.logaddexp({0}, {1})` with the operands put in.
+
+An operand that is a whole argument stands as it is; elsewhere it is put in parentheses where it binds less.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import cache, reduce
+
+from .static_code import ATOM, POWER, SUM, TERM, TERNARY, UNARY, Code
+
+GROUP = 50  # calls, one in another
+_LEVELS: dict[type[ast.operator], int] = {
+    ast.Add: SUM,
+    ast.Sub: SUM,
+    ast.Mult: TERM,
+    ast.Div: TERM,
+    ast.Mod: TERM,
+    ast.FloorDiv: TERM,
+    ast.Pow: POWER,
+}
+
+
+def filled_in(template: str, codes: Sequence[Code]) -> Code:
+    """The template with these operands."""
+    if template == "{0}":
+        return codes[0]
+    level, whole = _shape(template)
+    texts = (code.text if f"_{place}" in whole else code.at(ATOM) for place, code in enumerate(codes))
+    return Code(template.format(*texts), level)
+
+
+def folded(template: str, codes: Sequence[Code]) -> Code:
+    """`f(f(a, b), c)`, of a template for two. Python reads at most 200 nested parentheses: many go in groups."""
+    if len(codes) > GROUP:
+        return folded(template, [folded(template, codes[at : at + GROUP]) for at in range(0, len(codes), GROUP)])
+    return reduce(lambda a, b: filled_in(template, [a, b]), codes)
+
+
+@cache
+def called(template: str) -> tuple[str, ...]:
+    """The functions that a template calls by a bare name."""
+    calls = [node.func for node in ast.walk(_tree(template)) if isinstance(node, ast.Call)]
+    return tuple(call.id for call in calls if isinstance(call, ast.Name))
+
+
+@cache
+def _shape(template: str) -> tuple[int, frozenset[str]]:
+    """How tightly it binds, and the operands that stand as whole arguments wherever they stand."""
+    tree = _tree(template)
+    level = ATOM if isinstance(tree, ast.Call | ast.Attribute | ast.Subscript | ast.Name | ast.Constant) else TERNARY
+    if isinstance(tree, ast.BinOp):
+        level = _LEVELS.get(type(tree.op), TERNARY)
+    elif isinstance(tree, ast.UnaryOp) and not isinstance(tree.op, ast.Not):
+        level = UNARY
+    args = {id(arg) for node in ast.walk(tree) if isinstance(node, ast.Call) for arg in node.args}
+    args |= {id(word.value) for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords}
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return level, frozenset(node.id for node in names) - {node.id for node in names if id(node) not in args}
+
+
+def _tree(template: str) -> ast.expr:
+    places = [f"_{place}" for place in range(template.count("{"))]  # at least as many as it has operands
+    return ast.parse(template.format(*places), mode="eval").body
