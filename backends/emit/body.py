@@ -26,16 +26,32 @@ from ...compiler.graph.nodes import (
     makes,
     reads,
 )
-from ...compiler.graph.traits import OpTraits, Pointwise, Rounded
+from ...compiler.graph.traits import (
+    Anything,
+    Arrange,
+    Combination,
+    Gather,
+    IndexMap,
+    Meaning,
+    OpTraits,
+    Pointwise,
+    Product,
+    Reduce,
+    Rounded,
+    Running,
+    Sum,
+)
 from ...compiler.graph.values import IndexInto, Scalar, Value
+from ...compiler.ops import Op
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
 from ..text.names import plain
+from ..text.ranges import ANY, Interval
 from ..text.static_code import Code, careful, number
 from ..text.templates import filled_in, folded
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
 from ..text.writing import is_path
-from .layout import INLINE, Reader, but, in_text, plan_axes
+from .layout import INLINE, Reader, in_text, plan_axes
 from .repeats import Repeats
 from .scans import Scans
 
@@ -160,8 +176,12 @@ class Body(Scans, Repeats):
         if isinstance(node, Apply) and node.op == "positions":
             return f"{node.axes[0].name}_index"
         if isinstance(node, Apply):
-            return {"softmax": "weights", "sin": "sin", "cos": "cos"}.get(node.op, "x")
+            return node.traits.result if isinstance(node.traits, Op) else "x"
         return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
+
+    @abstractmethod
+    def emits(self, op: str) -> bool:
+        """Whether a function of the backend's `ops.py` makes the code of an op, of whatever operands."""
 
     def spelled(self, row: OpTraits, vals: list[Val], template: str, backend: str) -> Code:
         """An op done item by item, by the template of its row: one of two operands serves more."""
@@ -187,54 +207,60 @@ class Body(Scans, Repeats):
             else:
                 self._finish(node, node.out, common)
             return
-        if node.axes and node.op not in ("rename", "gather"):
-            vals = [self.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
-        # What it makes, an operand may have in name only.
-        made = [axis for axis in node.made if axis not in node.axes and node.op not in ("index", "gather", "attention")]
-        vals = [self.without(val, [a for a in made if a in val.axes and a in val.thin]) for val in vals]
+        match node.traits.reads:
+            case Arrange(IndexMap.SAME) | Gather():
+                pass
+            case _ if node.axes:
+                vals = [self.spread_number(val, operand) for val, operand in zip(vals, node.operands, strict=True)]
+        match node.traits.reads:
+            case Gather() | Pointwise(Sum()) | Anything():  # axes of an operand, or what the result points into
+                pass
+            case _:  # what it makes, an operand may have in name only
+                made = [axis for axis in node.made if axis not in node.axes]
+                vals = [self.without(val, [a for a in made if a in val.thin]) for val in vals]
         mask = self._mask(node)
-        out = node.out
         self._check_extents(node)
-        match node.op:
-            case "rename":
-                change = dict(zip(node.axes, node.made, strict=True))
-                x = vals[0]
-                axes = tuple(change.get(axis, axis) for axis in x.axes)
-                val = replace(x, axes=axes, thin=frozenset(change.get(axis, axis) for axis in x.thin))
-            case "broadcast" | "int":
-                val = replace(vals[0], kind=kind_of(out))
-            case "cast":  # of a table that is hoisted (rewrites/hoist.py)
-                val = self.real(vals[0], is_table(out))
-            case "index":
-                val = self.checked(vals[0], node.made[0])
-            case "+" | "-" | "*" if kind_of(out) is Scalar.INT and (same := unchanged(node.op, vals)) is not None:
-                val = same
-            case "split" if not vals[0].number:
-                val = self._split(node, vals[0])
-            case "merge" if not vals[0].number:
-                val = self._merge(node, vals[0])
-            case "gather":
-                val = self._gather(node, vals[0], vals[1])
-            case _ if (
-                vals
-                and all(v.number for v in vals)
-                and mask is None
-                and not node.axes
-                and not node.weights
-                and node.op != "dropout"
-                and (code := careful(node.op, [v.code for v in vals], self.helper)) is not None
+        val = self._known(node, vals)
+        if val is None:
+            val = self.apply(node, vals, mask)
+            val = replace(val, bounds=self._bounds(node, vals, val)) if val.kind is Scalar.INT else val
+        self._finish(node, node.out, val)
+
+    def _known(self, node: Apply, vals: list[Val]) -> Val | None:
+        """The result of an op done item by item, if it is an operand, or a number made of numbers."""
+        if self.emits(node.op):
+            return None
+        match node.traits.reads:
+            case Pointwise(meaning) if (
+                kind_of(node.out) is Scalar.INT and (same := unchanged(meaning, vals)) is not None
             ):
-                names = frozenset[str]().union(*(v.names for v in vals))
-                needs = needed(v.needs for v in vals)
-                bounds = self.bounds.apply(node.op, [v.bounds for v in vals])
-                val = Val(code, kind=kind_of(out), table=True, number=True, needs=needs, names=names, bounds=bounds)
+                return same
+            case Pointwise() if all(val.number for val in vals):
+                code = careful(node.op, [val.code for val in vals], self.helper)
+                if code is None:
+                    return None
+                names, needs = frozenset[str]().union(*(val.names for val in vals)), needed(val.needs for val in vals)
+                bounds = self.bounds.apply(node.op, [val.bounds for val in vals])
+                return Val(
+                    code, kind=kind_of(node.out), table=True, number=True, needs=needs, names=names, bounds=bounds
+                )
             case _:
-                val = self.apply(node, vals, mask)
-                if val.kind is Scalar.INT and not node.axes:
-                    val = replace(val, bounds=self.bounds.apply(node.op, [v.bounds for v in vals]))
-                elif node.op == "argmax":
-                    val = replace(val, bounds=self.bounds.positions(node.axes[0]))
-        self._finish(node, out, val)
+                return None
+
+    def _bounds(self, node: Apply, vals: list[Val], made: Val) -> Interval:
+        """Between which integers the items of a result surely lie."""
+        known = [val.bounds for val in vals]
+        match node.traits.reads:
+            case Pointwise():
+                return made.bounds if self.emits(node.op) else self.bounds.apply(node.op, known)
+            case Reduce(indices=True):
+                return self.bounds.positions(node.axes[0])
+            case Gather() | Running(Combination(largest=bool())):  # items of the first operand
+                return known[0]
+            case Arrange(map) if map is not IndexMap.SHIFTED:  # which adds a number to them
+                return self.bounds.any_of(known)
+            case _:
+                return ANY
 
     def _mask(self, node: Apply) -> Val | None:
         """What an op leaves out. One truth for all items (`where near > 1`) becomes an array along its axis."""
@@ -262,74 +288,6 @@ class Body(Scans, Repeats):
         e = self.one_word(e, "index")
         self.check_index(e.text, self.extent(axis).text, axis)
         return replace(e, bounds=self.bounds.positions(axis))
-
-    def _split(self, node: Apply, x: Val) -> Val:
-        axis = node.axes[0]
-        x = self.full(x, [axis])
-        place = x.axes.index(axis)
-        axes = (*x.axes[:place], *node.made, *x.axes[place + 1 :])
-        return replace(x, code=Code(self.unflatten(x, x.dim(axis), node.made)), axes=axes)
-
-    def _merge(self, node: Apply, x: Val) -> Val:
-        axes, made = node.axes, node.made[0]
-        x = self.full(x, axes)
-        rest = [axis for axis in x.axes if axis not in axes]
-        before = sum(axis in rest for axis in x.axes[: x.axes.index(axes[0])])
-        x = self.permute(x, [*rest[:before], *axes, *rest[before:]])
-        order = (*rest[:before], made, *rest[before:])
-        if len(axes) == 1:
-            return replace(x, axes=order)
-        text = self.flatten(x, x.dim(axes[0]), x.dim(axes[-1]))
-        return replace(x, code=Code(text), axes=order)
-
-    def _gather(self, node: Apply, x: Val, e: Val) -> Val:
-        """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
-        a, out = node.axes[0], node.out
-        e = self.checked(e, a)
-        if kind_of(out) is Scalar.REAL:
-            x = self.real(x, is_table(out))
-        if x.number or (e.number and a not in x.axes):
-            return x
-        needs, names = x.needs | e.needs, x.names | e.names
-        x = self.full(x, [a])
-        if e.number:
-            place = x.axes.index(a)
-            after = [":"] * (len(x.axes) - place - 1)
-            before = [":"] * place if x.lead == NONE else ["..."]
-            text = f"{x.atom}[{', '.join([*before, e.text, *(after if before == ['...'] else [])])}]"
-            return replace(x, code=Code(text), axes=but(x.axes, a), needs=needs, names=names)
-
-        def result(text: str, axes: Sequence[Axis]) -> Val:
-            return self.combine([replace(x, axes=but(x.axes, a)), e], Code(text), axes, out, bounds=x.bounds)
-
-        shared = [axis for axis in e.axes if axis in x.axes and axis != a]
-        own = [axis for axis in e.axes if axis not in shared]
-        if not shared and x.lead == NONE:  # rows of a table
-            x = self.permute(x, [a, *but(x.axes, a)])
-            return result(self.lookup(x, e), (*e.axes, *x.axes[1:]))
-        if not shared and e.lead == NONE:  # the same items of every row
-            place = x.axes.index(a)
-            after = [":"] * (len(x.axes) - place - 1)
-            text = f"{x.atom}[{', '.join(['...', e.text, *after])}]"
-            return result(text, (*x.axes[:place], *e.axes, *x.axes[place + 1 :]))
-        rest = [axis for axis in x.axes if axis not in shared and axis != a]
-        x = self.permute(x, [*shared, a, *rest])
-        e = self.full(e, own) if len(own) > 1 else e
-        e = self.permute(e, [*shared, *own])
-        if not own:
-            e = replace(e, code=Code(f"{e.atom}[..., None]"))
-        elif len(own) > 1:
-            flat = self.named(e, "index")
-            e = replace(flat, code=Code(self.flatten(flat, -len(own), -1)))
-        if rest:
-            e = replace(e, code=Code(f"{e.atom}[..., {', '.join(['None'] * len(rest))}]"))
-        text = self.take_along(x, e, -(1 + len(rest)))
-        found = Val(Code(text), (*shared, a, *rest))
-        if not own:
-            text = f"{text}.squeeze({-(1 + len(rest))})"
-        elif len(own) > 1:
-            text = self.unflatten(found, -(1 + len(rest)), own)
-        return result(text, (*shared, *own, *rest))
 
     # -- results ------------------------------------------------------------------------------------------------
 
@@ -402,10 +360,17 @@ class Body(Scans, Repeats):
         """The arguments of `cache.map` or `cache.maps` that say which maps."""
 
 
-def unchanged(op: str, vals: list[Val]) -> Val | None:
+def unchanged(meaning: Meaning, vals: list[Val]) -> Val | None:
     """The operand that stays as it is: `x + 0`, `x - 0`, `x * 1`, where a step has filled in what it knows."""
-    neutral = "1" if op == "*" else "0"
-    for x, other in ((vals[0], vals[1]), (vals[1], vals[0])):
-        if other.number and other.text == neutral and x.kind is Scalar.INT and (op != "-" or x is vals[0]):
+    match meaning:
+        case Sum(times) if len(times) > 1:
+            neutral = "0"
+        case Product():
+            times, neutral = (1,) * len(vals), "1"
+        case _:
+            return None
+    for place, x in enumerate(vals):
+        others = [*vals[:place], *vals[place + 1 :]]
+        if x.kind is Scalar.INT and times[place] == 1 and all(val.number and val.text == neutral for val in others):
             return x
     return None

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.term import leaves
+from ...compiler.graph.traits import Arrange, Combination, IndexMap, Reduce
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
-from ..text.static_code import Code
-from ..text.values import FULL, NONE, Val, is_table, kind_of
+from ..text.static_code import Code, number
+from ..text.values import FULL, NONE, CannotEmit, Val, is_table, kind_of
 from .body import Body
 
 ZERO = (Literal(0), Literal(0.0))
+MERGED = Arrange(IndexMap.NUMBER)
 
 
 def dims(x: Val, axes: Sequence[Axis]) -> str:
@@ -124,7 +127,7 @@ def stack_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val],
     order = body.union_order(vals, out)
     at = 0
     for reader in body.graph.nodes:  # beside what it is merged with, so that nothing moves then
-        if isinstance(reader, Apply) and reader.op == "merge" and reader.operands[0].id == out.id:
+        if isinstance(reader, Apply) and reader.traits.reads == MERGED and reader.operands[0].id == out.id:
             place = reader.axes.index(made)
             after, before = reader.axes[place + 1 :], reader.axes[:place]
             at = order.index(after[0]) if after and after[0] in order else at
@@ -135,6 +138,11 @@ def stack_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val],
     return parts, (*order[:at], made, *order[at:]), at - len(order) - 1, same
 
 
-def least(op: str) -> str:
-    """What a masked item counts as in a reduction of reals."""
-    return {"max": "-math.inf", "logsumexp": "-math.inf", "argmax": "-math.inf", "min": "math.inf"}.get(op, "0")
+def neutral(node: Apply) -> str:
+    """What an item that is left out counts as in a reduction of reals."""
+    match node.traits.reads:
+        case Reduce(Combination(value)) if value is not None:
+            return number(value).text if value else "0"
+        case Reduce(indices=True):  # of the largest
+            return number(-math.inf).text
+    raise CannotEmit(f"`{node.op}` has no number that what its mask leaves out could be")

@@ -1,11 +1,13 @@
-"""Ops whose code is alike in both backends: one function each, in the table at the end.
+"""Ops whose code is alike in both backends: one function each.
 
-They are those of decoding (compiler/decoding/build.py), where what is kept lives in `cache`, and what each example of
-a ragged batch is held to (compiler/rewrites/ragged). A function without a result has written a line.
+Those that a spec can write stand in the tables of the backends. The table at the end is of those that no spec can: of
+decoding (compiler/decoding/build.py), where what is kept lives in `cache`, and of what each example of a ragged batch
+is held to (compiler/rewrites/ragged). A function without a result has written a line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...compiler.decoding.join_maps import joined
@@ -16,7 +18,7 @@ from ..text.ranges import ANY
 from ..text.static_code import SUM, TERM, Code
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import Body, Emit
-from .layout import Kept
+from .layout import Kept, but
 
 
 def _plain(body: Body, node: Apply, x: Val) -> Val:
@@ -25,6 +27,97 @@ def _plain(body: Body, node: Apply, x: Val) -> Val:
     if not x.number:
         return body.real(x, table) if kind_of(node.out) is Scalar.REAL else x
     return body.array(x, body.core(node.operands[0].type.axes), kind_of(node.out), table)
+
+
+def rename(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    change = dict(zip(node.axes, node.made, strict=True))
+    axes, thin = ([change.get(axis, axis) for axis in some] for some in (vals[0].axes, vals[0].thin))
+    return replace(vals[0], axes=tuple(axes), thin=frozenset(thin))
+
+
+def same(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """The operand as it is: dimensions that it lacks are as good as written out."""
+    return replace(vals[0], kind=kind_of(node.out))
+
+
+def index(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    return body.checked(vals[0], node.made[0])
+
+
+def split(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    axis = node.axes[0]
+    x = body.full(vals[0], [axis])
+    place = x.axes.index(axis)
+    axes = (*x.axes[:place], *node.made, *x.axes[place + 1 :])
+    return replace(x, code=Code(body.unflatten(x, x.dim(axis), node.made)), axes=axes)
+
+
+def merge(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    axes, made = node.axes, node.made[0]
+    x = body.full(vals[0], axes)
+    rest = [axis for axis in x.axes if axis not in axes]
+    before = sum(axis in rest for axis in x.axes[: x.axes.index(axes[0])])
+    x = body.permute(x, [*rest[:before], *axes, *rest[before:]])
+    order = (*rest[:before], made, *rest[before:])
+    if len(axes) == 1:
+        return replace(x, axes=order)
+    text = body.flatten(x, x.dim(axes[0]), x.dim(axes[-1]))
+    return replace(x, code=Code(text), axes=order)
+
+
+def gather(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
+    a, out, x = node.axes[0], node.out, vals[0]
+    e = body.checked(vals[1], a)
+    if kind_of(out) is Scalar.REAL:
+        x = body.real(x, is_table(out))
+    if x.number or (e.number and a not in x.axes):
+        return x
+    needs, names = x.needs | e.needs, x.names | e.names
+    x = body.full(x, [a])
+    if e.number:
+        place = x.axes.index(a)
+        after = [":"] * (len(x.axes) - place - 1)
+        before = [":"] * place if x.lead == NONE else ["..."]
+        text = f"{x.atom}[{', '.join([*before, e.text, *(after if before == ['...'] else [])])}]"
+        return replace(x, code=Code(text), axes=but(x.axes, a), needs=needs, names=names)
+
+    def result(text: str, axes: Sequence[Axis]) -> Val:
+        return body.combine([replace(x, axes=but(x.axes, a)), e], Code(text), axes, out)
+
+    shared = [axis for axis in e.axes if axis in x.axes and axis != a]
+    own = [axis for axis in e.axes if axis not in shared]
+    if not shared and x.lead == NONE:  # rows of a table
+        x = body.permute(x, [a, *but(x.axes, a)])
+        return result(body.lookup(x, e), (*e.axes, *x.axes[1:]))
+    if not shared and e.lead == NONE:  # the same items of every row
+        place = x.axes.index(a)
+        after = [":"] * (len(x.axes) - place - 1)
+        text = f"{x.atom}[{', '.join(['...', e.text, *after])}]"
+        return result(text, (*x.axes[:place], *e.axes, *x.axes[place + 1 :]))
+    rest = [axis for axis in x.axes if axis not in shared and axis != a]
+    x = body.permute(x, [*shared, a, *rest])
+    e = body.full(e, own) if len(own) > 1 else e
+    e = body.permute(e, [*shared, *own])
+    if not own:
+        e = replace(e, code=Code(f"{e.atom}[..., None]"))
+    elif len(own) > 1:
+        flat = body.named(e, "index")
+        e = replace(flat, code=Code(body.flatten(flat, -len(own), -1)))
+    if rest:
+        e = replace(e, code=Code(f"{e.atom}[..., {', '.join(['None'] * len(rest))}]"))
+    text = body.take_along(x, e, -(1 + len(rest)))
+    found = Val(Code(text), (*shared, a, *rest))
+    if not own:
+        text = f"{text}.squeeze({-(1 + len(rest))})"
+    elif len(own) > 1:
+        text = body.unflatten(found, -(1 + len(rest)), own)
+    return result(text, (*shared, *own, *rest))
+
+
+def cast(body: Body, node: Apply, vals: list[Val]) -> Val:
+    """A table that is hoisted, in the numbers of those who read it (rewrites/hoist.py)."""
+    return body.real(vals[0], is_table(node.out))
 
 
 def _home(body: Body) -> str:
@@ -212,6 +305,7 @@ def within(body: Body, node: Apply, vals: list[Val]) -> Val:
 
 
 COMMON: dict[str, Emit] = {
+    "cast": cast,
     "remember": remember,
     "store": store,
     "recall": recall,

@@ -38,11 +38,11 @@ class NumpyFile(File, Protocol):
 
     @property
     def ops(self) -> Mapping[str, Emit]:
-        """The code of each op that is not done item by item (ops.py)."""
+        """The code of each op that more than a template makes (ops.py)."""
 
     @property
     def points(self) -> Mapping[str, Point]:
-        """The code of those done item by item that a template cannot say (ops.py)."""
+        """Of those done item by item that no template says, the expression (ops.py)."""
 
 
 class NumpyBody(Body):
@@ -190,6 +190,9 @@ class NumpyBody(Body):
         return f'w["{first}"].dtype' if first is not None else None
 
     # -- ops ----------------------------------------------------------------------------------------------------
+
+    def emits(self, op: str) -> bool:
+        return op in self.file.ops
 
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         emit = self.file.ops.get(node.op)

@@ -18,11 +18,12 @@ from ..emit.operands import (
     concat_operands,
     dims,
     factors,
-    least,
     masked,
+    neutral,
     stack_operands,
     without,
 )
+from ..emit.ops import gather, index, merge, rename, same, split
 from ..text.static_code import ATOM, TERM, Code, operator
 from ..text.templates import folded
 from ..text.values import NONE, Val, is_table, kind_of, needed
@@ -176,7 +177,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     elif op != "logsumexp":
         x, mask, order = masked(body, node, x, mask)
         fed = [x, mask]
-        low = least(op)
+        low = neutral(node)
         if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
             x = body.named(x)
             low = f"np.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
@@ -270,7 +271,7 @@ def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if not same:
         body.helper("concat")
     code = Code(f"np.concatenate([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
-    return body.combine(parts, code, order, node.out, bounds=body.bounds.any_of([val.bounds for val in parts]))
+    return body.combine(parts, code, order, node.out)
 
 
 def stack(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -366,8 +367,7 @@ def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     if node.op == "topk":
         after = "".join(", :" for _ in x.axes[at + 1 :])
         text = f"{text}[..., :{body.extent(made).text}{after}]"
-    bounds = body.bounds.positions(axis)
-    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, bounds=bounds)
+    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
 PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
@@ -405,6 +405,13 @@ POINTS: dict[str, Point] = {
     "select": select,
 }
 OPS: dict[str, Emit] = {
+    "rename": rename,
+    "gather": gather,
+    "broadcast": same,
+    "split": split,
+    "merge": merge,
+    "index": index,
+    "int": same,
     "dot": dot,
     "linear": linear,
     "embed": embed,

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 
 from ...compiler.decoding.join_maps import joined
 from ...compiler.graph.nodes import Apply, Call, Graph, Repeat, Scan, children
+from ...compiler.graph.traits import Choice, Pointwise, Product, Quotient, Sum
 
 MOST = 6  # places named in a line
+ARITHMETIC = [Pointwise(one) for one in (Sum((1, 1)), Sum((1, -1)), Product(), Quotient())]
 
 
 def instances(graph: Graph, path: str = "") -> Iterator[tuple[Graph, str]]:
@@ -61,8 +63,12 @@ def _size(graph: Graph) -> int:
     return len(graph.inputs) + len(graph.nodes) + _ops(graph, lambda node: node.mask is not None)
 
 
+def _choices(graph: Graph) -> int:
+    return _ops(graph, lambda node: node.traits.reads == Pointwise(Choice()))
+
+
 def _arithmetic(graph: Graph) -> int:
-    return _ops(graph, lambda node: node.op in ("+", "-", "*", "/"))
+    return _ops(graph, lambda node: node.traits.reads in ARITHMETIC)
 
 
 # For each rewrite: its words for so many changes, and how many one graph has, from what it was and what it is.
@@ -77,7 +83,7 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     ),
     "guard": (
         lambda count: f"{many(count, 'operand')} made harmless where a choice takes the other side",
-        lambda before, after: _ops(after, lambda node: node.op == "select") - _ops(before, lambda n: n.op == "select"),
+        lambda before, after: _choices(after) - _choices(before),
     ),
     "fold_numbers": (
         lambda count: f"{many(count, 'operation')} with numbers done now",

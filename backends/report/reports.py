@@ -9,6 +9,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Apply, Graph, Input
 from ...compiler.graph.report import Attended, Change, Report, Unread
 from ...compiler.graph.term import Predicate, leaves, plain
+from ...compiler.graph.traits import Normalise
 from ...compiler.masks.kinds import classify, is_causal
 from ...compiler.masks.read import Reader
 from ...compiler.pipeline import FORWARD, PASSES, STEP, Pass
@@ -58,12 +59,21 @@ def _attended(root: Graph) -> Iterator[Attended]:
         for node in graph.nodes:
             if isinstance(node, Apply) and node.op == "attention":
                 yield _fused(node, graph, where, reader, inputs)
-            elif isinstance(node, Apply) and node.op == "softmax" and len(node.axes) == 1 and node.axes[0].is_width:
+            elif isinstance(node, Apply) and _weighs(node) and len(node.axes) == 1 and node.axes[0].is_width:
                 predicate = _made(node, reader)
                 under = "" if predicate is None else ", under a mask of that size"
                 how = {"torch": WHOLE + under, "numpy": WHOLE + under}
-                sees = "all" if predicate is None else classify(predicate).name
-                yield Attended(graph.name, node.span, (where or graph.name,), sees, (), how, UNFUSED)
+                yield Attended(graph.name, node.span, (where or graph.name,), _sees(predicate), (), how, UNFUSED)
+
+
+def _weighs(node: Apply) -> bool:
+    """Whether it makes weights of scores."""
+    return node.traits.reads == Normalise(weights=True)
+
+
+def _sees(predicate: Predicate | None) -> str:
+    """What queries see, in words."""
+    return "all" if predicate is None else classify(predicate).name
 
 
 def _made(node: Apply, reader: Reader) -> Predicate | None:
@@ -81,7 +91,7 @@ def _fused(node: Apply, graph: Graph, where: str, reader: Reader, inputs: dict[i
     if predicate is None and node.mask is not None:
         predicate = Predicate(node.made[0], node.axes[1], plain(reader.term(node.mask)))
     if predicate is None:
-        return Attended(graph.name, node.span, (where or graph.name,), "all", (), _how(node, None))
+        return Attended(graph.name, node.span, (where or graph.name,), _sees(None), (), _how(node, None))
     kind = classify(predicate)
     unread = []
     for leaf in kind.dense:

@@ -50,11 +50,11 @@ class TorchFile(File, Protocol):
 
     @property
     def ops(self) -> Mapping[str, Emit]:
-        """The code of each op that is not done item by item (ops.py)."""
+        """The code of each op that more than a template makes (ops.py)."""
 
     @property
     def points(self) -> Mapping[str, Point]:
-        """The code of those done item by item that a template cannot say (ops.py)."""
+        """Of those done item by item that no template says, the expression (ops.py)."""
 
 
 class TorchBody(Body):
@@ -391,6 +391,9 @@ class TorchBody(Body):
         return self._first_weight
 
     # -- ops ----------------------------------------------------------------------------------------------------
+
+    def emits(self, op: str) -> bool:
+        return op in self.file.ops
 
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         emit = self.file.ops.get(node.op)

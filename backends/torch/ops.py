@@ -17,11 +17,12 @@ from ..emit.operands import (
     dims,
     factors,
     is_usual_scale,
-    least,
     masked,
+    neutral,
     stack_operands,
     without,
 )
+from ..emit.ops import gather, index, merge, rename, same, split
 from ..text.static_code import ATOM, SUM, TERM, Code
 from ..text.templates import folded
 from ..text.values import NONE, Val, is_table, kind_of
@@ -183,7 +184,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         return replace(whole, code=code, axes=without(whole, axes), thin=whole.thin - set(axes))
     else:
         x, mask, order = masked(body, node, x, mask)
-        low = least(op)
+        low = neutral(node)
         if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
             x = body.named(x)
             low = f"torch.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
@@ -269,7 +270,7 @@ def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if not same:
         body.helper("concat")
     code = Code(f"torch.cat([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
-    return body.combine(parts, code, order, node.out, bounds=body.bounds.any_of([val.bounds for val in parts]))
+    return body.combine(parts, code, order, node.out)
 
 
 def stack(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -406,8 +407,7 @@ def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     if node.op == "topk":
         after = "".join(", :" for _ in x.axes[at + 1 :])
         text = f"{text}[..., :{body.extent(made).text}{after}]"
-    bounds = body.bounds.positions(axis)
-    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out, bounds=bounds)
+    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
 PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
@@ -448,6 +448,13 @@ POINTS: dict[str, Point] = {
     "select": select,
 }
 OPS: dict[str, Emit] = {
+    "rename": rename,
+    "gather": gather,
+    "broadcast": same,
+    "split": split,
+    "merge": merge,
+    "index": index,
+    "int": same,
     "dot": dot,
     "linear": linear,
     "embed": embed,

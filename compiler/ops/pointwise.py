@@ -634,6 +634,7 @@ ROWS: tuple[Op, ...] = (
         "np.sin({0})",
         saves="x",
         latex=r"\sin",
+        result="sin",
     ),
     _op(
         "cos",
@@ -645,6 +646,7 @@ ROWS: tuple[Op, ...] = (
         "np.cos({0})",
         saves="x",
         latex=r"\cos",
+        result="cos",
     ),
     _op(
         "tanh",

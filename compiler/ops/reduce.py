@@ -279,6 +279,7 @@ ROWS: tuple[Op, ...] = (
         "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax[k](s where m)\n}\n",
         "width q, k\nblock f(s: [q, k], m: bool[q, k]) -> [q, k] {\n    return softmax(s where m)\n}\n",
         normalise,
+        result="weights",
         masked=True,
         cost=OpCost(5, saves=("result",), spare=2),
     ),

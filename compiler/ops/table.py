@@ -96,6 +96,7 @@ class Op(WrittenOp):
     latex:    how equations write it, if not as a function of its name: a command or word; a template over `{0}`, ...,
               where `{0:PLUS}` is in parentheses if it binds less; or a sign, if it `binds` less than an atom: between
               its operands, or before one with the axes in brackets beneath.
+    result:   what generated code calls its result, where the spec has no name for it.
     binds:    what it makes, as an operand of others in equations.
     cost:     it must be said of each row: what is not said would be left out of a bill.
     """
@@ -119,6 +120,7 @@ class Op(WrittenOp):
     notation: Notation = Notation.CALL
     sign: str = ""
     number: str = ""
+    result: str = "x"
     drawn: str = ""
     latex: str = ""
     binds: Precedence = Precedence.ATOM
