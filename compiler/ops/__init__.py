@@ -28,4 +28,21 @@ def op_meaning(meaning: Meaning) -> OpTraits:
     return next(op for op in (*OPS.values(), *_INTERNAL.values()) if op.reads == Pointwise(meaning))
 
 
-__all__ = ["OPS", "Brackets", "Notation", "Op", "Option", "Rule", "WrittenOp", "op_meaning", "op_named", "written"]
+def op_of_numbers(operation: str) -> OpTraits:
+    """The op that is this operation on numbers known at build time (`sizes.functions.OPERATIONS`)."""
+    return next(op for op in OPS.values() if op.number == operation)
+
+
+__all__ = [
+    "OPS",
+    "Brackets",
+    "Notation",
+    "Op",
+    "Option",
+    "Rule",
+    "WrittenOp",
+    "op_meaning",
+    "op_named",
+    "op_of_numbers",
+    "written",
+]

@@ -5,22 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..graph.nodes import Apply
+from ..graph.traits import Arrange, IndexMap
 from ..sizes.axes import Axis
-
-ARRANGING = ("rename", "broadcast", "split", "merge", "concat")
 
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
     """An op to be done to a truth.
 
+    stays:  it makes no axes, and those that it acts on stay.
     behind: of a gather, the axes behind whose items those begin that it takes, one after the other.
     """
 
     op: str
     axes: tuple[Axis, ...] = ()
     made: tuple[Axis, ...] = ()
+    stays: bool = False
     behind: tuple[Axis, ...] | None = None
+
+
+def arranges(node: Apply) -> bool:
+    """Whether it only moves items about, and `undone` says how they go back."""
+    match node.traits.reads:
+        case Arrange(map):
+            return map is not IndexMap.SHIFTED
+        case _:
+            return False
 
 
 def undone(node: Apply, place: int, has: tuple[Axis, ...]) -> list[Undoing]:
@@ -28,17 +38,23 @@ def undone(node: Apply, place: int, has: tuple[Axis, ...]) -> list[Undoing]:
 
     has: the axes of the truth, of those of the result.
     """
+    assert isinstance(node.traits.reads, Arrange)
+    if node.traits.reads.map is IndexMap.MIRRORED:
+        mirrored = tuple(axis for axis in node.axes if axis in has)
+        return [Undoing(node.op, mirrored, stays=True)] if mirrored else []
     if not any(axis in has for axis in node.made):
         return []
     missing = tuple(axis for axis in node.made if axis not in has)
-    match node.op:
-        case "broadcast":
+    match node.traits.reads.map:
+        case IndexMap.NEW:
             return [Undoing("any", tuple(axis for axis in node.made if axis in has))]
-        case "rename":
+        case IndexMap.SAME:
             return [Undoing("rename", node.made, node.axes)]
-        case "split":
+        case IndexMap.DIGITS:
             return [*([Undoing("broadcast", (), missing)] if missing else []), Undoing("merge", node.made, node.axes)]
-        case "merge":
+        case IndexMap.NUMBER:
             return [Undoing("split", node.made, node.axes)]
+        case IndexMap.PARTS:
+            return [Undoing("gather", node.made, (node.axes[place],), behind=node.axes[:place])]
         case _:
-            return [Undoing("gather", node.made, (node.axes[place],), node.axes[:place])]
+            raise AssertionError(node.traits.reads)

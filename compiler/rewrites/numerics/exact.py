@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads
+from ...graph.traits import Choice, Pointwise
 from ...graph.values import Role, Scalar, Value
 from ..tools.walk import making, reading
 
@@ -111,7 +112,7 @@ def _idle(graph: Graph, nodes: Sequence[Node], found: set[int]) -> set[int]:
     busy = {one.value.id for one in graph.outputs}
     chosen: set[int] = set()
     for node in nodes:
-        chooses = isinstance(node, Apply) and node.op == "select" and node.out.id in found
+        chooses = isinstance(node, Apply) and node.traits.reads == Pointwise(Choice()) and node.out.id in found
         if chooses and all(value.role is Role.CONSTANT or value.id in chosen for value in reads(node)[1:]):
             chosen |= {out.id for out in makes(node)}
     idle: set[int] = set()

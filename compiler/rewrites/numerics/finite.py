@@ -7,6 +7,7 @@ import sys
 
 from ...graph.extents import at_least_0, undefined
 from ...graph.nodes import Apply, Constant, Node, Positions, makes
+from ...graph.traits import Extreme, Function, Power, Product, Quotient, Sum
 from ...graph.values import Role, Value
 from ...ops.ranges import ALL, Range, keeps_finite, range_of
 from ...sizes.arithmetic import never_negative, poly
@@ -32,8 +33,8 @@ class KnownTables:
                 finite = True
             case Apply(out=out) if out.role <= Role.TABLE:
                 ranges = [self._ranges.get(operand.id, ALL) for operand in node.operands]
-                self._ranges[out.id] = range_of(node.op, ranges)
-                finite = keeps_finite(node.op, ranges) and all(map(self.is_finite, node.operands))
+                self._ranges[out.id] = range_of(node.traits, ranges)
+                finite = keeps_finite(node.traits, ranges) and all(map(self.is_finite, node.operands))
             case _:
                 finite = False
         if not finite:
@@ -66,9 +67,11 @@ def _above_0(static: Static) -> bool:
     match static:
         case ConstOf():
             return True
-        case Arith("+" | "*" | "/" | "sqrt" | "^", args):
+        case Arith(meaning=Sum((1, 1)) | Product() | Quotient(whole=False) | Power(), args=args):
             return all(map(_above_0, args))
-        case Arith("max", args):
+        case Arith(meaning=Function(zero=True, above=0, rising=True), args=args):  # so steep at 0, it is more behind it
+            return all(map(_above_0, args))
+        case Arith(meaning=Extreme(largest=True), args=args):
             return any(map(_above_0, args))
         case _:
             return never_negative(poly(Arith("-", (static, Literal(1)))))

@@ -14,12 +14,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads
+from ...graph.traits import Choice, Complement, Function, OpTraits, Pointwise, Power, Quotient, Remainder
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...ops import OPS
-from ...ops.ranges import HARMLESS
-from ...ops.undo import ARRANGING, undone
+from ...ops import OPS, op_meaning
+from ...ops.undo import arranges, undone
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, known
 from ..simplify.dead import alive
@@ -66,11 +67,11 @@ class _Guard:
         return alive(replace(self.old, nodes=tuple(self.nodes), outputs=outputs))
 
     def add(self, node: Node) -> None:
-        if isinstance(node, Apply) and node.op == "select" and node.out.type.element is Scalar.REAL:
+        if _chooses(node) and node.out.type.element is Scalar.REAL:
             c, x, y = node.operands
             x = self.harmless(x, c)
             if self.risky(y):
-                y = self.harmless(y, self.condition("not", c, c.type.axes))
+                y = self.harmless(y, self.condition(op_meaning(Complement()), c, c.type.axes))
             node = replace(node, operands=(c, x, y))
         self.append(node)
 
@@ -110,22 +111,24 @@ class _Guard:
             operands[place] = operand
         if tuple(operands) == node.operands:
             return value
-        type = value.type if node.op in ARRANGING else _joined(value, *operands)
+        type = value.type if arranges(node) else _joined(value, *operands)
         out = self.fresh(replace(value, type=type, role=max(v.role for v in operands), name=None))
         self.append(replace(node, operands=tuple(operands), out=out))  # a choice is one that was guarded already
         return out
 
-    def chosen(self, c: Value, x: Value, number: int) -> Value:
+    def chosen(self, c: Value, x: Value, number: float) -> Value:
         """x, or the number where c does not hold. What is a table stays as exact as one."""
         node = self.makers.get(x.id)
-        if isinstance(node, Apply) and node.op == "select" and node.operands[0].id == c.id:  # as it was written
+        if _chooses(node) and node.operands[0].id == c.id:  # as it was written
             return x
         element = Scalar.INT if isinstance(x.type.element, IndexInto) else x.type.element
-        other = self.number(Literal(number) if element is Scalar.INT else Literal(float(number)), element, x)
+        if number % 1:
+            element = Scalar.REAL
+        other = self.number(Literal(int(number)) if element is Scalar.INT else Literal(float(number)), element, x)
         role = max(x.role, c.role)
         exact = x.exact or (x.is_table and role > Role.TABLE)
         out = self.fresh(replace(x, type=replace(_joined(x, c), element=element), role=role, name=None, exact=exact))
-        self.append(Apply(OPS["select"], (c, x, other), out, span=x.span))
+        self.append(Apply(op_meaning(Choice()), (c, x, other), out, span=x.span))
         return out
 
     def number(self, static: Static, element: Scalar, like: Value) -> Value:
@@ -137,13 +140,13 @@ class _Guard:
 
     def before(self, c: Value, node: Apply, place: int) -> Value:
         """The condition for an operand of an op: whether anything that is made of the item is taken."""
-        if node.op not in ARRANGING:
+        if not arranges(node):
             return c
         c = self.any(c, [axis for axis in c.type.axes if axis not in node.out.type.axes or axis in c.type.thin])
         for step in undone(node, place, c.type.axes):
             others = () if step.behind is None else (self.places(step.made[0], step.behind),)
-            type = _instead(c.type.axes, step.axes, step.made)
-            c = self.condition(step.op, c, type, step.axes, step.made, others)
+            type = c.type.axes if step.stays else _instead(c.type.axes, step.axes, step.made)
+            c = self.condition(OPS[step.op], c, type, step.axes, step.made, others)
         return c
 
     def places(self, axis: Axis, behind: Sequence[Axis]) -> Value:
@@ -158,11 +161,11 @@ class _Guard:
     def any(self, c: Value, axes: Sequence[Axis]) -> Value:
         axes = tuple(axis for axis in axes if axis in c.type.axes)
         kept = tuple(axis for axis in c.type.axes if axis not in axes)
-        return self.condition("any", c, kept, axes) if axes else c
+        return self.condition(OPS["any"], c, kept, axes) if axes else c
 
     def condition(
         self,
-        op: str,
+        op: OpTraits,
         c: Value,
         type: tuple[Axis, ...],
         axes: tuple[Axis, ...] = (),
@@ -170,12 +173,12 @@ class _Guard:
         others: tuple[Value, ...] = (),
     ) -> Value:
         """What an op makes of a condition: each once."""
-        key = op, c.id, axes, made
+        key = op.name, c.id, axes, made
         if key not in self.conditions:
             thin = c.type.thin & frozenset(type)
             role = max(value.role for value in (c, *others))
             like = replace(c, type=Type(Scalar.BOOL, type, thin), role=role)
-            self.conditions[key] = self.apply(Apply(OPS[op], (c, *others), like, axes, made, span=c.span))
+            self.conditions[key] = self.apply(Apply(op, (c, *others), like, axes, made, span=c.span))
         return self.conditions[key]
 
     def apply(self, node: Apply) -> Value:
@@ -186,21 +189,21 @@ class _Guard:
 
     # -- what is looked at -----------------------------------------------------------------------------------------
 
-    def hazard(self, node: Apply) -> tuple[int, int] | None:
+    def hazard(self, node: Apply) -> tuple[int, float] | None:
         """The operand of an op that may make its result or derivative infinite, and what it may be instead."""
-        if node.op in HARMLESS:
-            return (0, HARMLESS[node.op]) if node.operands[0].role > Role.TABLE else None
-        if node.op in ("/", "%"):
-            divisor = node.operands[1]
-            return None if divisor.role <= Role.TABLE and self.tables.has_no_0(divisor) else (1, 1)
-        if node.op != "^":
-            return None
-        base, exponent = node.operands
-        if base.role <= Role.TABLE:
-            return (1, 0) if exponent.role > Role.TABLE else None
-        maker = self.makers.get(exponent.id)
-        number = known(maker.value) if isinstance(maker, Constant) else None
-        return None if isinstance(number, int) and number >= 1 else (0, 1)
+        match node.traits.reads, node.operands:
+            case Pointwise(Function(harmless=float() | int() as number)), (x,):
+                return (0, number) if x.role > Role.TABLE else None
+            case Pointwise(Quotient(whole=False) | Remainder()), (_, divisor):
+                return None if divisor.role <= Role.TABLE and self.tables.has_no_0(divisor) else (1, 1)
+            case Pointwise(Power()), (base, exponent) if base.role <= Role.TABLE:
+                return (1, 0) if exponent.role > Role.TABLE else None
+            case Pointwise(Power()), (base, exponent):
+                maker = self.makers.get(exponent.id)
+                power = known(maker.value) if isinstance(maker, Constant) else None
+                return None if isinstance(power, int) and power >= 1 else (0, 1)
+            case _:
+                return None
 
     def risky(self, value: Value, alone: bool = True) -> bool:
         """Whether a hazard stands behind the value, with nothing in between but what can be made anew."""
@@ -212,7 +215,7 @@ class _Guard:
                 continue
             seen.add(value.id)
             alone = alone and self.reads[value.id] == 1
-            if isinstance(node, Apply) and (_is_plain(node) or (node.op == "dropout" and alone)):
+            if isinstance(node, Apply) and _is_plain(node, alone):
                 if self.hazard(node) is not None:
                     return True
                 for operand in node.operands:
@@ -283,8 +286,16 @@ def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -
     return (*axes[:first], *new, *(axis for axis in axes[first:] if axis not in old))
 
 
-def _is_plain(node: Apply) -> bool:
-    return node.op in ARRANGING or (node.op in OPS and OPS[node.op].group == "pointwise")
+def _is_plain(node: Apply, alone: bool = False) -> bool:
+    """Whether an op may be made anew. alone: in place of the one that is there, so that it may draw at random."""
+    if not node.traits.gradient:  # nothing behind it can spoil one
+        return False
+    here = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
+    return arranges(node) or (here and (alone or not node.traits.random))
+
+
+def _chooses(node: Node | None) -> TypeGuard[Apply]:
+    return isinstance(node, Apply) and node.traits.reads == Pointwise(Choice())
 
 
 class _Blocks:
@@ -322,8 +333,7 @@ class _Blocks:
         """Whether there is a choice in a block."""
         if graph not in self._chooses:
             self._chooses[graph] = any(
-                node.op == "select" if isinstance(node, Apply) else isinstance(node, Call) and self.choose(node.graph)
-                for node in graph.nodes
+                _chooses(node) or (isinstance(node, Call) and self.choose(node.graph)) for node in graph.nodes
             )
         return self._chooses[graph]
 

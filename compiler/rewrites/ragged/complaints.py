@@ -8,6 +8,7 @@ from ....dsl.diagnostic import Diagnostic, Severity, error
 from ....dsl.source import Span
 from ...base.names import listed
 from ...graph.nodes import Apply, Call, Graph, Repeat, Scan
+from ...graph.traits import Arrange, Conjunction, Gather, IndexMap, Pointwise
 from ...graph.values import Scalar
 from ...sizes.arithmetic import with_parts
 from .widths import pad_ragged
@@ -55,9 +56,7 @@ def _masks(graph: Graph, tainted: set[int]) -> Iterator[Span | None]:
             case Apply():
                 if node.mask is not None and node.mask.id in tainted:
                     yield node.span
-                if node.op in ("rename", "and", "gather", "broadcast") and any(
-                    value.id in tainted for value in node.operands
-                ):
+                if _keeps_less(node) and any(value.id in tainted for value in node.operands):
                     tainted.add(node.out.id)
             case Call() | Scan():
                 yield from _masks(node.graph, _inside(node.graph, node, tainted))
@@ -66,6 +65,15 @@ def _masks(graph: Graph, tainted: set[int]) -> Iterator[Span | None]:
                     yield from _masks(body, _inside(body, node, tainted))
             case _:
                 pass
+
+
+def _keeps_less(node: Apply) -> bool:
+    """Whether a mask made of others keeps nothing that one of them does not."""
+    match node.traits.reads:
+        case Pointwise(Conjunction()) | Gather() | Arrange(IndexMap.SAME | IndexMap.NEW):
+            return True
+        case _:
+            return False
 
 
 def _inside(graph: Graph, node: Call | Scan | Repeat, tainted: set[int]) -> set[int]:

@@ -9,11 +9,31 @@ example has ended, at the price of a choice for each state and step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
+from typing import TypeGuard
 
 from ...graph.nodes import Apply, Constant, Graph, Node, makes, reads
+from ...graph.traits import (
+    Arrange,
+    Choice,
+    Combination,
+    Compared,
+    Extreme,
+    Function,
+    Gather,
+    IndexMap,
+    Limited,
+    Magnitude,
+    Normalise,
+    Pointwise,
+    Product,
+    Reads,
+    Reduce,
+    Sum,
+)
 from ...graph.values import Role, Scalar, Value
 from ...sizes.axes import known
 
@@ -26,20 +46,71 @@ class Bound(IntEnum):
     SOME = 2  # no larger than some number, whatever the data
 
 
-_OF_ANYTHING = {
-    "sigmoid": Bound.SHARE,
-    "softmax": Bound.SHARE,
-    "tanh": Bound.UNIT,
-    "sin": Bound.UNIT,
-    "cos": Bound.UNIT,
-    "erf": Bound.UNIT,
-}
-_WITHIN = ("maximum", "minimum", "broadcast", "rename", "merge", "split", "gather", "select", "clamp")
-"""No larger than the largest operand."""
-_SAFE = {*_OF_ANYTHING, *_WITHIN, "+", "-", "*", "neg", "abs", "relu", "dot", "linear", "sum", "mean", "concat"}
-_SAFE |= {"<=", "<", ">=", ">", "==", "!="}
-"""Bounded, of what is bounded. Of what grows slowly they grow slowly, if no two operands of a product do."""
-_PRODUCTS = ("*", "dot")
+def _is_known(node: Node) -> TypeGuard[Apply]:
+    """Whether its traits tell how large its result is: what is drawn at random is scaled, too."""
+    return isinstance(node, Apply) and not node.traits.random
+
+
+def _of_anything(node: Apply) -> Bound | None:
+    """The bound of a result, whatever the operands are."""
+    match node.traits.reads:
+        case Normalise(weights=True, logarithm=False):
+            return Bound.SHARE
+        case Pointwise(Function(least=least, greatest=greatest) as function) if function.everywhere:
+            if greatest <= 1 and least >= -1:
+                return Bound.SHARE if least >= 0 else Bound.UNIT
+            return Bound.SOME if math.isfinite(least) and math.isfinite(greatest) else None
+        case _:
+            return None
+
+
+def _within(node: Apply) -> tuple[Value, ...] | None:
+    """The operands of which the largest is as large as the result, at least; None where there need not be one."""
+    match node.traits.reads:
+        case Pointwise(Extreme()) | Gather():
+            return node.operands
+        case Arrange(map) if map not in (IndexMap.PARTS, IndexMap.SHIFTED):
+            return node.operands
+        case Pointwise(Choice() | Limited()):  # of values, of limits
+            return node.operands[1:]
+        case _:
+            return None
+
+
+def _is_safe(node: Apply) -> bool:
+    """Whether it makes of what is bounded what is bounded, and of what grows slowly what grows slowly, if no two
+    operands of a product do.
+    """
+    if _of_anything(node) is not None or _within(node) is not None:
+        return True
+    match node.traits.reads:
+        case Pointwise(Sum((1,))):
+            return node.out.type.element is Scalar.REAL  # of an index it makes a number that grows with the axis
+        case Pointwise(Sum() | Product() | Magnitude() | Compared() | Function(straight=True)):
+            return True
+        case Reduce(combination):
+            return combination is not None and combination.adds
+        case reads:
+            return reads == Arrange(IndexMap.PARTS)
+
+
+def _keeps_size(reads: Reads) -> bool:
+    """Whether the result is no larger than the largest operand, whatever these are."""
+    match reads:
+        case Pointwise(Sum((1 | -1,)) | Extreme() | Magnitude() | Function(zero=True, straight=True)):
+            return True
+        case Arrange(IndexMap.SAME | IndexMap.NEW | IndexMap.MIRRORED) | Reduce(Combination(averages=True)):
+            return True
+        case _:
+            return False
+
+
+def _multiplies(node: Apply) -> bool:
+    match node.traits.reads:
+        case Pointwise(Product()) | Reduce(multiplies=True):
+            return True
+        case _:
+            return False
 
 
 def finite(graph: Graph, states: Sequence[tuple[int, int]], seen: Collection[int]) -> set[int]:
@@ -62,7 +133,7 @@ class _Growth:
     def __init__(self, graph: Graph, states: Sequence[tuple[int, int]], bounded: Collection[int]) -> None:
         self.graph = graph
         self.states = [(graph.inputs[into].value, graph.outputs[made].value, made) for into, made in states]
-        self.makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
+        self.makers = {node.out.id: node for node in graph.nodes if _is_known(node)}
         self.ones = {node.out.id for node in graph.nodes if isinstance(node, Constant) and known(node.value) == 1}
         growing = {state.id for state, _, made in self.states if made not in bounded}
         self.hang = set(growing)  # what is made of a state that may grow
@@ -86,7 +157,7 @@ class _Growth:
             return False
         for node in self.graph.nodes:
             growing = sum(map(self._grows, reads(node)))
-            safe = isinstance(node, Apply) and node.op in _SAFE and not (growing > 1 and node.op in _PRODUCTS)
+            safe = _is_known(node) and _is_safe(node) and not (growing > 1 and _multiplies(node))
             if growing and not safe:
                 return False
         return True
@@ -120,7 +191,7 @@ class _Growth:
             number = known(node.value)
             if number is not None and abs(number) <= 1:
                 self.bounds[node.out.id] = Bound.SHARE if number >= 0 else Bound.UNIT
-        elif isinstance(node, Apply):
+        elif _is_known(node):
             bound = self._bound(node)
             if bound is not None:
                 self.bounds[node.out.id] = bound
@@ -131,18 +202,23 @@ class _Growth:
                 self.follows[node.out.id] = state
 
     def _bound(self, node: Apply) -> Bound | None:
-        if node.op in _OF_ANYTHING:
-            return _OF_ANYTHING[node.op]
-        operands = node.operands[1:] if node.op in ("select", "clamp") else node.operands  # of values, of limits
+        always, within = _of_anything(node), _within(node)
+        if always is not None:
+            return always
+        operands = node.operands if within is None else within
         bounds = [bound for bound in map(self._of, operands) if bound is not None]
         if len(bounds) < len(operands):
             return None
         largest = max(bounds, default=Bound.SOME)
-        if node.op in (*_WITHIN, "*"):
-            return largest
-        if node.op == "-" and largest is Bound.SHARE:
-            return Bound.SHARE if node.operands[0].id in self.ones else Bound.UNIT
-        return Bound.SOME if node.op in _SAFE else None
+        match node.traits.reads:
+            case _ if within is not None:
+                return largest
+            case Pointwise(Product()):
+                return largest
+            case Pointwise(Sum((1, -1))) if largest is Bound.SHARE:
+                return Bound.SHARE if node.operands[0].id in self.ones else Bound.UNIT
+            case _:
+                return Bound.SOME if _is_safe(node) else None
 
     def _lies_within(self, node: Apply) -> int | None:
         parts = self._between(node)
@@ -150,8 +226,8 @@ class _Growth:
         return self._carried(node, self.within) if between is None else between
 
     def _followed(self, node: Apply) -> int | None:
-        match node.op, node.operands:
-            case "+" | "-", (a, b) if self._bounded(a) or self._bounded(b):
+        match node.traits.reads, node.operands:
+            case Pointwise(Sum((1, 1 | -1))), (a, b) if self._bounded(a) or self._bounded(b):
                 return self.follows.get(b.id if self._bounded(a) else a.id)
             case _ if node.out.id in self.within:
                 return self.within[node.out.id]
@@ -160,13 +236,13 @@ class _Growth:
 
     def _carried(self, node: Apply, found: Mapping[int, int]) -> int | None:
         """The state that the largest operand is bound to, if the result is no larger than that operand."""
-        match node.op, node.operands:
-            case "*", (a, b):
+        match node.traits.reads, node.operands:
+            case Pointwise(Product()), (a, b):
                 pairs = [(a, self._of(b)), (b, self._of(a))]
                 return next((found.get(of.id) for of, by in pairs if by in (Bound.SHARE, Bound.UNIT)), None)
-            case "select", (_, *choices):
+            case Pointwise(Choice()), (_, *choices):
                 return self._one_of(choices, found)
-            case (("maximum" | "minimum" | "neg" | "abs" | "relu" | "rename" | "broadcast" | "mean"), operands):
+            case reads, operands if _keeps_size(reads):
                 return self._one_of(operands, found)
             case _:
                 return None
@@ -178,7 +254,7 @@ class _Growth:
 
     def _between(self, node: Apply) -> tuple[Value, Value] | None:
         """Two values between which a sum lies: `z * a + (1 - z) * b`, or `a + z * (b - a)`."""
-        if node.op != "+":
+        if node.traits.reads != Pointwise(Sum((1, 1))):
             return None
         for one, other in (node.operands, node.operands[::-1]):
             for z, a in self._factors(other):
@@ -195,7 +271,7 @@ class _Growth:
 
     def _factors(self, value: Value) -> list[tuple[Value, Value]]:
         made = self.makers.get(value.id)
-        if made is None or made.op != "*":
+        if made is None or made.traits.reads != Pointwise(Product()):
             return []
         a, b = made.operands
         return [(a, b), (b, a)]
@@ -203,7 +279,7 @@ class _Growth:
     def _whole(self, value: Value, part: Value) -> Value | None:
         """What is `value` and that part together, if it is made as `whole - part`."""
         made = self.makers.get(value.id)
-        if made is None or made.op != "-" or not self._same(made.operands[1], part):
+        if made is None or made.traits.reads != Pointwise(Sum((1, -1))) or not self._same(made.operands[1], part):
             return None
         return made.operands[0]
 
@@ -212,6 +288,6 @@ class _Growth:
         if one.id == other.id:
             return True
         a, b = self.makers.get(one.id), self.makers.get(other.id)
-        if a is None or b is None or a.weights or a.op not in _OF_ANYTHING:
+        if a is None or b is None or a.weights or _of_anything(a) is None:
             return False
         return replace(a, out=b.out, span=b.span) == b

@@ -10,21 +10,88 @@ padding of data alone (`exp` of `exp`) is not seen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...graph.extents import undefined
 from ...graph.nodes import Apply
+from ...graph.traits import (
+    Choice,
+    Combination,
+    Extreme,
+    Function,
+    Limited,
+    Lookup,
+    Magnitude,
+    Normalise,
+    Pointwise,
+    Power,
+    Quotient,
+    Reads,
+    Reduce,
+    Remainder,
+    Running,
+    Sum,
+)
 from ...graph.values import Role, Scalar, Value
-from ...ops import OPS
 from ...sizes.axes import Axis, Static
 from .lengths import InputFacts, Lengths, varies
 
-EXTREMES = ("max", "min", "logsumexp")  # infinite of nothing
-SUMS = ("sum", "mean", "dot", "linear", "l2norm")  # 0 of nothing
-DIVIDES = {"/": 1, "%": 1, "log": 0, "sqrt": 0, "rsqrt": 0, "^": 0}  # infinite of 0 in that operand
-# Pointwise ops whose gradient holds no value: what is infinite goes through, and harms nothing yet.
-STRAIGHT = ("+", "-", "neg", "select", "maximum", "minimum", "clamp", "abs", "relu", "broadcast")
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """An operand of which an op makes what is infinite or no number, where the others are finite.
+
+    place:    which of its operands.
+    harmless: a number of which it makes a finite one, with a finite derivative; 1 if possible, for inputs read 1 in
+              padding.
+    has_0:    whether it does of 0.
+    """
+
+    place: int
+    harmless: float
+    has_0: bool = False
+
+
+def domain(node: Apply) -> Domain | None:
+    """The operand that padding must leave in the op's domain; of what only overflows nothing is said."""
+    match node.traits.reads:
+        case Pointwise(Quotient() | Remainder()):
+            return Domain(1, 1)
+        case Pointwise(Power()):
+            return Domain(0, 1)
+        case Pointwise(Function(harmless=float() | int() as harmless, overflows=False) as function):
+            return Domain(0, 1 if function.takes(1) else harmless, function.takes(0))
+        case _:
+            return None
+
+
+def _is_infinite_of_nothing(reads: Reads) -> bool:
+    match reads:
+        case Reduce(Combination(neutral=float() as neutral)):
+            return math.isinf(neutral)
+        case _:
+            return False
+
+
+def _is_0_of_nothing(reads: Reads) -> bool:
+    match reads:
+        case Reduce(Combination(adds=True)) | Normalise(skips_zeros=True):
+            return True
+        case _:
+            return False
+
+
+def _has_values_in_gradient(reads: Reads) -> bool:
+    """Whether a gradient is multiplied by what may be infinite; else that goes through, and harms nothing yet."""
+    match reads:
+        case Pointwise(Sum() | Choice() | Extreme() | Limited() | Magnitude() | Lookup() | Function(straight=True)):
+            return False
+        case Pointwise() | Reduce(multiplies=True) | Running(Combination(logs=True)):
+            return True
+        case _:
+            return False
 
 
 class Infinite:
@@ -48,22 +115,20 @@ class Infinite:
 
     def tamed(self, node: Apply) -> Apply:
         """The op, of operands that are finite where its result is padding."""
-        if node.out.type.element is not Scalar.REAL or node.op in STRAIGHT or not self._multiplies(node):
+        if node.out.type.element is not Scalar.REAL or not _has_values_in_gradient(node.traits.reads):
             return node
         return replace(node, operands=tuple(self._tame(node, place) for place in range(len(node.operands))))
-
-    def _multiplies(self, node: Apply) -> bool:
-        return node.op in ("dot", "linear") or OPS[node.op].group == "pointwise"
 
     def _tame(self, node: Apply, place: int) -> Value:
         value = node.operands[place]
         ragged = self._ragged(node.out)
-        divides = DIVIDES.get(node.op) == place
-        if value.id in self.wild:
-            return self._body.cleared_over(value, (*ragged, *self._body.steps), 1)
-        if value.id in self.odd or (divides and value.id in self.hollow):
-            around = self._body.steps or any(not varies(value, axis) for axis in ragged)
-            return self._body.cleared_over(value, (*ragged, *self._body.steps), 1) if around else value
+        within = domain(node)
+        within = within if within is not None and within.place == place else None
+        around = self._body.steps or any(not varies(value, axis) for axis in ragged)
+        odd = value.id in self.odd or (within is not None and not within.has_0 and value.id in self.hollow)
+        if value.id in self.wild or (odd and around):
+            fill = 1 if within is None else within.harmless
+            return self._body.cleared_over(value, (*ragged, *self._body.steps), fill)
         return value
 
     def note(self, node: Apply, acts: Sequence[Axis]) -> None:
@@ -71,24 +136,25 @@ class Infinite:
         out = node.out
         if out.type.element is not Scalar.REAL:
             return
-        ragged = self._ragged(out)
+        reads, ragged = node.traits.reads, self._ragged(out)
         given = {value.id for value in node.operands}
         spread = [v for v in node.operands if any(not varies(v, axis) for axis in ragged)]
-        if node.op in EXTREMES and (acts or node.mask is not None):
+        if _is_infinite_of_nothing(reads) and (acts or node.mask is not None):
             (self.wild if ragged else self.odd).add(out.id)
-        elif node.op in STRAIGHT or not self._multiplies(node):
+        elif not _has_values_in_gradient(reads):
             if given & self.wild or any(value.id in self.odd for value in spread):
                 self.wild.add(out.id)
             elif given & self.odd:
                 self.odd.add(out.id)
         elif given & (self.wild | self.odd):
             self.odd.add(out.id)
-        place = DIVIDES.get(node.op)
-        if place is not None and (
-            node.operands[place].role is not Role.CONSTANT or node.operands[place].id in self._body.sizes
-        ):
-            self.odd.add(out.id)
-        if (node.op in SUMS and acts) or (given & self.hollow and node.op not in ("+", "-")):
+        within = domain(node)
+        if within is not None:
+            operand = node.operands[within.place]
+            if operand.role is not Role.CONSTANT or operand.id in self._body.sizes:
+                self.odd.add(out.id)
+        joins = isinstance(reads, Pointwise) and isinstance(reads.meaning, Sum) and len(reads.meaning.times) > 1
+        if (_is_0_of_nothing(reads) and acts) or (given & self.hollow and not joins):
             self.hollow.add(out.id)
 
     def size(self, value: Value, static: Static) -> None:

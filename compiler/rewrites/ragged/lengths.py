@@ -7,7 +7,7 @@ held to (`demand`, `within`).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -26,9 +26,26 @@ from ...graph.extents import (
     undefined,
 )
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, values_of
+from ...graph.traits import (
+    Choice,
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Extreme,
+    Function,
+    Meaning,
+    OpTraits,
+    Power,
+    Product,
+    Quotient,
+    Remainder,
+    Rounded,
+    Sum,
+)
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...ops import op_named
+from ...ops import op_meaning, op_named, op_of_numbers
 from ...sizes.arithmetic import difference, never_negative_of_none
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 
@@ -161,8 +178,8 @@ class Lengths:
                 self.demand(ok, no_number(axis, size, restricted), number)
         found = self._number(size)
         if found.type.element is Scalar.REAL:  # it is made of a const that may be 2.5
-            whole = self.apply("floor", (found,), Type(Scalar.INT, ()))
-            self.demand(self.apply("==", (whole, found), Type(Scalar.BOOL, ())), fraction(axis, size), found)
+            whole = self.apply(Rounded(up=False), (found,), Type(Scalar.INT, ()))
+            self.demand(self.apply(Compared("=="), (whole, found), Type(Scalar.BOOL, ())), fraction(axis, size), found)
             found = whole
         if not at_least_0(size, {}):
             self.demand(self._compared(">=", found, 0), negative(axis, size), found)
@@ -175,13 +192,15 @@ class Lengths:
         match size:
             case SizeOf():
                 return True
-            case Arith("+" | "max" | "min" | "floor" | "ceil" | "sqrt" | "log" | "exp", args):
+            case Arith(meaning=Sum((1, 1)) | Extreme() | Rounded() | Function(rising=True), args=args):
                 return all(map(self._grows, args))
-            case Arith("*", args):
+            case Arith(meaning=Product(), args=args):
                 return all(self._grows(arg) and at_least_0(arg, {}) for arg in args)
-            case Arith("/" | "//" | "-" as op, (a, b)):
-                return not self._ragged(b) and self._grows(a) and (op == "-" or at_least_0(b, {}))
-            case Arith("^", (a, b)):
+            case Arith(meaning=Quotient(), args=(a, b)):
+                return not self._ragged(b) and self._grows(a) and at_least_0(b, {})
+            case Arith(meaning=Sum((1, -1)), args=(a, b)):
+                return not self._ragged(b) and self._grows(a)
+            case Arith(meaning=Power(), args=(a, b)):
                 return not self._ragged(b) and self._grows(a) and at_least_0(a, {}) and at_least_0(b, {})
             case _:
                 return False
@@ -194,7 +213,7 @@ class Lengths:
     def _divides(self, axis: Axis, above: Static, below: Static) -> None:
         a, b = self._number(above), self._number(below)
         divisor = self.or_one(b) if self._ragged(below) else b
-        rest = self.apply("%", (a, divisor), Type(Scalar.INT, ()))
+        rest = self.apply(Remainder(), (a, divisor), Type(Scalar.INT, ()))
         ok = self._compared("==", rest, 0)
         if divisor is not b:
             ok = self.both(ok, self._compared(">=", b, 1))
@@ -222,22 +241,24 @@ class Lengths:
                 found = self.length(axis)
                 assert found is not None
                 return self.or_one(found) if axis.family in some else found
-            case Arith("//", (a, b)) | Arith("floor", (Arith("/", (a, b)),)) if _whole(a, b):
+            case (
+                Arith(meaning=Quotient(whole=True), args=(a, b))
+                | Arith(meaning=Rounded(up=False), args=(Arith("/", (a, b)),))
+            ) if _whole(a, b):
                 return self._quotient(self._number(a, some), b, some)
-            case Arith("ceil", (Arith("/", (a, b)),)) if _whole(a, b):
-                below = self.apply("neg", (self._number(a, some),), Type(Scalar.INT, ()))
-                return self.apply("neg", (self._quotient(below, b, some),), Type(Scalar.INT, ()))
-            case Arith("//", (a, b)):
-                quotient = self.apply(
-                    "/", (self._number(a, some), self._number(b, some)), Type(Scalar.REAL, ()), role=Role.TABLE
-                )
-                return self.apply("floor", (quotient,), Type(Scalar.INT, ()))
+            case Arith(meaning=Rounded(up=True), args=(Arith("/", (a, b)),)) if _whole(a, b):
+                below = self.apply(Sum((-1,)), (self._number(a, some),), Type(Scalar.INT, ()))
+                return self.apply(Sum((-1,)), (self._quotient(below, b, some),), Type(Scalar.INT, ()))
+            case Arith(meaning=Quotient(whole=True), args=(a, b)):
+                numbers = self._number(a, some), self._number(b, some)
+                quotient = self.apply(Quotient(), numbers, Type(Scalar.REAL, ()), role=Role.TABLE)
+                return self.apply(Rounded(up=False), (quotient,), Type(Scalar.INT, ()))
             case Arith(op, args):
-                name = {"max": "maximum", "min": "minimum"}.get(op, op)
-                numbers = tuple(self._number(arg, some) for arg in args)
                 element = static_element(static)
                 role = Role.TABLE if element is Scalar.REAL else None
-                return self.apply(name, numbers, Type(element, ()), role=role)
+                return self.apply(
+                    op_of_numbers(op), [self._number(arg, some) for arg in args], Type(element, ()), role=role
+                )
         raise AssertionError(static)
 
     def _quotient(self, above: Value, below: Static, some: Container[int]) -> Value:
@@ -245,7 +266,7 @@ class Lengths:
         divisor = self._number(below, some)
         if self._ragged(below):
             divisor = self.or_one(divisor)
-        return self.apply("//", (above, divisor), Type(Scalar.INT, ()))
+        return self.apply(Quotient(whole=True), (above, divisor), Type(Scalar.INT, ()))
 
     def valid(self, axes: Iterable[Axis]) -> Value | None:
         """True where none of these axes is in its padding; None if none of them is ragged."""
@@ -260,7 +281,7 @@ class Lengths:
                 length = self.length(axis)
                 assert length is not None
                 positions = self._position(axis)
-                self._valid[axis] = self.apply("<", (positions, length), Type(Scalar.BOOL, (axis,)), "valid")
+                self._valid[axis] = self.apply(Compared("<"), (positions, length), Type(Scalar.BOOL, (axis,)), "valid")
             found = self._valid[axis] if found is None else self.both(found, self._valid[axis])
         return found
 
@@ -278,11 +299,11 @@ class Lengths:
         ok = self._unless_padding(ok, self.steps)
         self.nodes.append(Apply(op_named("demand"), (ok, *shown), self._value(ok.type, ok.role), says=says))
 
-    def demand_items(self, axis: Axis, out: Value) -> None:
+    def demand_items(self, axis: Axis, node: Apply) -> None:
         """Refuse to choose one of no items, where there is something that the choice is for."""
         some = self.some_items(axis)
-        outer = [other for other in out.type.axes if varies(out, other)]
-        says = f"argmax[{axis.name}]: there is no item to choose; give at least one"
+        outer = [other for other in node.out.type.axes if varies(node.out, other)]
+        says = f"{node.op}[{axis.name}]: there is no item to choose; give at least one"
         self.demand(self._unless_padding(some, outer), says)
 
     def within(self, index: Value, axis: Axis) -> Value:
@@ -294,7 +315,7 @@ class Lengths:
             return index
         valid = self.valid((*(axis for axis in index.type.axes if varies(index, axis)), *self.steps))
         type = Type(IndexInto(axis), index.type.axes, index.type.thin)
-        out = self.apply("within", (index, length), type, axes=(axis,), mask=valid)
+        out = self.apply(op_named("within"), (index, length), type, axes=(axis,), mask=valid)
         self.zero[out.id] = self.zero.get(index.id, set())
         return out
 
@@ -302,9 +323,9 @@ class Lengths:
         valid = self.valid(axes)
         if valid is None:
             return ok
-        padding = self.apply("not", (valid,), valid.type)
+        padding = self.apply(Complement(), (valid,), valid.type)
         type = Type(Scalar.BOOL, (*valid.type.axes, *(axis for axis in ok.type.axes if axis not in valid.type.axes)))
-        return self.apply("or", (ok, padding), type)
+        return self.apply(Disjunction(), (ok, padding), type)
 
     def fits(self, node: Apply) -> None:
         """What an op takes for granted of extents (extents.py) it takes for granted of each example's own."""
@@ -319,7 +340,7 @@ class Lengths:
         if not self._ragged(right) and (relation == "<=" or not self._ragged(left)):
             return  # at most what is the same for all: the arrays' own extents are held to it
         a, b = self._number(left), self._number(right)
-        self.demand(self.apply(relation, (a, b), Type(Scalar.BOOL, ())), demand_of(node, claim), a, b)
+        self.demand(self.apply(Compared(relation), (a, b), Type(Scalar.BOOL, ())), demand_of(node, claim), a, b)
 
     # -- making nodes --------------------------------------------------------------------------------------------
 
@@ -329,8 +350,8 @@ class Lengths:
 
     def apply(
         self,
-        op: str,
-        operands: tuple[Value, ...],
+        op: OpTraits | Meaning,
+        operands: Sequence[Value],
         type: Type,
         name: str | None = None,
         *,
@@ -339,12 +360,13 @@ class Lengths:
         role: Role | None = None,
     ) -> Value:
         out = self._value(type, max(value.role for value in operands) if role is None else role, None, name)
-        self.nodes.append(Apply(op_named(op), operands, out, axes=axes, mask=mask))
+        traits = op if isinstance(op, OpTraits) else op_meaning(op)
+        self.nodes.append(Apply(traits, tuple(operands), out, axes=axes, mask=mask))
         return out
 
     def or_one(self, number: Value) -> Value:
         """A number that is 1 at least, for what is divided by it."""
-        return self.apply("maximum", (number, self.constant(Literal(1))), number.type)
+        return self.apply(Extreme(largest=True), (number, self.constant(Literal(1))), number.type)
 
     def some_items(self, axis: Axis) -> Value:
         """Whether an example has items along a ragged axis."""
@@ -352,8 +374,16 @@ class Lengths:
         assert length is not None
         return self._compared(">=", length, 1)
 
+    def last_first(self, axis: Axis) -> Value:
+        """The indices of each example's own items along a ragged axis, the last first; 0 in its padding."""
+        length = self.length(axis)
+        assert length is not None
+        last = self.apply(Sum((1, -1)), (length, self.constant(Literal(1))), Type(Scalar.INT, ()))
+        index = self.apply(Sum((1, -1)), (last, self._position(axis)), Type(IndexInto(axis), (axis,)))
+        return self.cleared(index, (axis,))
+
     def _compared(self, relation: str, number: Value, other: int) -> Value:
-        return self.apply(relation, (number, self.constant(Literal(other))), Type(Scalar.BOOL, ()))
+        return self.apply(Compared(relation), (number, self.constant(Literal(other))), Type(Scalar.BOOL, ()))
 
     def constant(self, static: Static) -> Value:
         out = self._value(Type(static_element(static), ()), Role.CONSTANT)
@@ -369,7 +399,7 @@ class Lengths:
     def both(self, a: Value, b: Value) -> Value:
         axes = (*b.type.axes, *(axis for axis in a.type.axes if axis not in b.type.axes))
         thin = {axis for axis in axes if not any(varies(value, axis) for value in (a, b))}
-        return self.apply("and", (a, b), Type(Scalar.BOOL, axes, frozenset(thin)))
+        return self.apply(Conjunction(), (a, b), Type(Scalar.BOOL, axes, frozenset(thin)))
 
     def cleared(self, value: Value, axes: Iterable[Axis], fill: Static | float | int = 0) -> Value:
         """The value, with `fill` where one of these axes, of those that it varies along, is in its padding."""
@@ -388,8 +418,9 @@ class Lengths:
             return self.both(value, valid)
         every = (*value.type.axes, *(axis for axis in valid.type.axes if axis not in value.type.axes))
         varying = {axis for axis in valid.type.axes if varies(valid, axis)}
-        type = Type(value.type.element, every, value.type.thin - varying)
-        out = self.apply("select", (valid, value, self.constant(static)), type)
+        fraction = isinstance(number, float) and number % 1
+        type = Type(Scalar.REAL if fraction else value.type.element, every, value.type.thin - varying)
+        out = self.apply(Choice(), (valid, value, self.constant(static)), type)
         filled[out.id] = filled.get(value.id, set()) | set(axes)
         return out
 

@@ -1,7 +1,4 @@
-"""Ops with a rule of their own on ragged widths (`widths.py`): how each reads padding as nothing.
-
-Ops that take a mask need none: they get one.
-"""
+"""How each op reads padding as nothing (`widths.py`), by what its traits say that it reads."""
 
 from __future__ import annotations
 
@@ -10,21 +7,86 @@ from dataclasses import replace
 
 from ...base.names import listed
 from ...graph.nodes import Apply
+from ...graph.traits import (
+    AVERAGED,
+    Anything,
+    Arrange,
+    Choice,
+    Combination,
+    Function,
+    Gather,
+    IndexMap,
+    Lookup,
+    Meaning,
+    Normalise,
+    Pointwise,
+    Product,
+    Reduce,
+    Remainder,
+    Running,
+    Sum,
+    Window,
+)
 from ...graph.values import Role, Scalar, Type, Value
-from ...ops import OPS
+from ...ops import op_meaning, op_named
 from ...sizes.axes import Axis, Literal, known
-from .infinite import DIVIDES
+from .infinite import domain
 from .lengths import Lengths
 
 LARGE = 3.0e38  # beyond any number of a model, and finite in float32
 
 
+def leave_padding_out(body: Lengths, node: Apply, acts: list[Axis]) -> None:
+    """Add the op to the body, such that what is no padding is made of nothing that is.
+
+    acts: the ragged widths in its brackets. Where it is not known how it reads them, that is reported.
+    """
+    rule, reads = _rule(node), node.traits.reads
+    if isinstance(reads, Anything):
+        acts = [axis for value in node.operands for axis in value.type.axes if body.is_ragged(axis)]
+    if rule is None and acts:
+        body.refuse(
+            f"`{node.op}` acts on the ragged width `{acts[0].name}`, and how it reads padding is not known",
+            node.span,
+            f"declare `{acts[0].name}` without `ragged`",
+        )
+    (rule or _as_it_is)(body, node, acts)
+
+
+def _as_it_is(body: Lengths, node: Apply, acts: list[Axis]) -> None:
+    body.nodes.append(node)
+
+
+def _masked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
+    """The mask leaves out padding, too."""
+    valid, reads = body.valid(acts), node.traits.reads
+    if valid is None:
+        body.nodes.append(node)
+        return
+    if isinstance(reads, Reduce) and reads.indices:
+        body.demand_items(acts[0], node)
+    mask = valid if node.mask is None else body.both(node.mask, valid)
+    if isinstance(reads, Normalise) and reads.logarithm:  # minus infinity is nothing to go on with
+        inner = body.apply(node.traits, node.operands, node.out.type, axes=node.axes, mask=mask)
+        choice = op_meaning(Choice())
+        body.nodes.append(Apply(choice, (valid, inner, body.constant(Literal(0.0))), node.out, span=node.span))
+    else:
+        body.nodes.append(replace(node, mask=mask))
+    if isinstance(reads, Normalise) and reads.weights:
+        body.zero[node.out.id] = set(acts)
+
+
 def _reads_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Padding counts as 0 in every operand."""
-    if node.op == "l2norm" and known(node.options["eps"]) == 0:  # inputs read 1 there, and 1 - 1 has no direction
-        node = replace(node, operands=(body.settled(node.operands[0], 1),))
     body.nodes.append(replace(node, operands=tuple(body.cleared(value, acts) for value in node.operands)))
-    if node.op == "l2norm" and acts:
+
+
+def _normalises_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
+    """Padding counts as 0, and is 0 in the result."""
+    if known(node.options.get("eps", Literal(0))) == 0:  # inputs read 1 there, and 1 - 1 has no direction
+        node = replace(node, operands=(body.settled(node.operands[0], 1),))
+    _reads_zero(body, node, acts)
+    if acts:
         body.zero[node.out.id] = set(acts)
 
 
@@ -45,19 +107,21 @@ def _keeps_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 
 def _defined(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """Where a quotient, a logarithm, a root or a power could be undefined, padding reads 1.
+    """Where a quotient, a logarithm, a root or a power could be undefined, padding reads 1, or what is harmless.
 
     Nothing masks it before others read it, and neither 0 times infinity nor its gradient is 0. A remainder by the
     length of an example without items is no number either.
     """
-    place = DIVIDES[node.op]
+    within = domain(node)
+    assert within is not None
+    place = within.place
     x = node.operands[place]
     if x.id in body.sizes:
-        x = body.or_one(x) if node.op == "%" else x
+        x = body.or_one(x) if node.traits.reads == Pointwise(Remainder()) else x
     elif x.role is Role.DATA or (x.role is Role.TABLE and body.steps):  # the state of a scan may be a table
-        x = body.settled(x, 1)
+        x = body.settled(x, within.harmless)
     else:
-        x = body.cleared(x, x.type.axes, 1)
+        x = body.cleared(x, x.type.axes, within.harmless)
     body.nodes.append(replace(node, operands=(*node.operands[:place], x, *node.operands[place + 1 :])))
 
 
@@ -77,38 +141,45 @@ def _renamed(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 
 def _norm(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """layernorm and rmsnorm along a ragged width have no weights: they are their formula, with masked means."""
+    """Along a ragged width it has no weights: it is its formula, with masked means."""
     if not acts:
         body.nodes.append(node)
         return
-    x, valid = node.operands[0], body.valid(acts)
+    x, valid, mean_of = node.operands[0], body.valid(acts), op_named("mean")
     gone = set(node.axes)
     small = Type(Scalar.REAL, tuple(axis for axis in x.type.axes if axis not in gone), x.type.thin - gone)
-    if node.op == "layernorm":
-        mean = body.apply("mean", (x,), small, axes=node.axes, mask=valid)
-        x = body.apply("-", (x, mean), x.type)
-    square = body.apply("*", (x, x), x.type)
-    mean = body.apply("mean", (square,), small, axes=node.axes, mask=valid)
-    shifted = body.apply("+", (mean, body.constant(node.options["eps"])), small)
-    scale = body.apply("rsqrt", (shifted,), small)
-    body.nodes.append(Apply(OPS["*"], (x, scale), node.out, span=node.span))
+    if isinstance(node.traits.reads, Normalise) and node.traits.reads.centred:
+        mean = body.apply(mean_of, (x,), small, axes=node.axes, mask=valid)
+        x = body.apply(Sum((1, -1)), (x, mean), x.type)
+    square = body.apply(Product(), (x, x), x.type)
+    mean = body.apply(mean_of, (square,), small, axes=node.axes, mask=valid)
+    shifted = body.apply(Sum((1, 1)), (mean, body.constant(node.options["eps"])), small)
+    scale = body.apply(op_named("rsqrt"), (shifted,), small)
+    body.nodes.append(Apply(op_meaning(Product()), (x, scale), node.out, span=node.span))
 
 
 def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Padding comes last, whichever way the order runs: as large, or as small, as any item, and behind its equals."""
-    x = node.operands[0]
+    x, reads = node.operands[0], node.traits.reads
     valid = body.valid(acts)
     if valid is not None:
-        last = node.op == "argsort" and known(node.options["descending"]) is not True
+        assert isinstance(reads, Reduce)
+        turned = known(node.options.get("descending", Literal(False))) is True
+        last = reads.largest_first is turned
+        if not node.made:
+            body.demand_items(acts[0], node)
         gone = set(node.axes)
         type = Type(x.type.element, tuple(axis for axis in x.type.axes if axis not in gone), x.type.thin - gone)
-        end = body.apply("max" if last else "min", (x,), type, axes=node.axes, mask=valid)
-        x = body.apply("select", (valid, x, end), x.type)
+        end = body.apply(op_named("max" if last else "min"), (x,), type, axes=node.axes, mask=valid)
+        x = body.apply(Choice(), (valid, x, end), x.type)
     body.nodes.append(replace(node, operands=(x,)))
 
 
 def _running(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """Padding comes last, and no item reads what follows it."""
+    """Padding comes last, and no item reads what follows it. Its gradient does, but that of a sum holds no values."""
+    assert isinstance(node.traits.reads, Running)
+    if not node.traits.reads.combination.adds:
+        node = replace(node, operands=(body.cleared(node.operands[0], acts),))
     body.nodes.append(node)
 
 
@@ -138,7 +209,7 @@ def _concat(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     early = next((axis for axis in node.axes[:-1] if body.is_ragged(axis)), None)
     if early is not None:
         body.refuse(
-            f"`concat` would leave the padding of the ragged width `{early.name}` inside `{node.made[0].name}`",
+            f"`{node.op}` would leave the padding of the ragged width `{early.name}` inside `{node.made[0].name}`",
             node.span,
             _one_ragged(body, node, f"put what has `{early.name}` last"),
         )
@@ -157,7 +228,7 @@ def _merge(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     late = next((axis for axis in node.axes[1:] if body.is_ragged(axis)), None)
     if late is not None:
         body.refuse(
-            f"`merge` would leave the padding of the ragged width `{late.name}` inside `{node.made[0].name}`",
+            f"`{node.op}` would leave the padding of the ragged width `{late.name}` inside `{node.made[0].name}`",
             node.span,
             _one_ragged(body, node, f"put `{late.name}` first"),
         )
@@ -172,7 +243,7 @@ def _one_ragged(body: Lengths, node: Apply, order: str) -> str:
     if len(ragged) < 2:
         return order
     names = list(dict.fromkeys(axis.name for axis in ragged))
-    if node.op == "concat":
+    if node.traits.reads == Arrange(IndexMap.PARTS):
         return "only the last part may be ragged: keep the parts apart, or give the others one length for all examples"
     apart = f"ops act on several axes, `sum[{', '.join(names)}](x)`"
     return f"of several ragged widths one is always inside: keep {listed(names)} apart, as {apart}"
@@ -187,11 +258,25 @@ def _underived(body: Lengths, node: Apply, made: Axis) -> None:
     )
 
 
-def _cross_entropy(body: Lengths, node: Apply, acts: list[Axis]) -> None:
+def _mirrored(body: Lengths, node: Apply, acts: list[Axis]) -> None:
+    """The last of each example's own items comes first, and its padding stays behind them."""
+    x = node.operands[0]
+    for axis in acts[:-1]:
+        x = body.apply(op_named("gather"), (x, body.last_first(axis)), x.type, axes=(axis,))
+    others = tuple(axis for axis in node.axes if axis not in acts)
+    if acts and others:
+        x = body.apply(node.traits, (x,), x.type, axes=others)
+    if acts:
+        operands = x, body.last_first(acts[-1])
+        node = Apply(op_named("gather"), operands, node.out, axes=(acts[-1],), span=node.span)
+    body.nodes.append(node)
+
+
+def _logits(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Classes that are padding have no probability."""
     if acts and node.options.get("smoothing", Literal(0.0)) != Literal(0.0):
         body.refuse(
-            f"`cross_entropy` smooths over the ragged width `{acts[0].name}`, its padding included",
+            f"`{node.op}` smooths over the ragged width `{acts[0].name}`, its padding included",
             node.span,
             "leave `smoothing` out",
         )
@@ -201,32 +286,55 @@ def _cross_entropy(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 
 _Rule = Callable[[Lengths, Apply, list[Axis]], None]
-RULES: dict[str, _Rule] = {
-    "dot": _reads_zero,
-    "linear": _reads_zero,
-    "window": _reads_zero,
-    "l2norm": _reads_zero,
-    "dropout": _keeps_zero,
-    "*": _keeps_zero,
-    "/": _defined,
-    "%": _defined,
-    "^": _defined,
-    "exp": _exponential,
-    "log": _defined,
-    "sqrt": _defined,
-    "rsqrt": _defined,
-    "rename": _renamed,
-    "layernorm": _norm,
-    "rmsnorm": _norm,
-    "cumsum": _running,
-    "argsort": _ranked,
-    "topk": _ranked,
-    "pad": _pad,
-    "gather": _gather,
-    "index": _index,
-    "embed": _embed,
-    "concat": _concat,
-    "split": _split,
-    "merge": _merge,
-    "cross_entropy": _cross_entropy,
+_ARRANGING: dict[IndexMap, _Rule] = {
+    IndexMap.SAME: _renamed,
+    IndexMap.NEW: _as_it_is,
+    IndexMap.DIGITS: _split,
+    IndexMap.NUMBER: _merge,
+    IndexMap.PARTS: _concat,
+    IndexMap.SHIFTED: _pad,
+    IndexMap.MIRRORED: _mirrored,
 }
+
+
+def _rule(node: Apply) -> _Rule | None:
+    """The rule for what an op reads; None where it may read padding whatever that is."""
+    match node.traits.reads:
+        case _ if node.traits.masked:
+            return _masked
+        case Reduce(logits=True):
+            return _logits
+        case Reduce(indices=True, largest_first=bool()):
+            return _ranked
+        case Reduce(skips_zeros=True) | Reduce(Combination(adds=True, averages=False)) | Window():
+            return _reads_zero
+        case Normalise(skips_zeros=True):
+            return _normalises_zero
+        case Normalise(squares=squares) if squares == AVERAGED:
+            return _norm
+        case Running():
+            return _running
+        case Gather():
+            return _gather
+        case Arrange(map):
+            return _ARRANGING[map]
+        case Pointwise(meaning):
+            return _pointwise(node, meaning)
+        case _:
+            return None
+
+
+def _pointwise(node: Apply, meaning: Meaning) -> _Rule:
+    match meaning:
+        case Lookup():
+            return _embed
+        case Sum((1,)) if node.made:
+            return _index
+        case Sum((1,)) if node.out.type.element is Scalar.REAL:
+            return _keeps_zero
+        case Product():
+            return _keeps_zero
+        case Function(overflows=True):
+            return _exponential
+        case _:
+            return _as_it_is if domain(node) is None else _defined

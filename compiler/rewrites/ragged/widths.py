@@ -29,14 +29,14 @@ from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...graph.extents import unlike
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, reads
+from ...graph.traits import Choice, Compared
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...ops import OPS
 from ...sizes.axes import Axis, Literal, SizeOf, Static, axes_in
 from ..simplify.dead import alive
 from .growth import finite
 from .infinite import Infinite
 from .lengths import NOTHING, CallerAxis, ExtraInput, InputFacts, Lengths, varies
-from .ops import RULES
+from .ops import leave_padding_out
 
 
 def pad_ragged(graph: Graph) -> tuple[Graph, list[Diagnostic]]:
@@ -132,11 +132,11 @@ class RaggedBody(Lengths):
         if valid is None or after is before:
             return after
         thin = {axis for axis in after.type.axes if not any(varies(one, axis) for one in (valid, before, after))}
-        type = replace(after.type, thin=frozenset(thin))
-        node = Apply(OPS["select"], (valid, after, before), self._value(type, max(valid.role, before.role, after.role)))
-        self.nodes.append(node)
+        held = self.apply(Choice(), (valid, after, before), replace(after.type, thin=frozenset(thin)))
+        node = self.nodes[-1]
+        assert isinstance(node, Apply)
         self.infinite.note(node, [])
-        return node.out
+        return held
 
     def finish(self, wanted: tuple[ExtraInput, ...]) -> Graph:
         """The new graph, with further inputs for these things."""
@@ -177,7 +177,7 @@ class RaggedBody(Lengths):
         """Refuse an input that is shorter than what its width derives from says of an example."""
         length, extent = self.length(axis), self.constant(SizeOf(axis))
         assert length is not None
-        ok = self.apply("<=", (length, extent), Type(Scalar.BOOL, ()))
+        ok = self.apply(Compared("<="), (length, extent), Type(Scalar.BOOL, ()))
         self.demand(ok, unlike(axis, size, entry.name), extent, length)
 
     # -- nodes -------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ class RaggedBody(Lengths):
                 return value
             assert static is not None
             number = self._number(static, families)
-            found = self.apply("select", (some, number, self.constant(Literal(1))), value.type)
+            found = self.apply(Choice(), (some, number, self.constant(Literal(1))), value.type)
             self.sizes[found.id] = static
             if value.id in self.infinite.odd:
                 self.infinite.odd.add(found.id)
@@ -251,37 +251,9 @@ class RaggedBody(Lengths):
             )
         self.fits(node)
         acts = [axis for axis in node.axes if self.is_ragged(axis)]
-        if node.op == "argmax" and acts:
-            self.demand_items(acts[0], node.out)
         node = self.infinite.tamed(node)
-        rule = RULES.get(node.op)
-        if rule is not None:
-            rule(self, node, acts)
-        elif acts and OPS[node.op].masked:
-            self._masked(node, acts)
-        else:
-            if acts:
-                self.refuse(
-                    f"`{node.op}` acts on the ragged width `{acts[0].name}`, and how it reads padding is not known",
-                    node.span,
-                    f"declare `{acts[0].name}` without `ragged`",
-                )
-            self.nodes.append(node)
+        leave_padding_out(self, node, acts)
         self.infinite.note(node, acts)
-
-    def _masked(self, node: Apply, acts: list[Axis]) -> None:
-        valid = self.valid(acts)
-        assert valid is not None
-        mask = valid if node.mask is None else self.both(node.mask, valid)
-        if node.op == "log_softmax":  # minus infinity is nothing to go on with
-            inner = self.apply(node.op, node.operands, node.out.type, axes=node.axes, mask=mask)
-            self.nodes.append(
-                Apply(OPS["select"], (valid, inner, self.constant(Literal(0.0))), node.out, span=node.span)
-            )
-        else:
-            self.nodes.append(replace(node, mask=mask))
-        if node.op in ("softmax", "log_softmax"):
-            self.zero[node.out.id] = set(acts)
 
     def _call(self, node: Call) -> None:
         families, args = self._into(node.graph, node.axes, node.consts, node.span), tuple(map(self.now, node.args))
