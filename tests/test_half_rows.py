@@ -6,6 +6,8 @@ Such a row is made of each row of the table: the same under a name that no stage
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +17,11 @@ import pytest
 import attnc
 from attnc.backends import CannotEmit
 from attnc.cli import main
+from attnc.compiler.graph.nodes import Apply, Graph, children
+from attnc.compiler.graph.traits import Anything
 from attnc.compiler.ops import OPS, Op
+from attnc.compiler.rewrites.ragged.widths import pad_ragged
+from attnc.compiler.rewrites.tools.walk import Walk
 from tests import test_op_table as table
 
 BACKENDS: tuple[Literal["torch", "numpy"], ...] = ("torch", "numpy")
@@ -33,6 +39,28 @@ def renamed(op: Op) -> Op:
 
 CALLED = [op for op in OPS.values() if op.name.isidentifier() and renamed(op).example != op.example]
 WRITTEN = [op for op in CALLED if op.torch and op.numpy]  # their rows say all that a backend writes
+
+
+def nodes(graph: Graph) -> Iterator[Apply]:
+    """The ops in a graph, and in those of its calls."""
+    for node in graph.nodes:
+        if isinstance(node, Apply):
+            yield node
+        for child in children(node):
+            yield from nodes(child)
+
+
+def changed(graph: Graph, old: Op, new: Op) -> Graph:
+    """The graph with another row in place of one, which type rules need not know."""
+
+    def step(_: Graph, graph: Graph) -> Graph:
+        ops = (
+            replace(node, traits=new) if isinstance(node, Apply) and node.traits is old else node
+            for node in graph.nodes
+        )
+        return replace(graph, nodes=tuple(ops))
+
+    return Walk(step)(graph)
 
 
 @pytest.fixture
@@ -102,18 +130,38 @@ def test_causality_and_decoding(row: Op) -> None:
 
 @HALF
 def test_ragged_widths(row: Op) -> None:
-    """An op that takes a mask gets one; of any other that acts on a ragged width it is said that it may not."""
-    for program in table.raggeds(row):
+    """Padding is left out of what it reads, or that is refused, as of the op that it is."""
+    old = row.name.removesuffix("_anew")
+    for program, before in zip(table.raggeds(row), table.raggeds(OPS[old]), strict=True):
         try:
             model = program.compiled(program.text)
         except attnc.AttnError as refused:
             assert not row.masked
-            for found in refused.diagnostics:
-                said = f"`{row.name}` acts on the ragged width `{program.width}`, and how it reads padding is not known"
-                assert said in found.message and found.help
+            with pytest.raises(attnc.AttnError) as right:
+                before.compiled(before.text)
+            for found, known in zip(refused.diagnostics, right.value.diagnostics, strict=True):
+                assert (found.message.replace(row.name, old), found.help) == (known.message, known.help)
+                assert found.help and "not known" not in found.message
         else:
             with pytest.raises(CannotEmit, match=f"`{row.name}` has no code for torch"):
                 model.source("torch")
+            assert before.compiled(before.text).source("torch")
+
+
+@rows([renamed(op) for op in CALLED])
+def test_ragged_widths_of_what_may_read_anything(row: Op) -> None:
+    """It is refused wherever its operands run along one, in its brackets or not."""
+    for program in table.raggeds(row):
+        with suppress(attnc.AttnError):
+            graph = program.compiled(program.text).graph
+            problems = pad_ragged(changed(graph, row, replace(row, reads=Anything())))[1]
+            (node,) = (node for node in nodes(graph) if node.op == row.name)
+            assert bool(problems) is any(
+                axis.name == program.width for value in node.operands for axis in value.type.axes
+            )
+            for found in problems:
+                said = f"`{row.name}` acts on the ragged width `{program.width}`, and how it reads padding is not known"
+                assert said in found.message and found.help
 
 
 def test_on_the_command_line(

@@ -300,6 +300,8 @@ _ARRANGING: dict[IndexMap, _Rule] = {
 def _rule(node: Apply) -> _Rule | None:
     """The rule for what an op reads; None where it may read padding whatever that is."""
     match node.traits.reads:
+        case Anything():
+            return None
         case _ if node.traits.masked:
             return _masked
         case Reduce(logits=True):
