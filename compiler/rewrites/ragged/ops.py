@@ -59,12 +59,13 @@ def _as_it_is(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 def _masked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """The mask leaves out padding, too."""
-    valid, reads = body.valid(acts), node.traits.reads
+    reads = node.traits.reads
+    if acts and isinstance(reads, Reduce) and reads.indices:
+        body.demand_items(acts[0], node)
+    valid = body.valid(acts)
     if valid is None:
         body.nodes.append(node)
         return
-    if isinstance(reads, Reduce) and reads.indices:
-        body.demand_items(acts[0], node)
     mask = valid if node.mask is None else body.both(node.mask, valid)
     if isinstance(reads, Normalise) and reads.logarithm:  # minus infinity is nothing to go on with
         inner = body.apply(node.traits, node.operands, node.out.type, axes=node.axes, mask=mask)
@@ -161,13 +162,13 @@ def _norm(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Padding comes last, whichever way the order runs: as large, or as small, as any item, and behind its equals."""
     x, reads = node.operands[0], node.traits.reads
+    assert isinstance(reads, Reduce)
+    if acts and not node.made:
+        body.demand_items(acts[0], node)
     valid = body.valid(acts)
     if valid is not None:
-        assert isinstance(reads, Reduce)
         turned = known(node.options.get("descending", Literal(False))) is True
         last = reads.largest_first is turned
-        if not node.made:
-            body.demand_items(acts[0], node)
         gone = set(node.axes)
         type = Type(x.type.element, tuple(axis for axis in x.type.axes if axis not in gone), x.type.thin - gone)
         end = body.apply(op_named("max" if last else "min"), (x,), type, axes=node.axes, mask=valid)
