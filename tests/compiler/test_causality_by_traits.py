@@ -13,6 +13,7 @@ import pytest
 import attnc
 from attnc.compiler.check import build
 from attnc.compiler.graph.traits import (
+    ADDED,
     LARGEST,
     LOG_ADDED,
     Anything,
@@ -70,6 +71,7 @@ MADE = (
     row("some_", "any", Reduce(Combination(False, truths=True, largest=True), skips_zeros=True)),
     row("product_", "sum", Reduce(Combination(1.0), skips_zeros=True)),  # of what is not 0
     row("add_", "sum", Reduce(None, skips_zeros=True)),
+    row("weighted_", "sum", Reduce(ADDED, multiplies=True)),
     row("share_", "softmax", Normalise(weights=True)),
     row("log_share_", "softmax", Normalise(weights=True, logarithm=True)),
 )
@@ -167,6 +169,18 @@ def test_what_is_proved(result: str, told: str) -> None:
     assert rows.told(result).partition(":")[0] == told
 
 
+@pytest.mark.parametrize(("weight", "proved"), [("{}", True), ("stop_({})", True), ("flip_[there]({})", False)])
+def test_what_is_zero_is_elsewhere_when_it_is_turned_round(weight: str, proved: bool) -> None:
+    """Of groups of three: what follows in the own group is left out."""
+    kept = weight.format("select(there <= place, 1, 0)")
+    text = (
+        "width t\nwidth block = t / 3\ndepth place = 3, there like place\nmodel f(x: [t]) -> [t] causal t {\n"
+        "    k = split[t -> block, there](x)\n"
+        f"    return merge[block, place -> t](sum[there](broadcast[place](k) * {kept}))\n}}\n"
+    )
+    assert [found.code for found in build(Source("t.attn", text)).errors] == ([] if proved else ["E0701"])
+
+
 @pytest.mark.parametrize("op", ["opaque_", "strange_"])
 def test_of_what_is_not_known_it_is_said_that_it_may_read_anything(op: str) -> None:
     assert f"what `{op}` reads is not known: it may read anything" in rows.told(f"{op}[t](x)")
@@ -195,6 +209,7 @@ def test_the_help_names_the_op_that_runs(op: str, running: str) -> None:
         Source("t.attn", f"width t\nmodel f(x: [t]) -> [t] causal t {{\n    return x + {running}[t](x)\n}}\n")
     ).errors
     assert running not in refused(f"x + broadcast[t]({op}[t](x where x > 0))")[1]
+    assert "cumsum" not in refused("x + broadcast[t](weighted_[t](x))")[1]
 
 
 # -- against what the ops compute --------------------------------------------------------------------------------------
