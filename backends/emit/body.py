@@ -46,8 +46,9 @@ from ...compiler.ops import Op
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
 from ..text.names import plain
+from ..text.numbers import careful
 from ..text.ranges import ANY, Interval
-from ..text.static_code import Code, careful, number
+from ..text.static_code import Code, number
 from ..text.templates import filled_in, folded
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
 from ..text.writing import is_path

@@ -11,8 +11,9 @@ from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..plan.plan import OutputState, Plan
 from ..text.names import DEVICE, DTYPE
+from ..text.numbers import static_code
 from ..text.ranges import ANY
-from ..text.static_code import Code, static_code
+from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
 from .layout import Layout, plan_axes, scope_of
 

@@ -35,8 +35,9 @@ from ..plan.capture import Captures
 from ..plan.plan import Plan, Program, padded
 from ..text import ranges
 from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
+from ..text.numbers import static_code
 from ..text.ranges import ANY
-from ..text.static_code import AND, ATOM, OR, SUM, TERM, Code, static_code
+from ..text.static_code import AND, ATOM, OR, SUM, TERM, Code
 from ..text.values import NONE, CannotEmit, Val, is_table, join_leads, kind_of, needed
 from ..text.writing import WIDTH, is_path, wrap
 

@@ -1,6 +1,7 @@
 """The templates of rows of the op table as Python: `np.logaddexp({0}, {1})` with the operands put in.
 
-An operand that is a whole argument stands as it is; elsewhere it is put in parentheses where it binds less.
+An operand that is a whole argument stands as it is; elsewhere it is put in parentheses, unless it binds most tightly
+(behind a minus, as that does).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def filled_in(template: str, codes: Sequence[Code]) -> Code:
     """The template with these operands."""
     if template == "{0}":
         return codes[0]
-    level, whole = _shape(template)
-    texts = (code.text if f"_{place}" in whole else code.at(ATOM) for place, code in enumerate(codes))
+    level, wanted = _shape(template)
+    texts = (code.at(wanted.get(f"_{place}", ATOM)) for place, code in enumerate(codes))
     return Code(template.format(*texts), level)
 
 
@@ -47,18 +48,25 @@ def called(template: str) -> tuple[str, ...]:
 
 
 @cache
-def _shape(template: str) -> tuple[int, frozenset[str]]:
-    """How tightly it binds, and the operands that stand as whole arguments wherever they stand."""
+def _shape(template: str) -> tuple[int, dict[str, int]]:
+    """How tightly it binds, and how tightly each operand must wherever it stands."""
     tree = _tree(template)
     level = ATOM if isinstance(tree, ast.Call | ast.Attribute | ast.Subscript | ast.Name | ast.Constant) else TERNARY
     if isinstance(tree, ast.BinOp):
         level = _LEVELS.get(type(tree.op), TERNARY)
     elif isinstance(tree, ast.UnaryOp) and not isinstance(tree.op, ast.Not):
         level = UNARY
-    args = {id(arg) for node in ast.walk(tree) if isinstance(node, ast.Call) for arg in node.args}
-    args |= {id(word.value) for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.keywords}
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    return level, frozenset(node.id for node in names) - {node.id for node in names if id(node) not in args}
+    own: dict[int, int] = {}
+    wanted: dict[str, int] = {}
+    for node in ast.walk(tree):  # from the outside in
+        match node:
+            case ast.Call(args=args, keywords=words):
+                own |= dict.fromkeys(map(id, (*args, *(word.value for word in words))), TERNARY)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                own[id(operand)] = UNARY
+            case ast.Name(name):
+                wanted[name] = max(wanted.get(name, TERNARY), own.get(id(node), ATOM))
+    return level, wanted
 
 
 def _tree(template: str) -> ast.expr:

@@ -22,7 +22,8 @@ from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
 from ..text.names import AT, DTYPE, FOUND, MODULE_ATTRIBUTES, Namer, plain
-from ..text.static_code import OPERATORS, Code, operator, static_code
+from ..text.numbers import static_code
+from ..text.static_code import OPERATORS, Code, operator
 from ..text.values import CannotEmit, Val, is_table
 from ..text.writing import by_pass, is_one_of, singular, wrap
 

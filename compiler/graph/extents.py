@@ -121,9 +121,9 @@ def undefined(size: Static) -> list[Restricted]:
             return [*undefined(a), Restricted(a, "takes the root of", zero=True)]
         case Arith(op, (a,)) if isinstance(function := size.meaning, Function) and function.above > -math.inf:
             part = a if function.above == 0 else Arith("-", (a, Literal(function.above)))
-            zero = function.zero and function.above == 0
             use = f"takes the {OPERATIONS[op].noun or op} of"
-            return [*undefined(a), *([] if zero and takes_nothing_away(a) else [Restricted(part, use, zero)])]
+            fits = function.closed and takes_nothing_away(a)
+            return [*undefined(a), *([] if fits else [Restricted(part, use, function.closed)])]
         case Arith(_, args):
             return [part for arg in args for part in undefined(arg)]
         case _:

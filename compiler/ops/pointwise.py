@@ -464,6 +464,7 @@ def _binary(
     binds: Precedence = Precedence.PLUS,
     drawn: str = "",
     saves: str = "",
+    careful: str = "",
 ) -> Op:
     """The backends write operators as Python does: no template says how."""
     boolean = rule in (compare, truth)
@@ -495,6 +496,7 @@ def _binary(
         drawn=drawn,
         latex=latex or name,
         binds=binds,
+        careful=careful,
     )
 
 
@@ -510,6 +512,7 @@ ROWS: tuple[Op, ...] = (
         Precedence.FRACTION,
         drawn="÷",
         saves="other divisor",
+        careful="number_ratio({0}, {1})",
     ),
     _binary(
         "%",
@@ -517,6 +520,7 @@ ROWS: tuple[Op, ...] = (
         arithmetic,
         r"\bmod",
         Precedence.MOD,
+        careful="number_rest({0}, {1})",
     ),
     _binary(
         "^",
@@ -525,6 +529,7 @@ ROWS: tuple[Op, ...] = (
         "{{{0:ATOM}}}^{{{1}}}",
         Precedence.POWER,
         saves="x",
+        careful="number_power({0}, {1})",
     ),
     _op(
         "neg",
@@ -589,6 +594,8 @@ ROWS: tuple[Op, ...] = (
         "np.exp({0})",
         saves="result",
         latex=r"\exp",
+        python="math.exp({0})",
+        careful="number_exp({0})",
     ),
     _op(
         "log",
@@ -600,6 +607,8 @@ ROWS: tuple[Op, ...] = (
         "np.log({0})",
         saves="x",
         latex=r"\log",
+        python="math.log({0})",
+        careful="number_log({0})",
     ),
     _op(
         "sqrt",
@@ -611,6 +620,8 @@ ROWS: tuple[Op, ...] = (
         "np.sqrt({0})",
         saves="result",
         latex=r"\sqrt{{{0}}}",
+        python="math.sqrt({0})",
+        careful="number_root({0})",
     ),
     _op(
         "rsqrt",
@@ -623,6 +634,8 @@ ROWS: tuple[Op, ...] = (
         saves="result",
         latex=r"\frac{{1}}{{\sqrt{{{0}}}}}",
         binds=Precedence.FRACTION,
+        python="1 / math.sqrt({0})",
+        careful="number_over_root({0})",
     ),
     _op(
         "sin",
@@ -635,6 +648,8 @@ ROWS: tuple[Op, ...] = (
         saves="x",
         latex=r"\sin",
         result="sin",
+        python="math.sin({0})",
+        careful="number_sin({0})",
     ),
     _op(
         "cos",
@@ -647,6 +662,8 @@ ROWS: tuple[Op, ...] = (
         saves="x",
         latex=r"\cos",
         result="cos",
+        python="math.cos({0})",
+        careful="number_cos({0})",
     ),
     _op(
         "tanh",
@@ -658,6 +675,7 @@ ROWS: tuple[Op, ...] = (
         "np.tanh({0})",
         saves="result",
         latex=r"\tanh",
+        python="math.tanh({0})",
     ),
     _op(
         "sigmoid",
@@ -670,6 +688,7 @@ ROWS: tuple[Op, ...] = (
         saves="result",
         drawn="σ",
         latex=r"\sigma",
+        python="1 / (1 + number_exp(-{0}))",
     ),
     _op(
         "erf",
@@ -680,6 +699,7 @@ ROWS: tuple[Op, ...] = (
         "torch.erf({0})",
         "erf({0})",
         saves="x",
+        python="math.erf({0})",
     ),
     _op(
         "relu",
@@ -692,6 +712,7 @@ ROWS: tuple[Op, ...] = (
         saves="result",
         drawn="ReLU",
         latex="ReLU",
+        python="max({0}, 0)",
     ),
     _op(
         "gelu",
@@ -704,6 +725,7 @@ ROWS: tuple[Op, ...] = (
         saves="x",
         drawn="GELU",
         latex="GELU",
+        python="{0} * (1 + math.erf({0} / math.sqrt(2))) / 2",
     ),
     _op(
         "gelu_tanh",
@@ -716,6 +738,7 @@ ROWS: tuple[Op, ...] = (
         saves="x",
         drawn="GELU",
         latex="GELU",
+        python="{0} * (1 + math.tanh(math.sqrt(2 / math.pi) * ({0} + 0.044715 * {0} * {0} * {0}))) / 2",
     ),
     _op(
         "silu",
@@ -728,6 +751,7 @@ ROWS: tuple[Op, ...] = (
         saves="x",
         drawn="SiLU",
         latex="SiLU",
+        python="{0} / (1 + number_exp(-{0}))",
     ),
     _op(
         "abs",
@@ -739,6 +763,7 @@ ROWS: tuple[Op, ...] = (
         "np.abs({0})",
         saves="x",
         latex=r"\left|{0}\right|",
+        python="abs({0})",
     ),
     _op(
         "floor",
@@ -750,6 +775,8 @@ ROWS: tuple[Op, ...] = (
         "np.floor({0}).astype(np.int64)",
         example="block f(x: []) -> int[] {\n    return floor(x)\n}\n",
         latex=r"\left\lfloor {0} \right\rfloor",
+        python="math.floor({0})",
+        careful="number_floor({0})",
     ),
     _op(
         "ceil",
@@ -761,6 +788,8 @@ ROWS: tuple[Op, ...] = (
         "np.ceil({0}).astype(np.int64)",
         example="block f(x: []) -> int[] {\n    return ceil(x)\n}\n",
         latex=r"\left\lceil {0} \right\rceil",
+        python="math.ceil({0})",
+        careful="number_ceil({0})",
     ),
     _op(
         "clamp",
@@ -775,6 +804,7 @@ ROWS: tuple[Op, ...] = (
         "high",
         example="block f(x: []) -> [] {\n    return clamp(x, -1, 1)\n}\n",
         saves="x",
+        python="min(max({0}, {1}), {2})",
     ),
     _op(
         "maximum",
@@ -792,6 +822,7 @@ ROWS: tuple[Op, ...] = (
         example="block f(x: [], y: []) -> [] {\n    return max(x, y)\n}\n",
         saves="x",
         drawn="max",
+        python="max({0})",
     ),
     _op(
         "minimum",
@@ -809,6 +840,7 @@ ROWS: tuple[Op, ...] = (
         example="block f(x: [], y: []) -> [] {\n    return min(x, y)\n}\n",
         saves="x",
         drawn="min",
+        python="min({0})",
     ),
     _op(
         "int",
@@ -822,5 +854,6 @@ ROWS: tuple[Op, ...] = (
         example="width seq\ndepth vocab = 9\nblock f(ids: vocab[seq]) -> int[seq] {\n    return int(ids)\n}\n",
         wrong="block f(i: []) -> int[] {\n    return int(i)\n}\n",
         cost=OpCost(work=0, moves=False),
+        python="int({0})",
     ),
 )

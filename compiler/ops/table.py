@@ -71,10 +71,16 @@ class WrittenOp(OpTraits):
     """An op whose code is an expression of its operands alone.
 
     torch, numpy: expression templates over `{0}`, `{1}`, ...; "" where the backend has a function.
+    python:  the same of Python's numbers; "" where it has no such function: of numbers, too, arrays are made. Of an op
+             that takes any number of operands `{0}` is all of them.
+    careful: in its place where Python refuses some numbers, and nothing is known of these: by the helpers of
+             runtime/common/numbers, which make of them what arrays do.
     """
 
     torch: str = field(default="", kw_only=True)
     numpy: str = field(default="", kw_only=True)
+    python: str = field(default="", kw_only=True)
+    careful: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -138,6 +138,11 @@ class Function:
         """Whether it and its derivative are finite at all numbers."""
         return self.above == -math.inf and self.below == math.inf
 
+    @property
+    def closed(self) -> bool:
+        """Whether it rises from a value at the least number that it takes, as a root does from 0."""
+        return self.zero and self.rising and self.above == 0
+
     def takes(self, number: float) -> bool:
         """Whether it and its derivative are finite at a number."""
         return self.above < number < self.below
