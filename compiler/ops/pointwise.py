@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..graph.extents import at_least_0
@@ -71,8 +72,11 @@ def function(call: OpCall) -> TypedValue | None:
             help="look the index up in a table, `E[vocab = ids]`, or say `int(i)` to use it as a number",
         )
         return None
-    made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
     meaning = _meaning(call)
+    given = None if call.op.number else x.static  # of which else a number known at build time is made, and validated
+    if given is not None and not call.in_each_pass(partial(_argument, meaning), call.span, given):
+        return None
+    made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
     power = meaning.power if isinstance(meaning, Function) else None
     if x.power_of is not None and power is not None and power < 0:
         return _divided_by_index(call, x.power_of, 0)
@@ -168,6 +172,13 @@ def _from_0_up(exponent: Static) -> bool:
     """Whether an exponent is not negative; of a const parameter without a value that is taken for granted."""
     open = any(const.value is None and not const.is_index for const in consts_in(exponent))
     return open or at_least_0(exponent, {})
+
+
+def _argument(meaning: Meaning, reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+    """Report a number known at build time of which a function has no value."""
+    number = known(numbers[0])
+    if number is not None and isinstance(meaning, Function) and not meaning.has_value(number):
+        reporter.report("E0207", "this has no value", place, help="change the numbers that it is made of")
 
 
 def _divisor(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:

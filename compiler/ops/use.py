@@ -29,6 +29,10 @@ class Row(Protocol):
         """How it is written."""
 
     @property
+    def number(self) -> str:
+        """What it is of numbers known at build time."""
+
+    @property
     def reads(self) -> Reads:
         """How it reads its operands, and what it makes of them."""
 

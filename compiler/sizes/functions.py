@@ -147,6 +147,10 @@ class Function:
         """Whether it and its derivative are finite at a number."""
         return self.above < number < self.below
 
+    def has_value(self, number: float) -> bool:
+        """Whether it has a value at a number, be it too large a one."""
+        return self.everywhere or self.overflows or self.takes(number) or (self.closed and number == self.above)
+
 
 Connective = Conjunction | Disjunction | Complement  # joins truth values
 Meaning = (

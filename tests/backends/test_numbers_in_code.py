@@ -7,6 +7,7 @@ import math
 import random
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,20 @@ import pytest
 import torch
 
 import attnc
+from attnc.backends.runtime.common import numbers as helpers
 from attnc.backends.runtime.common.numbers import number_exp, number_rest
+from attnc.backends.text.numbers import _least as least_of
 from attnc.backends.text.numbers import apply, careful, static_code
 from attnc.backends.text.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.text.static_code import ATOM, UNARY, Code, binary, number, operator
 from attnc.backends.text.writing import is_one_of, is_path, wrap
 from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph.nodes import Apply
+from attnc.compiler.graph.traits import Anything, Function, LogSum, Pointwise, Product, Reads
+from attnc.compiler.ops import OPS as TABLE
+from attnc.compiler.ops import Op
 from attnc.compiler.sizes.axes import Arith, Axis, Kind, Literal, SizeOf, Static
+from attnc.compiler.sizes.functions import OPERATIONS
 
 
 @pytest.mark.parametrize(("a", "b", "rest"), [(7, 4, 3), (7.5, 4, 3.5), (3, 0, 0), (1.5, 0, None), (3, 0.0, None)])
@@ -149,6 +156,24 @@ def test_each_operation_is_what_it_says(op: str) -> None:
         assert eval(code.text, {"math": math, "number_exp": number_exp}) == pytest.approx(EXACT[op](*args)), code.text
 
 
+def test_every_operation_is_there() -> None:
+    assert set(OPERATIONS) <= set(EXACT)
+
+
+ODD = [-math.inf, -1e300, -2, -0.5, 0, 0.0, 0.5, 3, 1e300, math.inf, math.nan]
+
+
+@pytest.mark.parametrize("op", [op for op in TABLE.values() if op.python or op.careful], ids=lambda op: op.name)
+def test_python_refuses_no_number_of_a_run(op: Op) -> None:
+    """A row whose `python` may raise says in `careful` what does not; this asks for each helper that it needs."""
+    numbers = [value for value in ODD if isinstance(value, int)] if op.name == "int" else ODD
+    for args in itertools.product(numbers, repeat=len(op.operands)):
+        asked: list[str] = []
+        code = careful(op.name, [number(arg) for arg in args], asked.append)
+        known = {"math": math} | {name: vars(helpers)[name] for name in asked}
+        assert code is not None and isinstance(eval(code.text, known), int | float)
+
+
 def test_what_is_no_operation() -> None:
     assert apply("argmax", [x]) is None
     assert careful("argmax", [x], lambda name: pytest.fail(name)) is None
@@ -245,6 +270,21 @@ def test_paths() -> None:
 
 
 # -- what is proved of integers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["maximum", "clamp", "neg", "int"])
+def test_of_an_op_under_another_name(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = replace(TABLE[op], name="anew")
+    monkeypatch.setitem(TABLE, "anew", row)
+    args = [PLACES, literal(0), LAST][: len(row.operands)]
+    assert does("anew", args) == does(op, args) != ANY
+
+
+@pytest.mark.parametrize("reads", [Pointwise(Function()), Pointwise(LogSum()), Pointwise(Product()), Anything()])
+def test_of_an_op_of_which_nothing_is_proved(reads: Reads, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLE, "anew", replace(TABLE["maximum"], name="anew", reads=reads))
+    assert does("anew", [PLACES, LAST]) == replace(ANY, items=PLACES.items)
+
 
 T, S, FOUR = axis(10, "t"), axis(11, "s"), axis(12, "four", 4)
 BOUNDS = Bounds(lambda one: one, lambda one: one.extent or 1)
@@ -397,6 +437,12 @@ def test_what_is_claimed_of_extents(put: str) -> None:
     assert {op for op, claim in claims.items() if holds(claim, instead)} == hold
 
 
+def test_a_claim_follows_from_how_an_op_reads() -> None:
+    for node in attnc.loads(OPS).block("ops").graph.nodes:
+        if isinstance(node, Apply):
+            assert claim_of(replace(node, traits=replace(node.traits, name="anew"))) == claim_of(node)
+
+
 # -- numbers of run-time sizes, which may be 0 ----------------------------------------------------------------------
 
 UNDEFINED = {  # beside them, what stays an operation of Python
@@ -537,3 +583,12 @@ def test_what_is_never_below_0() -> None:
         assert takes_nothing_away(Arith("+", (found, size))) and not takes_nothing_away(Arith("+", (found, less)))
     for found in (less, Literal(-1), Arith("max", (less, Literal(-1))), Arith("min", (less, size))):
         assert not takes_nothing_away(found)
+
+
+def test_what_is_never_below_what() -> None:
+    size = SizeOf(axis(1, "n"))
+    quarter = Arith("max", (size, Literal(0.25)))
+    for op, least in (("abs", 0.25), ("sqrt", 0.5), ("log", -math.inf), ("floor", -math.inf)):
+        assert least_of(Arith(op, (quarter,))) == least
+    assert least_of(Arith("+", (quarter, Literal(2)))) == 2.25
+    assert least_of(Arith("-", (quarter, Literal(2)))) == -math.inf
