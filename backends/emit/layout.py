@@ -28,6 +28,7 @@ from ...compiler.graph.extents import (
     undefined,
 )
 from ...compiler.graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, Weight
+from ...compiler.graph.traits import Choice, Pointwise, Power, Remainder
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis, Const, Static, axes_in, known
@@ -734,26 +735,27 @@ class Layout(ABC):
 
     def pointwise(self, node: Apply, vals: list[Val]) -> Val:
         """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
-        op, out = node.op, node.out
+        out, how = node.out, node.traits.reads
+        meaning = how.meaning if isinstance(how, Pointwise) else None
         if all(val.number for val in vals):  # an op that is written of arrays alone
             vals = [
                 self.array(val, (), kind_of(operand), is_table(operand))
                 for val, operand in zip(vals, node.operands, strict=True)
             ]
-        if op == "select" and vals[0].number:  # `where` wants an array to choose by
+        if isinstance(meaning, Choice) and vals[0].number:  # `where` wants an array to choose by
             chosen = Code(self.filled("()", vals[0].text, Scalar.BOOL, ""))
             vals = [replace(vals[0], code=chosen, kind=Scalar.BOOL, number=False), *vals[1:]]
-        if op == "%" and vals[0].kind is vals[1].kind is Scalar.INT and not self._divides(*vals):
+        if isinstance(meaning, Remainder) and vals[0].kind is vals[1].kind is Scalar.INT and not self._divides(*vals):
             vals = [vals[0], self._or_one(vals[1])]
         order = self.union_order(vals, out)
         if kind_of(out) is Scalar.REAL:
             vals = [val if val.kind is Scalar.BOOL else self.real(val, is_table(out), vals) for val in vals]
-        power = vals[1].text if op == "^" and vals[1].number else ""
+        power = vals[1].text if isinstance(meaning, Power) and vals[1].number else ""
         vals = [self.align(val, order, short=True) for val in vals]
         if power in ("2", "3"):  # far faster than `**` (SPEED.md), and the same number
             x = self.named(vals[0])
             return self.combine([x, vals[1]], Code(" * ".join([x.text] * int(power)), TERM), order, out)
-        return self.combine(vals, self.point(op, vals, out), order, out)
+        return self.combine(vals, self.point(node.op, vals, out), order, out)
 
     def _or_one(self, divisor: Val) -> Val:
         """A divisor of ints, 1 where it is 0, which leaves the rest 0: PyTorch refuses to divide ints by 0."""
