@@ -99,11 +99,11 @@ class Op(WrittenOp):
     number:   the operation on numbers known at build time (`sizes.functions.OPERATIONS`) that it is. "" where there is
               none: of such numbers, too, it is computed when the model runs.
     drawn:    what a diagram writes at its glyph, if that is not its name. The glyph follows from how it reads.
-    latex:    how equations write it, if not as a function of its name: a command or word; a template over `{0}`, ...,
-              where `{0:PLUS}` is in parentheses if it binds less; or a sign, if it `binds` less than an atom: between
-              its operands, or before one with the axes in brackets beneath.
+    latex:    how equations write it, if not as a function of its name: a command or word; a template over `{0}`, ...
+              (`{0:PLUS}`: in parentheses if it binds less than a sum) and `{axes}`; or a sign, if it `binds` less than
+              an atom: between its operands, or before one with the axes in brackets beneath.
+    binds:    how tightly, as an operand of another in equations.
     result:   what generated code calls its result, where the spec has no name for it.
-    binds:    what it makes, as an operand of others in equations.
     cost:     it must be said of each row: what is not said would be left out of a bill.
     """
 
@@ -130,3 +130,8 @@ class Op(WrittenOp):
     drawn: str = ""
     latex: str = ""
     binds: Precedence = Precedence.ATOM
+
+    @property
+    def has_template(self) -> bool:
+        """Whether equations write it by a template."""
+        return "{" in self.latex

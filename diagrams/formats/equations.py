@@ -216,7 +216,7 @@ def _op(op: OpTraits, args: Sequence[_Tex]) -> _Tex:
         return _Tex(rf"\left\lfloor \frac{{{args[0]}}}{{{args[1]}}} \right\rfloor")
     if not isinstance(op, Op):
         return _function(_upright(op.name), args)
-    if "{" in op.latex:
+    if op.has_template:
         return _Tex(op.latex.format(*args), op.binds)
     if op.binds == Precedence.ATOM or len(args) != 2:
         return _function(_word(op), args)
@@ -268,6 +268,8 @@ def _apply(rows: _Rows, node: Apply) -> _Tex:
         args[0] = _Tex(rf"{args[0]:PLUS} \text{{ where }} {mask:PLUS}", Precedence.ANY)
     op = node.traits
     match op.reads:
+        case _ if isinstance(op, Op) and op.has_template:
+            return _Tex(op.latex.format(*args, axes=", ".join(map(axis_tex, node.axes))), op.binds)
         case _ if op.random:
             return args[0]
         case Reduce(multiplies=True) if node.weights:
@@ -297,17 +299,17 @@ def _apply(rows: _Rows, node: Apply) -> _Tex:
             axis = ", ".join(map(axis_tex, node.made))
             joined = r";\ ".join(a.tex for a in args)
             return _Tex(rf"\left[{joined}\right]_{{{axis}}}")
-        case _ if node.axes:
+        case _ if node.axes or node.options:
             return _over_axes(node, args)
         case _:
             return _op(op, args)
 
 
 def _over_axes(node: Apply, args: Sequence[_Tex]) -> _Tex:
-    """An op with the axes that it acts on beneath: a big operator before its operand, or a function."""
+    """An op with the axes that it acts on beneath, if any: a big operator before its operand, or a function."""
     op = node.traits
     word = _word(op)
-    if isinstance(op, Op) and op.binds != Precedence.ATOM:
+    if node.axes and isinstance(op, Op) and op.binds != Precedence.ATOM:
         return _Tex(rf"{_under(word, node.axes)} {args[0].within(op.binds + 1)}", op.binds)
     usual = {option.name: option.default for option in op.options} if isinstance(op, Op) else {}
     chosen = [_Tex(_given(n, v)) for n, v in node.options.items() if evaluate(v) != usual.get(n)]

@@ -211,7 +211,7 @@ def _operator(meaning: Meaning | None) -> tuple[str, int] | None:
 
 
 def _exponent(power: float) -> Run:
-    return Run(str(Fraction(power)).replace("-", "−"), "", 1)
+    return Run(str(Fraction(power).limit_denominator(100)).replace("-", "−"), "", 1)
 
 
 def _closed(rich: Rich, binds: int, needed: int) -> Rich:

@@ -12,18 +12,21 @@ from attnc.compiler.graph.traits import (
     LARGEST,
     LOG_ADDED,
     Arrange,
+    Extreme,
     Function,
     IndexMap,
     Normalise,
     Pointwise,
+    Quotient,
     Reads,
     Reduce,
     Running,
     Sum,
 )
-from attnc.compiler.ops import OPS, Op
+from attnc.compiler.ops import OPS, Op, Option
 from attnc.diagrams import draw
 from attnc.diagrams.scene.steps import DrawStep, StepKind
+from attnc.diagrams.scene.symbolic import Symbolic, applied, written
 from attnc.editor import describe
 
 from .geometry import faults
@@ -108,9 +111,27 @@ def test_the_row_says_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text(drawn(made)[0]) == "ζ" and equation(made) == r"\zeta\left(x\right)"
     monkeypatch.setitem(OPS, "softplus", replace(OPS["softplus"], latex=r"\ln\left(1 + e^{{{0}}}\right)"))
     assert equation(model("softplus(x + 1)")) == r"\ln\left(1 + e^{x + 1}\right)"
+    flipped = replace(OPS["flip"], latex=r"\overleftarrow{{{0:ATOM}}}^{{{axes}}}")
+    monkeypatch.setitem(OPS, "flip", flipped)
+    assert equation(model("flip[k](x + 1)")) == r"\overleftarrow{\left(x + 1\right)}^{\mathsf{k}}"
     any_of = replace(OPS["median"], latex=r"\bigvee", binds=OPS["sum"].binds)
     monkeypatch.setitem(OPS, "median", any_of)
     assert equation(model("median[k](x + 1)", "[q]")) == (r"\mathop{\underset{\mathsf{k}}{\bigvee}} \left(x + 1\right)")
+
+
+def test_options_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OPS, "softplus", replace(OPS["softplus"], options=(Option("beta", 1.0, "how steep"),)))
+    assert equation(model("softplus(x, beta = 1.0)")) == r"\mathrm{softplus}\left(x\right)"
+    assert equation(model("softplus(x, beta = 2.0)")) == r"\mathrm{softplus}\left(x, \mathit{beta} = 2\right)"
+
+
+def test_a_root_is_a_power() -> None:
+    root = replace(OPS["softplus"], reads=Pointwise(Function(power=1 / 3)))
+    formula = Symbolic(root.name, (Symbolic("symbol", text="n"),), root)
+    assert [run.text for run in written(formula)] == ["n", "1/3"]
+    over = applied(Quotient(), formula)
+    assert "".join(run.text for run in over) == "× n−1/3"
+    assert applied(Extreme(largest=True), formula) == ()  # no operator: it is a function of two
 
 
 def test_in_masks_of_positions() -> None:
