@@ -118,6 +118,8 @@ def plain(graph: Graph, families: frozenset[int]) -> bool:
             case Parameter(weight, _):
                 if any(timed(dim) for dim in weight.dims):
                     return False
+            case Apply(traits=OpTraits(reads=Anything(), checks=False)) if families:
+                return False
             case Apply():
                 if timed(node.axes + node.made + node.each) or any(timed(axes_in(s)) for s in node.options.values()):
                     return False

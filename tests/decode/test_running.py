@@ -183,6 +183,7 @@ def believed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("believed")
+@pytest.mark.parametrize("head", ["model net", "block part"])
 @pytest.mark.parametrize(
     ("reads", "axis", "reason"),
     [
@@ -192,9 +193,13 @@ def believed(monkeypatch: pytest.MonkeyPatch) -> None:
         (Anything(), "d", "may read any item"),
     ],
 )
-def test_what_has_no_step(reads: Reads, axis: str, reason: str, op: Callable[..., str]) -> None:
+def test_what_has_no_step(reads: Reads, axis: str, reason: str, head: str, op: Callable[..., str]) -> None:
+    """Where it stands in a block, that is no block that is done item by item."""
     name = op("odd", reads)
-    net = model(f"(x: [seq, d]) -> [seq, d] causal seq {{\n    return {name}[{axis}](x)\n}}\n")
+    text = f"{HEAD}{head}(x: [seq, d]) -> [seq, d] causal seq {{\n    return {name}[{axis}](x)\n}}\n"
+    if head != "model net":
+        text += "model net(x: [seq, d]) -> [seq, d] causal seq {\n    return part(x)\n}\n"
+    net = attnc.loads(text).model("net")
     assert net.decoding.step is None
     assert net.decoding.reason.endswith(f"`{name}` {reason}")
 
@@ -235,3 +240,15 @@ def test_without_a_gradient_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         check_steps(net)
         steps.append(dump(net.decoding.step).replace(name, ""))
     assert steps[0] == steps[1]
+
+
+@pytest.mark.parametrize("name", PICKS)
+def test_what_it_picks_can_be_an_index(name: str, op: Callable[..., str]) -> None:
+    combination, *code = RUNNING[name]
+    running = op(name, Running(combination), *code)
+    net = attnc.loads(
+        "width seq\ndepth d = 3, vocab = 7\nmodel net(ids: vocab[seq]) -> [seq, d] causal seq {\n"
+        f"    return embed.E[vocab -> d](index[vocab]({running}[seq](int(ids))))\n}}\n"
+    ).model("net")
+    assert [cache.kind for cache in net.decoding.caches] == ["state"]
+    check_steps(net)
