@@ -79,7 +79,8 @@ def agree(text: str, right: Any, **inputs: Any) -> None:
 
 
 def made(op: str, name: str, **changes: Any) -> Op:
-    return replace(OPS[op], name=name, **({"number": "", "rule": as_the_operands} | changes))
+    own = {"number": "", "python": "", "careful": "", "rule": as_the_operands}
+    return replace(OPS[op], name=name, **(own | changes))
 
 
 def as_the_operands(call: OpCall) -> TypedValue | None:
