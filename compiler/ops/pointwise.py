@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from .use import OpCall
 
 
-def _meaning(call: OpCall) -> Meaning:
-    """What the op computes of one item of each operand."""
-    assert isinstance(call.op.reads, Pointwise)
-    return call.op.reads.meaning
+def _meaning(call: OpCall) -> Meaning | None:
+    """What the op computes of one item of each operand, if it works item by item."""
+    return call.op.reads.meaning if isinstance(call.op.reads, Pointwise) else None
 
 
 def _numbers(call: OpCall) -> bool:
@@ -148,7 +147,7 @@ def arithmetic(call: OpCall) -> TypedValue | None:
     return wire
 
 
-def _element(meaning: Meaning, a: TypedValue, b: TypedValue) -> Element:
+def _element(meaning: Meaning | None, a: TypedValue, b: TypedValue) -> Element:
     """What arithmetic of two operands gives. An index and a whole number give an index; two indices a whole number."""
     if Scalar.REAL in (a.element, b.element):
         return Scalar.REAL
@@ -174,7 +173,7 @@ def _from_0_up(exponent: Static) -> bool:
     return open or at_least_0(exponent, {})
 
 
-def _argument(meaning: Meaning, reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+def _argument(meaning: Meaning | None, reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
     """Report a number known at build time of which a function has no value."""
     number = known(numbers[0])
     if number is not None and isinstance(meaning, Function) and not meaning.has_value(number):
@@ -273,7 +272,7 @@ def _ids_as_features(call: OpCall) -> None:
             )
 
 
-def _scaled(meaning: Meaning, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
+def _scaled(meaning: Meaning | None, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
     """The mark of weights times a number (a constant of a router), or plus one. Divided by their sum, as in slot
     attention, they are what that makes of them.
     """
@@ -282,7 +281,7 @@ def _scaled(meaning: Meaning, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
     return b.mark or b.scaled if meaning in (Sum((1, 1)), Product()) and a.static is not None else frozenset()
 
 
-def _range(meaning: Meaning, a: TypedValue, b: TypedValue) -> Range | None:
+def _range(meaning: Meaning | None, a: TypedValue, b: TypedValue) -> Range | None:
     x, y = a.range, b.range
     whole = a.element is not Scalar.REAL
     if isinstance(meaning, Remainder) and whole and y is not None and y.low == y.high and at_most(Literal(1), y.low):
@@ -316,8 +315,8 @@ def extreme(call: OpCall) -> TypedValue | None:
     if not call.may_broadcast():
         return None
     meaning = _meaning(call)
-    assert isinstance(meaning, Extreme)
-    return call.make(Type(element, axes, thin), range=_extreme_range(meaning.largest, call.operands))
+    found = _extreme_range(meaning.largest, call.operands) if isinstance(meaning, Extreme) else None
+    return call.make(Type(element, axes, thin), range=found)
 
 
 def _extreme_range(largest: bool, wires: list[TypedValue]) -> Range | None:

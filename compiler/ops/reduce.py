@@ -119,8 +119,7 @@ def reduce(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     if not call.numbers() or not _present(call):
         return None
-    assert isinstance(call.op.reads, Reduce)
-    return _masked(call, (), _combined(call.op.reads.combination, x.element))
+    return _masked(call, (), _combined(call.op.reads, x.element))
 
 
 def running(call: OpCall) -> TypedValue | None:
@@ -128,12 +127,12 @@ def running(call: OpCall) -> TypedValue | None:
     if not call.numbers() or not call.one_axis() or not _present(call):
         return None
     x = call.operands[0]
-    assert isinstance(call.op.reads, Running)
-    return call.make(Type(_combined(call.op.reads.combination, x.element), x.type.axes, x.type.thin))
+    return call.make(Type(_combined(call.op.reads, x.element), x.type.axes, x.type.thin))
 
 
-def _combined(combination: Combination | None, element: Element) -> Element:
+def _combined(reads: Reads, element: Element) -> Element:
     """What items of this kind become: one that is picked is as it was, and whole numbers have a whole sum."""
+    combination = reads.combination if isinstance(reads, Reduce | Running) else None
     match combination:
         case Combination(largest=bool()):
             return element
@@ -168,11 +167,9 @@ def normalise(call: OpCall) -> TypedValue | None:
     """softmax sums to one over its axes and carries that mark (D6); log_softmax and l2norm keep the axes."""
     if not call.numbers() or not _present(call):
         return None
-    assert isinstance(call.op.reads, Normalise)
-    shares = call.op.reads.weights
-    if shares:
+    if isinstance(call.op.reads, Normalise) and call.op.reads.weights:
         call.check_scores()
-    mark = frozenset(call.axes) if shares and not call.op.reads.logarithm else frozenset()
+    mark = frozenset(call.axes) if call.op.reads == Normalise(weights=True) else frozenset()
     return _masked(call, tuple(call.axes), Scalar.REAL, mark=mark)
 
 

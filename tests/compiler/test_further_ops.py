@@ -15,6 +15,7 @@ from attnc.compiler.graph.nodes import Apply, Graph
 from attnc.compiler.graph.traits import (
     LARGEST,
     LOG_ADDED,
+    Anything,
     Arrange,
     Function,
     IndexMap,
@@ -23,7 +24,7 @@ from attnc.compiler.graph.traits import (
     Sum,
 )
 from attnc.compiler.graph.typed_value import show_type
-from attnc.compiler.graph.values import Type
+from attnc.compiler.graph.values import Scalar, Type
 from attnc.compiler.ops import OPS, Brackets, Notation, Op, written
 from attnc.compiler.ops.use import OpCall
 from attnc.compiler.rewrites.kernels.attention import fuse_attention
@@ -100,6 +101,17 @@ def test_what_a_running_op_makes(monkeypatch: pytest.MonkeyPatch, combination: A
     add(monkeypatch, "runs", "cumsum", reads=Running(combination))
     (node,) = graph(f"model f(x: {given}) -> {wanted} {{\n    return runs[seq](x)\n}}\n").nodes
     assert isinstance(node, Apply) and show_type(node.out.type) == wanted
+
+
+@pytest.mark.parametrize("like", ["gelu", "abs", "floor", "sum", "cumsum", "softmax", "l2norm", "max", "+", "maximum"])
+def test_a_type_rule_may_serve_an_op_that_reads_otherwise(monkeypatch: pytest.MonkeyPatch, like: str) -> None:
+    """Of what it does not know a rule says nothing more than the type."""
+    op = add(monkeypatch, "other", like, reads=Anything(), notation=Notation.CALL, sign="", number="")
+    brackets = "[d]" if op.brackets is Brackets.ACTS else ""
+    used = f"other{brackets}({', '.join(op.operands)})"
+    text = f"block f(x: [seq, d], y: [seq, d]) -> [] {{\n    made = {used}\n    return 0\n}}\n"
+    made = attnc.loads(HEAD + text).block("f").graph.nodes[0]
+    assert isinstance(made, Apply) and made.out.type.element is (Scalar.INT if like == "floor" else Scalar.REAL)
 
 
 @pytest.mark.parametrize(("power", "right"), [(-0.5, False), (-1, False), (0.5, True), (None, True)])
