@@ -3,7 +3,7 @@
 `decoding(graph, origin)` gives two graphs. `step` takes the next items of what the model is causal along, one or many,
 and gives the same results as the whole model would for these items; `prepare` makes what no step changes. Between steps
 lives a cache: of what meets `past` with `target` (keys and values, or a latent where that is much smaller; of a bounded
-window only the window), of states of scans, running sums, and of what is static.
+window only the window), of states of scans, running results, and of what is static.
 
 sites      the model taken apart; what is static, what is made of positions, what of items
 demand     which items of each value a step needs
