@@ -8,6 +8,11 @@ from .table import Brackets, Notation, Op, Option, Rule, WrittenOp
 
 OPS: dict[str, Op] = {op.name: op for module in (pointwise, reduce, learned, arrange, order) for op in module.ROWS}
 _INTERNAL = {op.name: op for op in internal.ROWS}
+_MEANINGS: dict[Meaning, OpTraits] = {}  # of rows with one meaning, the first
+for _op in (*OPS.values(), *_INTERNAL.values()):
+    if isinstance(_op.reads, Pointwise):
+        _MEANINGS.setdefault(_op.reads.meaning, _op)
+_OF_NUMBERS = {op.number: op for op in OPS.values() if op.number}
 
 
 def written(notation: Notation, word: str) -> Op | None:
@@ -25,12 +30,12 @@ def op_named(name: str) -> OpTraits:
 
 def op_meaning(meaning: Meaning) -> OpTraits:
     """The pointwise op that computes this."""
-    return next(op for op in (*OPS.values(), *_INTERNAL.values()) if op.reads == Pointwise(meaning))
+    return _MEANINGS[meaning]
 
 
 def op_of_numbers(operation: str) -> OpTraits:
     """The op that is this operation on numbers known at build time (`sizes.functions.OPERATIONS`)."""
-    return next(op for op in OPS.values() if op.number == operation)
+    return _OF_NUMBERS[operation]
 
 
 __all__ = [

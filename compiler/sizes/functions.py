@@ -112,7 +112,8 @@ class Function:
     least, greatest: its values never pass these.
     above, below: it and its derivative are finite strictly between these.
     harmless: a number between those, to stand in for one that is not.
-    overflows: outside of those it has a value still, only too large a one.
+    overflows: outside of those it has a value still, only too large a one. Padding of data is not kept from there
+              (rewrites/ragged), as it is where nothing is said.
     rising:   it never falls.
     straight: it is made of straight lines, none steeper than the operand itself: its derivative is finite at infinity.
     power:    it is the number to this power.

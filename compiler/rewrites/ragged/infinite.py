@@ -1,11 +1,11 @@
 """What may be infinite, or no number, in padding alone, and so would spoil gradients (`widths.py`).
 
 Where there is padding the gradient of a result is 0. Times a finite number it stays 0; times an infinite one it is no
-number, and a sum over items, such as the gradient of a weight, spreads that. Inputs read 1 in padding and quotients
-and logarithms are settled where they are made; the state of a scan stays as it was, or stays finite of itself
-(`growth.py`). What is left comes mostly of an example without items, or of a mask that keeps none: the maximum
-of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite. What grows beyond all numbers in
-padding of data alone (`exp` of `exp`) is not seen.
+number, and a sum over items, such as the gradient of a weight, spreads that. Inputs read 1 there; quotients, powers
+and functions that are undefined of some numbers are settled where they are made; the state of a scan stays as it was,
+or stays finite of itself (`growth.py`). What is left comes mostly of an example without items, or of a mask that keeps
+none: the maximum of nothing is infinite, the sum of nothing is 0, and what divides by it is infinite. What grows beyond
+all numbers in padding of data alone (`exp` of `exp`) is not seen.
 """
 
 from __future__ import annotations
