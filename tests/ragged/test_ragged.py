@@ -417,3 +417,15 @@ def test_padding_is_what_pad_fills_with(value: str, fill: float, width: str) -> 
         for whole, alone, by in zip(run(x, lengths), run(x[1:, :1], lengths[1:]), (fill, 1.5), strict=True):
             np.testing.assert_array_equal(whole[1], alone[0])
             np.testing.assert_array_equal(whole[1], [3, by, by, by])
+
+
+def test_whole_numbers_beside_a_fraction_stay_exact() -> None:
+    """Padded with one half they are reals, and were float32 on their way where padding was left out."""
+    model = attnc.loads(
+        "width s ragged\nwidth longer = s + 2\n"
+        "model m(n: int[s]) -> [longer] { return pad[s -> longer](n, left = 1, value = 0.5) }\n"
+    ).model("m")
+    n, lengths, right = np.array([[2**24 + 1, 7]]), np.array([1]), [[0.5, 2**24 + 1, 0.5, 0]]
+    np.testing.assert_array_equal(model.numpy(dtype="float64")(n, lengths), right)
+    net = model.torch(dtype=torch.float64)
+    np.testing.assert_array_equal(net(torch.tensor(n), torch.tensor(lengths)), right)
