@@ -53,13 +53,13 @@ from ..text.templates import filled_in, folded
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
 from ..text.writing import is_path
 from .layout import INLINE, Reader, in_text, plan_axes
-from .repeats import Repeats
-from .scans import Scans
+from .repeats import RepeatCode
+from .scans import ScanCode
 
-Emit = Callable[["Body", Apply, list[Val]], Val | None]
+Emit = Callable[["CodeBody", Apply, list[Val]], Val | None]
 
 
-class Body(Scans, Repeats):
+class CodeBody(ScanCode, RepeatCode):
     """Emits one class or function. Subclasses: TorchBody, NumpyBody."""
 
     common: ClassVar[Mapping[str, Emit]]  # ops whose code is alike in both backends: their table (ops.py)

@@ -10,10 +10,10 @@ from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan, padded
 from ..text.names import Namer
 from ..text.values import FULL, NONE, PYTHON, Val
-from .body import Body
+from .body import CodeBody
 
 
-def border(body: Body) -> list[str]:
+def border(body: CodeBody) -> list[str]:
     """The call that checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
     rows = []
     families: dict[str, str] = {}
@@ -57,7 +57,7 @@ def border(body: Body) -> list[str]:
     return [*lines, *_lengths(body)]
 
 
-def _lengths(body: Body) -> list[str]:
+def _lengths(body: CodeBody) -> list[str]:
     """The call that checks each length of a ragged width against the extent."""
     lines = []
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
@@ -80,7 +80,7 @@ def _lengths(body: Body) -> list[str]:
     return lines
 
 
-def defaults(body: Body) -> list[str]:
+def defaults(body: CodeBody) -> list[str]:
     """The lines that fill in what is not given."""
     lines = []
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
@@ -93,7 +93,7 @@ def defaults(body: Body) -> list[str]:
     return lines
 
 
-def _default_index(body: Body, val: Val, item: Input) -> list[str]:
+def _default_index(body: CodeBody, val: Val, item: Input) -> list[str]:
     """Refuses a default that is an index into a width with fewer items; one into a fixed axis the checker has seen.
 
     Of a width without items none is: what reads it there is refused where it does.
@@ -113,7 +113,7 @@ def behind_default(graph: Graph) -> list[Input]:
     return [item for item in graph.inputs[first:] if item.default is None]
 
 
-def missing(body: Body) -> list[str]:
+def missing(body: CodeBody) -> list[str]:
     """Refuses a call without one of these."""
     late = behind_default(body.graph)
     lines = []
@@ -134,7 +134,7 @@ def output_names(plan: Plan) -> list[str]:
     return [namer.give(wish.lstrip("_") or "out") for wish in wishes]
 
 
-def annotation(body: Body, val: Val, array: str) -> str:
+def annotation(body: CodeBody, val: Val, array: str) -> str:
     """`Float[Tensor, "*batch q d"]`."""
     if val.number:
         return PYTHON[val.kind].__name__

@@ -15,10 +15,10 @@ from ..text.numbers import static_code
 from ..text.ranges import ANY
 from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
-from .layout import Layout, plan_axes, scope_of
+from .layout import MemoryLayout, plan_axes, scope_of
 
 
-class Calls(Layout):
+class CallCode(MemoryLayout):
     """Emits nested graphs."""
 
     def _arguments(

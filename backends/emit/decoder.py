@@ -13,7 +13,7 @@ from ..text.names import plain
 from ..text.static_code import number
 from ..text.values import Val
 from ..text.writing import wrap
-from .body import Body
+from .body import CodeBody
 from .file import Emitter
 
 DOCS = {
@@ -24,7 +24,7 @@ DOCS = {
 }
 
 
-def begin_decoding(body: Body) -> list[str]:
+def begin_decoding(body: CodeBody) -> list[str]:
     """The first lines of `prepare` and `step` of a model."""
     if body.plan.method == "prepare":
         asked = {axis.name: axis for val in body.inputs for axis in val.axes if axis.name in body.file.asked}

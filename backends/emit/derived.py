@@ -16,13 +16,13 @@ from ..plan.plan import padded
 from ..text.numbers import static_code
 from ..text.static_code import ATOM, SUM, TERM, Code
 from ..text.values import Val
-from .body import Body
+from .body import CodeBody
 from .layout import in_text
 
 ROUNDING = 1e-6  # of a size that is made of reals
 
 
-def hold_derived(body: Body) -> None:
+def hold_derived(body: CodeBody) -> None:
     """Emits what refuses inputs that do not fit the derived widths along which they run, or which they index."""
     stepped = body.graph.stepped
     times = frozenset[int]() if stepped is None else stepped.times  # of these a step has the new items alone
@@ -43,7 +43,7 @@ def hold_derived(body: Body) -> None:
             _hold_indices(body, element.axis, val, item)
 
 
-def _hold_extent(body: Body, axis: Axis, formula: Static, val: Val, item: Input) -> None:
+def _hold_extent(body: CodeBody, axis: Axis, formula: Static, val: Val, item: Input) -> None:
     """Lines that refuse an input with another extent than the formula of the axis gives."""
     plan, optional = body.plan, item.default is not None
     if any(plan.kind(part) is not Scalar.INT for pair in quotients(formula) for part in pair):
@@ -61,7 +61,7 @@ def _hold_extent(body: Body, axis: Axis, formula: Static, val: Val, item: Input)
     body.refuse(f"{val.text} is not None and {unequal}" if optional else unequal, text, body.prologue)
 
 
-def _hold_indices(body: Body, axis: Axis, val: Val, item: Input) -> None:
+def _hold_indices(body: CodeBody, axis: Axis, val: Val, item: Input) -> None:
     """A line that refuses an input of indices into a derived width that no input has."""
     extent = body.extent(axis).text
     body.helper("check_index")
@@ -73,7 +73,7 @@ def _hold_indices(body: Body, axis: Axis, val: Val, item: Input) -> None:
 class _Told:
     """What inputs tell. given: by family, the axes of those that must be given."""
 
-    body: Body
+    body: CodeBody
     given: dict[int, Axis]
 
     def formula(self, axis: Axis, item: Input) -> Static | None:

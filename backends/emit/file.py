@@ -15,7 +15,7 @@ from ..text.carried import used_helpers
 from ..text.names import FOUND
 from ..text.spelling import Spelling
 from ..text.values import FULL, SOME
-from .body import Body
+from .body import CodeBody
 from .layout import Kept, plan_axes
 
 
@@ -27,7 +27,7 @@ class Emitter(ABC):
     def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
         self.program, self.captures, self.decoding = program, captures, decoding
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
-        self.bodies: dict[str, Body] = {}
+        self.bodies: dict[str, CodeBody] = {}
         self.helpers: dict[str, None] = {}
         self.imports: dict[str, str] = {}  # `module:function` of an op of the user's own -> what the file calls it
         self.asked: set[str] = set()  # widths whose extents a step wants to know
@@ -50,7 +50,7 @@ class Emitter(ABC):
         foreign = {name: target for target, name in self.imports.items()}
         return Spelling(used_helpers(helpers, wanted), written, asked, foreign)
 
-    def captured(self, body: Body) -> list[str]:
+    def captured(self, body: CodeBody) -> list[str]:
         """Entries of the dictionary that the root returns: for each path as the user wrote it, where it is recorded,
         all its dimensions, and those that it varies along.
         """
@@ -77,7 +77,7 @@ class Emitter(ABC):
         return self.program.plan(lowered), self.program.bindings[id(lowered)][0], lowered
 
     @abstractmethod
-    def body(self, plan: Plan) -> Body: ...
+    def body(self, plan: Plan) -> CodeBody: ...
 
     def emit(self, plan: Plan) -> None:
         self.bodies[plan.key] = body = self.body(plan)  # while this is written, models that it calls move in

@@ -69,7 +69,7 @@ class File(Protocol):
     kept: dict[tuple[str, str], Kept]
 
     @property
-    def bodies(self) -> Mapping[str, Layout]: ...
+    def bodies(self) -> Mapping[str, MemoryLayout]: ...
 
     def owns(self, graph: Graph) -> bool: ...
 
@@ -110,7 +110,7 @@ class Reader:
     left: int = 0
 
 
-class Layout(ABC):
+class MemoryLayout(ABC):
     """The variables, sizes and layouts of one class or function while it is being emitted."""
 
     library: ClassVar[str]  # of arrays, as the file imports it
@@ -675,7 +675,7 @@ class Layout(ABC):
         wanted = [axis for axis in axes if not x.has(axis)]
         if not wanted:
             return x
-        assert not x.number  # Body.spread_number
+        assert not x.number  # CodeBody.spread_number
         x = self.named(self.align(x, (*(axis for axis in wanted if axis not in x.axes), *x.axes)))
         rank = len(x.axes)
         sizes = [

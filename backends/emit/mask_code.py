@@ -15,10 +15,10 @@ from ...compiler.sizes.functions import Complement, Magnitude, Meaning
 from ..text.names import Namer
 from ..text.static_code import BITAND, BITOR, Code, number, operator
 from ..text.values import Val
-from .body import Body
+from .body import CodeBody
 
 
-def define(body: Body, predicate: Predicate, data: list[Val]) -> tuple[str, list[str]]:
+def define(body: CodeBody, predicate: Predicate, data: list[Val]) -> tuple[str, list[str]]:
     """Defines the function of a predicate whose leaves are `data`, in order; gives its name, and its numbers that
     come with the call, not with the model.
     """

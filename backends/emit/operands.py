@@ -13,7 +13,7 @@ from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
 from ..text.static_code import Code, number
 from ..text.values import FULL, NONE, CannotEmit, Val, is_table, kind_of
-from .body import Body
+from .body import CodeBody
 
 ZERO = (Literal(0), Literal(0.0))
 MERGED = Arrange(IndexMap.NUMBER)
@@ -29,7 +29,7 @@ def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(axis for axis in x.axes if axis not in axes)
 
 
-def factors(body: Body, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
+def factors(body: CodeBody, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
     """Operands of a product that sums over axes, each of these at its true extent wherever it is laid out."""
     nowhere = {axis for axis in axes if not any(val.has(axis) for val in vals)}
     found = []
@@ -38,7 +38,7 @@ def factors(body: Body, axes: Sequence[Axis], vals: Sequence[Val]) -> list[Val]:
     return found
 
 
-def masked(body: Body, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
+def masked(body: CodeBody, node: Apply, x: Val, mask: Val) -> tuple[Val, Val, tuple[Axis, ...]]:
     """Operand and mask laid out alike, the operand with all axes that the op acts on."""
     x = body.full(x, [axis for axis in node.axes if not mask.has(axis)])
     order = body.union_order([x, mask], node.out)
@@ -50,7 +50,7 @@ def is_usual_scale(scale: Static, d: Axis) -> bool:
     return scale in (Arith("/", (Literal(1), Arith("sqrt", (SizeOf(d),)))), Arith("rsqrt", (SizeOf(d),)))
 
 
-def over(x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis, body: Body) -> Val:
+def over(x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis, body: CodeBody) -> Val:
     """A mask or bias with at least the two dimensions that the fused op wants."""
     wants = shared if x.lead != NONE or set(x.axes) & set(shared) else ()
     return body.align(x, (*wants, q, k))
@@ -73,7 +73,7 @@ class Attention:
     alike: bool
 
 
-def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Attention:
+def attention_operands(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Attention:
     """Brings the operands of fused attention into the order that its kernels want."""
     d, k = node.axes
     q, v = node.made
@@ -101,7 +101,7 @@ def attention_operands(body: Body, node: Apply, vals: list[Val], mask: Val | Non
     return Attention(laid, where, data, bias, result, alike)
 
 
-def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
+def concat_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
     """The parts laid out alike, their order, the dimension to join along, and whether all others surely agree."""
     out, made = node.out, node.made[0]
     if kind_of(out) is Scalar.REAL:
@@ -118,7 +118,7 @@ def concat_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val]
     return [body.align(val, order) for val in parts], order, order.index(made) - len(order), same
 
 
-def stack_operands(body: Body, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
+def stack_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:
     """The parts laid out alike, the order with the new axis, its dimension, and whether the parts surely agree."""
     out, made = node.out, node.made[0]
     if kind_of(out) is Scalar.REAL:

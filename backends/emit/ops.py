@@ -17,11 +17,11 @@ from ...compiler.sizes.axes import Axis
 from ..text.ranges import ANY
 from ..text.static_code import SUM, TERM, Code
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
-from .body import Body, Emit
+from .body import CodeBody, Emit
 from .layout import Kept, but
 
 
-def _plain(body: Body, node: Apply, x: Val) -> Val:
+def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
     """An operand as an array of the type that the result has."""
     table = is_table(node.out)
     if not x.number:
@@ -29,22 +29,22 @@ def _plain(body: Body, node: Apply, x: Val) -> Val:
     return body.array(x, body.core(node.operands[0].type.axes), kind_of(node.out), table)
 
 
-def rename(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+def rename(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     change = dict(zip(node.axes, node.made, strict=True))
     axes, thin = ([change.get(axis, axis) for axis in some] for some in (vals[0].axes, vals[0].thin))
     return replace(vals[0], axes=tuple(axes), thin=frozenset(thin))
 
 
-def same(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+def same(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """The operand as it is: dimensions that it lacks are as good as written out."""
     return replace(vals[0], kind=kind_of(node.out))
 
 
-def index(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+def index(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     return body.checked(vals[0], node.made[0])
 
 
-def split(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+def split(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     axis = node.axes[0]
     x = body.full(vals[0], [axis])
     place = x.axes.index(axis)
@@ -52,7 +52,7 @@ def split(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     return replace(x, code=Code(body.unflatten(x, x.dim(axis), node.made)), axes=axes)
 
 
-def merge(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+def merge(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     axes, made = node.axes, node.made[0]
     x = body.full(vals[0], axes)
     rest = [axis for axis in x.axes if axis not in axes]
@@ -65,7 +65,7 @@ def merge(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     return replace(x, code=Code(text), axes=order)
 
 
-def gather(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
     a, out, x = node.axes[0], node.out, vals[0]
     e = body.checked(vals[1], a)
@@ -115,12 +115,12 @@ def gather(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     return result(text, (*shared, *own, *rest))
 
 
-def cast(body: Body, node: Apply, vals: list[Val]) -> Val:
+def cast(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """A table that is hoisted, in the numbers of those who read it (rewrites/hoist.py)."""
     return body.real(vals[0], is_table(node.out))
 
 
-def _home(body: Body) -> str:
+def _home(body: CodeBody) -> str:
     """The class that both `prepare` and `step` are methods of."""
     if body.plan.owner is None:
         raise CannotEmit(f"{body.graph.name}: it keeps what its whole form does otherwise")
@@ -132,7 +132,7 @@ def _own(x: Val, count: int) -> str:
     return "" if x.lead == NONE else f", own={count}"
 
 
-def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
+def remember(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """The new items behind the earlier ones; of a span that has a bound, what it reaches."""
     new, made = node.axes[0], node.made[0]
     x = body.full(_plain(body, node, vals[0]), [new])
@@ -145,7 +145,7 @@ def remember(body: Body, node: Apply, vals: list[Val]) -> Val:
     return body.combine([x], Code(text), axes, node.out, bounds=ANY)
 
 
-def store(body: Body, node: Apply, vals: list[Val]) -> None:
+def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     x = _plain(body, node, vals[0])
     axes = body.core(node.out.type.axes)
     x = body.first(x, [axis for axis in x.axes if axis not in axes])
@@ -154,7 +154,7 @@ def store(body: Body, node: Apply, vals: list[Val]) -> None:
     body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
 
 
-def recall(body: Body, node: Apply, vals: list[Val]) -> Val:
+def recall(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     kept = body.file.kept[_home(body), node.name or ""]
     axes = body.core(node.out.type.axes)
     return Val(
@@ -167,7 +167,7 @@ def recall(body: Body, node: Apply, vals: list[Val]) -> Val:
     )
 
 
-def _item(body: Body, x: Val, along: tuple[Axis, ...], place: int, axes: tuple[Axis, ...]) -> Val:
+def _item(body: CodeBody, x: Val, along: tuple[Axis, ...], place: int, axes: tuple[Axis, ...]) -> Val:
     """x along these axes, of what it has along a further one the item at a place."""
     if not along or along[0] not in x.axes:
         return body.align(x, axes)
@@ -175,7 +175,7 @@ def _item(body: Body, x: Val, along: tuple[Axis, ...], place: int, axes: tuple[A
     return replace(x, code=Code(f"{x.atom}[..., {place}{', :' * len(axes)}]"))
 
 
-def resume(body: Body, node: Apply, vals: list[Val]) -> Val:
+def resume(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """What the last step left; at first the operand, of the new items the first."""
     axes = body.core(node.out.type.axes)
     x = _item(body, _plain(body, node, vals[0]), node.axes, 0, axes)
@@ -183,14 +183,14 @@ def resume(body: Body, node: Apply, vals: list[Val]) -> Val:
     return replace(x, code=Code(text), axes=axes, thin=frozenset(axes), lead=SOME)
 
 
-def leave(body: Body, node: Apply, vals: list[Val]) -> None:
+def leave(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     """The last of the new items is what the next step goes on from."""
     axes = tuple(axis for axis in body.core(node.out.type.axes) if axis not in node.axes)
     x = _item(body, _plain(body, node, vals[0]), node.axes, -1, axes)
     body.line(f'cache.leave("{node.name}", {x.text}{_own(x, len(axes))})')
 
 
-def positions(body: Body, node: Apply, vals: list[Val]) -> Val:
+def positions(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axis = node.axes[0]
     stepped = body.graph.stepped
     assert stepped is not None
@@ -198,7 +198,7 @@ def positions(body: Body, node: Apply, vals: list[Val]) -> Val:
     return Val(Code(text), (axis,), kind=Scalar.INT, bounds=body.bounds.positions(stepped.whole))
 
 
-def _range(body: Body, axis: Axis, separator: str = ", ") -> str:
+def _range(body: CodeBody, axis: Axis, separator: str = ", ") -> str:
     """The places of the items of a span in the whole sequence: `start, end`."""
     if body.endless(axis):
         return "cache.end" if separator == ", " else f"{separator}cache.end"
@@ -206,7 +206,7 @@ def _range(body: Body, axis: Axis, separator: str = ", ") -> str:
     return f"{first}{separator}cache.end"
 
 
-def slice_(body: Body, node: Apply, vals: list[Val]) -> Val:
+def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """The rows of a table for the items at hand."""
     axis, made = node.axes[0], node.made[0]
     x = vals[0]
@@ -224,7 +224,7 @@ def slice_(body: Body, node: Apply, vals: list[Val]) -> Val:
     return replace(x, code=Code(f"{x.atom}[{', '.join([*before, places, *after])}]"), axes=axes)
 
 
-def since(body: Body, node: Apply, vals: list[Val]) -> Val:
+def since(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """A place in the whole sequence as one in a span of it."""
     e, axis = vals[0], node.axes[0]
     if body.endless(axis):
@@ -233,7 +233,7 @@ def since(body: Body, node: Apply, vals: list[Val]) -> Val:
     return replace(e, code=Code(f"{e.code.at(SUM)} - {first.at(TERM)}", SUM), bounds=ANY)
 
 
-def taps(body: Body, node: Apply, vals: list[Val]) -> Val:
+def taps(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axis, (place, tap) = node.axes[0], node.made
     x = body.full(_plain(body, node, vals[0]), [axis])
     at, order = x.axes.index(axis), x.axes
@@ -243,7 +243,7 @@ def taps(body: Body, node: Apply, vals: list[Val]) -> Val:
     return body.combine([x], Code(body.last_taps(given)), (*order[:at], place, tap, *order[at + 1 :]), node.out)
 
 
-def tail(body: Body, node: Apply, vals: list[Val]) -> Val:
+def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """The last of the new items; -0 is 0, so that `last = 0` means all."""
     new, made = node.axes[0], node.made[0]
     x = vals[0]
@@ -256,7 +256,7 @@ def tail(body: Body, node: Apply, vals: list[Val]) -> Val:
     return replace(x, code=Code(f"{x.atom}[..., -last:{after}]"), axes=axes)
 
 
-def mapped(body: Body, node: Apply, vals: list[Val]) -> Val:
+def mapped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """`cache.map(x, ...)`; of maps that are done together, the first has the line `Q, K, V = cache.maps(x, ...)`."""
     x = body.last(body.real(body.spread_number(vals[0], node.operands[0]), False), node.axes)
     kept = tuple(axis for axis in x.axes if axis not in node.axes)
@@ -276,7 +276,7 @@ def mapped(body: Body, node: Apply, vals: list[Val]) -> Val:
     return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))
 
 
-def demand(body: Body, node: Apply, vals: list[Val]) -> None:
+def demand(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     """A line that refuses the batch where a truth is false of an example."""
     ok, *shown = vals
     body.helper("check_examples")
@@ -284,7 +284,7 @@ def demand(body: Body, node: Apply, vals: list[Val]) -> None:
     body.line(f"check_examples({', '.join(args)})")
 
 
-def within(body: Body, node: Apply, vals: list[Val]) -> Val:
+def within(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """An index into each example's own items: proved, or checked when the code runs, but for what the mask drops."""
     index, length = vals
     mask = None if node.mask is None else body.env[node.mask.id]

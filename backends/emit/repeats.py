@@ -17,10 +17,10 @@ from ..plan.plan import Plan
 from ..text.ranges import ANY
 from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
-from .calls import Calls, sources_of
+from .calls import CallCode, sources_of
 
 
-class Repeats(Calls):
+class RepeatCode(CallCode):
     """Emits repeats."""
 
     def _repeat(self, node: Repeat) -> None:

@@ -18,7 +18,7 @@ from ..plan.plan import OutputState, Plan
 from ..text.names import plain
 from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
-from .calls import Calls, is_bare, sources_of
+from .calls import CallCode, is_bare, sources_of
 from .layout import plan_axes
 
 
@@ -82,7 +82,7 @@ class _Loop:
         return (self.feeds[place] | {carrier}) & having <= made
 
 
-class Scans(Calls):
+class ScanCode(CallCode):
     """Emits scans."""
 
     def _scan(self, node: Scan) -> None:

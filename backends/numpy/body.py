@@ -11,7 +11,7 @@ from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan,
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, Static
-from ..emit.body import Body
+from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
 from ..emit.calls import cache_at
 from ..emit.decoder import begin_decoding
@@ -46,7 +46,7 @@ class NumpyFile(File, Protocol):
         """Of those done item by item that no template says, the expression (ops.py)."""
 
 
-class NumpyBody(Body):
+class NumpyBody(CodeBody):
     """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance; the root has none."""
 
     library = "np"

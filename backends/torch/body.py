@@ -12,7 +12,7 @@ from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat,
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
-from ..emit.body import Body
+from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
 from ..emit.calls import cache_at
 from ..emit.decoder import begin_decoding
@@ -58,7 +58,7 @@ class TorchFile(File, Protocol):
         """Of those done item by item that no template says, the expression (ops.py)."""
 
 
-class TorchBody(Body):
+class TorchBody(CodeBody):
     """Emits `__init__` and `forward` of one class."""
 
     library = "torch"

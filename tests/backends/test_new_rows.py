@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.backends.emit.body import Body
+from attnc.backends.emit.body import CodeBody
 from attnc.backends.emit.operands import dims, neutral
 from attnc.backends.numpy import ops as numpy_ops
 from attnc.backends.text.static_code import SUM, TERM, UNARY, Code
@@ -56,7 +56,7 @@ def row(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def along(text: str) -> Any:
     """What an op that keeps the axis in brackets is written like."""
 
-    def emit(body: Body, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    def emit(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         x = body.real(vals[0], is_table(node.out)) if kind_of(node.out) is Scalar.REAL else vals[0]
         x = body.full(x, node.axes)
         code = Code(text.format(x.text, dims(x, node.axes), x.atom))
