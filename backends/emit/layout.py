@@ -56,7 +56,7 @@ class Kept:
     lead: int
 
 
-class File(Protocol):
+class CodeFile(Protocol):
     """What a body asks of the file that it is written into (file.py)."""
 
     not_by_name: ClassVar[frozenset[str]]
@@ -91,7 +91,7 @@ class Scope:
     namer: Namer
 
 
-def scope_of(plan: Plan, file: File) -> Scope:
+def scope_of(plan: Plan, file: CodeFile) -> Scope:
     """Names in the order of claim: arguments, axes, consts. Other variables are called as no function or class is."""
     namer = Namer(file.globals)
     names = [item.name for item in plan.graph.inputs]
@@ -115,7 +115,7 @@ class MemoryLayout(ABC):
 
     library: ClassVar[str]  # of arrays, as the file imports it
 
-    def __init__(self, file: File, plan: Plan) -> None:
+    def __init__(self, file: CodeFile, plan: Plan) -> None:
         self.file = file
         self.program = file.program
         self.plan = plan

@@ -16,7 +16,7 @@ from ..emit.border import border, defaults, missing
 from ..emit.calls import cache_at
 from ..emit.decoder import begin_decoding
 from ..emit.derived import hold_derived
-from ..emit.layout import File
+from ..emit.layout import CodeFile
 from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
@@ -32,7 +32,7 @@ Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
 Point = Callable[["NumpyBody", list[Val], Value], Code]
 
 
-class NumpyFile(File, Protocol):
+class NumpyFile(CodeFile, Protocol):
     """What such a body asks of its file besides."""
 
     functions: dict[str, str]  # what each is called, by the key of its plan

@@ -17,7 +17,7 @@ from ..emit.border import border, defaults, missing
 from ..emit.calls import cache_at
 from ..emit.decoder import begin_decoding
 from ..emit.derived import hold_derived
-from ..emit.layout import File
+from ..emit.layout import CodeFile
 from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
@@ -46,7 +46,7 @@ Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
 Point = Callable[["TorchBody", list[Val], Value], Code]
 
 
-class TorchFile(File, Protocol):
+class TorchFile(CodeFile, Protocol):
     """What such a body asks of its file besides."""
 
     @property
