@@ -16,7 +16,7 @@ from ..text.names import FOUND
 from ..text.spelling import Spelling
 from ..text.values import FULL, SOME
 from .body import CodeBody
-from .layout import Kept, plan_axes
+from .layout import KeptLayout, plan_axes
 
 
 class Emitter(ABC):
@@ -32,7 +32,7 @@ class Emitter(ABC):
         self.imports: dict[str, str] = {}  # `module:function` of an op of the user's own -> what the file calls it
         self.asked: set[str] = set()  # widths whose extents a step wants to know
         self._owners: dict[Graph, bool] = {}
-        self.kept: dict[tuple[str, str], Kept] = {}  # how lies what `prepare` keeps, by class and name
+        self.kept: dict[tuple[str, str], KeptLayout] = {}  # how lies what `prepare` keeps, by class and name
 
     def owns(self, graph: Graph) -> bool:
         """Whether the graph or anything nested in it has weights."""

@@ -46,7 +46,7 @@ INLINE = 64  # characters: a longer expression gets a line of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptLayout:
     """How a value lies that `prepare` keeps: places of its dimensions among the value's axes (`thin`: those that may
     have one item in their stead), and its leading ones.
     """
@@ -66,7 +66,7 @@ class CodeFile(Protocol):
     globals: frozenset[str]
     helpers: dict[str, None]
     asked: set[str]
-    kept: dict[tuple[str, str], Kept]
+    kept: dict[tuple[str, str], KeptLayout]
 
     @property
     def bodies(self) -> Mapping[str, MemoryLayout]: ...

@@ -18,7 +18,7 @@ from ..text.ranges import ANY
 from ..text.static_code import SUM, TERM, Code
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
-from .layout import Kept, but
+from .layout import KeptLayout, but
 
 
 def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
@@ -150,7 +150,7 @@ def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     axes = body.core(node.out.type.axes)
     x = body.first(x, [axis for axis in x.axes if axis not in axes])
     order, thin = tuple(axes.index(a) for a in x.axes), frozenset(axes.index(a) for a in x.thin)
-    body.file.kept[_home(body), node.name or ""] = Kept(order, thin, x.lead)
+    body.file.kept[_home(body), node.name or ""] = KeptLayout(order, thin, x.lead)
     body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
 
 
