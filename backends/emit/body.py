@@ -52,7 +52,7 @@ from ..text.static_code import Code, number
 from ..text.templates import filled_in, folded
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
 from ..text.writing import is_path
-from .layout import INLINE, Reader, in_text, plan_axes
+from .layout import INLINE, ReadCount, in_text, plan_axes
 from .repeats import RepeatCode
 from .scans import ScanCode
 
@@ -69,9 +69,9 @@ class CodeBody(ScanCode, RepeatCode):
         graph, plan = self.graph, self.plan
         for node in graph.nodes:
             for value in reads(node):
-                self._readers.setdefault(value.id, Reader()).left += 1
+                self._readers.setdefault(value.id, ReadCount()).left += 1
         for output in graph.outputs:
-            self._readers.setdefault(output.value.id, Reader()).left += 1
+            self._readers.setdefault(output.value.id, ReadCount()).left += 1
         for number_, item in enumerate(graph.inputs):
             self._bind_input(number_, item.value)
         self._find_hints()

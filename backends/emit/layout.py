@@ -104,7 +104,7 @@ def scope_of(plan: Plan, file: CodeFile) -> Scope:
 
 
 @dataclass(slots=True)
-class Reader:
+class ReadCount:
     """How many reads of a value are still to come."""
 
     left: int = 0
@@ -139,7 +139,7 @@ class MemoryLayout(ABC):
         self.told_in_loop: list[Axis] | None = None  # extents that were told in the loop at hand
         self._device: str | None = None
         self._dtype: str | None = None
-        self._readers: dict[int, Reader] = {}
+        self._readers: dict[int, ReadCount] = {}
         self._holders: dict[str, int] = {}  # variable -> how many live values read it
         self._bearers: dict[int, dict[str, int]] = {}  # of a value, who bore the names that it reads as it was made
         self.counters: dict[Const, str] = {}  # the number of a pass -> the variable of the loop around
