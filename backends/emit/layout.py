@@ -81,7 +81,7 @@ class CodeFile(Protocol):
 
 
 @dataclass(slots=True)
-class Scope:
+class ClassNames:
     """What the arguments, sizes and consts of one class are called."""
 
     inputs: list[str]
@@ -91,7 +91,7 @@ class Scope:
     namer: Namer
 
 
-def scope_of(plan: Plan, file: CodeFile) -> Scope:
+def scope_of(plan: Plan, file: CodeFile) -> ClassNames:
     """Names in the order of claim: arguments, axes, consts. Other variables are called as no function or class is."""
     namer = Namer(file.globals)
     names = [item.name for item in plan.graph.inputs]
@@ -100,7 +100,7 @@ def scope_of(plan: Plan, file: CodeFile) -> Scope:
     counts = {node.index for node in plan.graph.nodes if isinstance(node, Repeat)}  # named where their loop stands
     consts = {const: namer.claim(const.name) for const in plan.consts if const not in counts}
     bounds = {axis: namer.give(f"max_{axis.name}") for axis in plan.axes if axis.bound is not None}
-    return Scope(inputs, axes, consts, bounds, namer)
+    return ClassNames(inputs, axes, consts, bounds, namer)
 
 
 @dataclass(slots=True)
