@@ -15,10 +15,10 @@ from .names import SHARED
 
 
 @dataclass(eq=False, slots=True)
-class Scope:
+class PythonScope:
     """A function, class or comprehension; `around` is None for what stands in the file itself."""
 
-    around: Scope | None
+    around: PythonScope | None
     of_class: bool = False
     open: frozenset[str] = frozenset()  # the parameters of what has a `**` besides: anything may be given it by name
     names: set[str] = field(default_factory=set)  # that it binds
@@ -31,10 +31,10 @@ class Use:
     name: str
     line: int
     column: int  # in bytes
-    scope: Scope | None
-    home: Scope | None
+    scope: PythonScope | None
+    home: PythonScope | None
 
-    def crossed(self) -> Iterator[Scope | None]:
+    def crossed(self) -> Iterator[PythonScope | None]:
         """The scopes from where a name is used to where it is bound: none of them may bind another of its name."""
         scope = self.scope
         while scope is not self.home:
@@ -46,7 +46,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Names:
+class TextNames:
     """The names of one text. made: what it adds to the file."""
 
     text: str
@@ -60,15 +60,15 @@ class Names:
 
 
 @lru_cache(maxsize=1024)  # helpers are carried again and again
-def names_of(text: str) -> Names:
+def names_of(text: str) -> TextNames:
     found = _Finder(text)
     found.visit(ast.parse(text))
     made = frozenset(name for name, _, _, scope, binds in found.seen if binds and scope is None)
     uses = [Use(name, line, column, scope, _home(name, scope)) for name, line, column, scope, _ in found.seen]
-    return Names(text, uses, made)
+    return TextNames(text, uses, made)
 
 
-def _home(name: str, scope: Scope | None) -> Scope | None:
+def _home(name: str, scope: PythonScope | None) -> PythonScope | None:
     """The scope that binds a name which is used in this one."""
     used = scope
     while scope is not None and (name not in scope.names or (scope.of_class and scope is not used)):
@@ -81,8 +81,8 @@ class _Finder(ast.NodeVisitor):
 
     def __init__(self, text: str) -> None:
         self.lines = [line.encode() for line in text.split("\n")]
-        self.scope: Scope | None = None
-        self.seen: list[tuple[str, int, int, Scope | None, bool]] = []
+        self.scope: PythonScope | None = None
+        self.seen: list[tuple[str, int, int, PythonScope | None, bool]] = []
 
     def note(self, name: str, line: int, column: int, binds: bool) -> None:
         written = self.lines[line - 1][column : column + len(name.encode())].decode()
@@ -91,7 +91,7 @@ class _Finder(ast.NodeVisitor):
         if binds and self.scope is not None:
             self.scope.names.add(name)
 
-    def within(self, scope: Scope, nodes: Sequence[ast.AST]) -> None:
+    def within(self, scope: PythonScope, nodes: Sequence[ast.AST]) -> None:
         self.scope, around = scope, self.scope
         for node in nodes:
             self.visit(node)
@@ -130,13 +130,13 @@ class _Finder(ast.NodeVisitor):
         self.all([*args.defaults, *args.kw_defaults])
         own = [*args.posonlyargs, *args.args, *args.kwonlyargs]
         more = [arg for arg in (args.vararg, args.kwarg) if arg is not None]
-        scope = Scope(self.scope, open=frozenset(arg.arg for arg in own if args.kwarg is not None))
+        scope = PythonScope(self.scope, open=frozenset(arg.arg for arg in own if args.kwarg is not None))
         self.within(scope, [*own, *more, *body])
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.all([*node.decorator_list, *node.bases, *node.keywords])
         self._named(node, "class ")
-        self.within(Scope(self.scope, of_class=True), node.body)
+        self.within(PythonScope(self.scope, of_class=True), node.body)
 
     def _named(self, node: ast.FunctionDef | ast.ClassDef, word: str) -> None:
         self.note(node.name, node.lineno, node.col_offset + len(word), True)
@@ -167,7 +167,7 @@ class _Finder(ast.NodeVisitor):
         self.visit(first.iter)
         made: list[ast.AST] = [first.target, *first.ifs, *others]
         made += [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        self.within(Scope(self.scope), made)
+        self.within(PythonScope(self.scope), made)
 
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
 

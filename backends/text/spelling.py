@@ -13,7 +13,7 @@ import builtins
 from collections.abc import Iterable, Mapping, Sequence
 
 from .names import FILE, LOCAL, SHARED, plain
-from .scopes import Names, Scope, Use, names_of
+from .scopes import PythonScope, TextNames, Use, names_of
 
 _BUILTINS = frozenset(dir(builtins))
 _MODULES = {
@@ -69,7 +69,7 @@ class Spelling:
         self._file: dict[str, list[str]] = {}  # what the file, its imports and Python have of each plain name
         for name in sorted(self._made | self._wanted):
             self._file.setdefault(plain(name), []).append(name)
-        self._moved: set[tuple[str, Scope | None]] = set()  # names that make way wherever they stand for the same
+        self._moved: set[tuple[str, PythonScope | None]] = set()  # names that make way wherever they stand for the same
         self._hidden: set[tuple[int, Use]] = set()  # those of Python, and of the spec itself, only where they must
         self._others: dict[str, str] = {}  # what stands in place of each
         for place, names in enumerate(self._texts):
@@ -102,7 +102,7 @@ class Spelling:
                 elif use.name.startswith(FILE):
                     self._hidden.add((place, use))
 
-    def _alike(self, word: str, scope: Scope | None) -> Sequence[str]:
+    def _alike(self, word: str, scope: PythonScope | None) -> Sequence[str]:
         """What is called so in a scope."""
         if scope is None:
             return self._file.get(word, ())
@@ -126,7 +126,7 @@ class Spelling:
             self._others[name] = other
         return self._others[name]
 
-    def _written(self, place: int, names: Names) -> str:
+    def _written(self, place: int, names: TextNames) -> str:
         """A text with its names as they are in the end."""
         lines: dict[int, list[tuple[int, str]]] = {}
         for use in names.uses:
