@@ -10,7 +10,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
 from ...compiler.sizes.axes import Axis
 from ..plan.capture import Captures
-from ..plan.plan import Plan, Program
+from ..plan.plan import ModelPlan, Plan
 from ..text.carried import used_helpers
 from ..text.names import FOUND
 from ..text.spelling import Spelling
@@ -24,7 +24,7 @@ class Emitter(ABC):
 
     not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
 
-    def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
+    def __init__(self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None) -> None:
         self.program, self.captures, self.decoding = program, captures, decoding
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, CodeBody] = {}

@@ -33,7 +33,7 @@ from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis, Const, Static, axes_in, known
 from ..plan.capture import Captures
-from ..plan.plan import Plan, Program, padded
+from ..plan.plan import ModelPlan, Plan, padded
 from ..text import ranges
 from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
 from ..text.numbers import static_code
@@ -60,7 +60,7 @@ class CodeFile(Protocol):
     """What a body asks of the file that it is written into (file.py)."""
 
     not_by_name: ClassVar[frozenset[str]]
-    program: Program
+    program: ModelPlan
     captures: Captures
     decoding: Decoding | None
     globals: frozenset[str]

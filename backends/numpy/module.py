@@ -17,7 +17,7 @@ from ..emit.decoder import DOCS, asked, configuration, decoder_functions
 from ..emit.file import Emitter
 from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
-from ..plan.plan import Plan, Program
+from ..plan.plan import ModelPlan, Plan
 from ..text.carried import NUMPY
 from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain
 from ..text.static_code import number
@@ -33,7 +33,7 @@ class NumpyEmitter(Emitter):
     ops = OPS
     points = POINTS
 
-    def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
+    def __init__(self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program, captures, decoding)
         names = Namer(mark=FILE)
         root = program.plan(program.root)
@@ -193,7 +193,7 @@ def numpy_code(
     lowered, captures = lower(graph, capture, passes)
     decoding = None if capture else stepping(graph, lowered, passes)
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
-        program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
+        program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none
             return NumpyEmitter(program, captures, decoding).code(header, weights_together(decoding.step))
-    return NumpyEmitter(Program(lowered, captures.marks), captures).code(header)
+    return NumpyEmitter(ModelPlan(lowered, captures.marks), captures).code(header)

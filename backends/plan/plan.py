@@ -355,7 +355,7 @@ class Plan:
         return axis.size if axis.size is not None and _told(axis, self._own) else None
 
 
-class Program:
+class ModelPlan:
     """All classes of a model, callees before callers, the root last."""
 
     def __init__(

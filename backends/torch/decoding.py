@@ -9,7 +9,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
 from ..plan.lower import lower, stepping
-from ..plan.plan import Program
+from ..plan.plan import ModelPlan
 from ..text.values import CannotEmit
 from .module import TorchEmitter
 
@@ -21,7 +21,7 @@ def described(graph: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
     if found.step is None or found.prepare is None:
         return found
     try:
-        TorchEmitter(Program(lowered, captures.marks, (found.prepare, found.step)), captures, found).source("")
+        TorchEmitter(ModelPlan(lowered, captures.marks, (found.prepare, found.step)), captures, found).source("")
     except CannotEmit as problem:
         return replace(found, prepare=None, step=None, caches=(), reason=f"its steps cannot be written: {problem}")
     return found

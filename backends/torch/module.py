@@ -14,7 +14,7 @@ from ..emit.decoder import DOCS, asked, configuration, decodes
 from ..emit.file import Emitter
 from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
-from ..plan.plan import Plan, Program
+from ..plan.plan import ModelPlan, Plan
 from ..text.carried import TORCH
 from ..text.names import AT, DEVICE, DTYPE, FOUND, LOCAL, plain
 from ..text.static_code import number
@@ -31,7 +31,7 @@ class TorchEmitter(Emitter):
     ops = OPS
     points = POINTS
 
-    def __init__(self, program: Program, captures: Captures, decoding: Decoding | None = None) -> None:
+    def __init__(self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None) -> None:
         super().__init__(program, captures, decoding)
         self.globals = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
 
@@ -198,7 +198,7 @@ def torch_source(
     lowered, captures = lower(graph, capture, passes)
     decoding = None if capture else stepping(graph, lowered, passes)
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
-        program = Program(lowered, captures.marks, (decoding.prepare, decoding.step))
+        program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none
             return TorchEmitter(program, captures, decoding).source(header)
-    return TorchEmitter(Program(lowered, captures.marks), captures).source(header)
+    return TorchEmitter(ModelPlan(lowered, captures.marks), captures).source(header)
