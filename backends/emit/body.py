@@ -1,7 +1,7 @@
 """The statements of one class or function, the same for both backends; each backend adds its spelling and its ops.
 
-A body is emitted again and again, while its class's callers and callees learn from one another what may be thin (of
-size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
+A body is emitted again and again, while its class's callers and callees learn from one another what may be broadcast
+(of size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class CodeBody(ScanCode, RepeatCode):
             element = output.value.type.element
             in_range = isinstance(element, IndexInto) and self.lies_in(self.env[output.value.id], element.axis)
             plan.outputs[place] = OutputState(
-                val.axes, val.thin, val.lead, val.text if val.number else None, val.needs, in_range
+                val.axes, val.broadcast, val.lead, val.text if val.number else None, val.needs, in_range
             )
 
     def begin(self) -> None:
@@ -218,7 +218,7 @@ class CodeBody(ScanCode, RepeatCode):
                 pass
             case _:  # what it makes, an operand may have in name only
                 made = [axis for axis in node.made if axis not in node.axes]
-                vals = [self.without(val, [a for a in made if a in val.thin]) for val in vals]
+                vals = [self.without(val, [a for a in made if a in val.broadcast]) for val in vals]
         mask = self._mask(node)
         self._check_extents(node)
         val = self._known(node, vals)
@@ -297,8 +297,9 @@ class CodeBody(ScanCode, RepeatCode):
         order = self.core(output.axes)
         if self.graph.kind == "repeat":
             order = plan_axes(self.plan, place)
-        thin = val.thin | output.value.type.thin  # it does not vary along these, though they may have their extent
-        val = val if val.number else self.without(val, [a for a in val.axes if a in thin and a not in order])
+        # It does not vary along these, though they may have their extent.
+        broadcast = val.broadcast | output.value.type.thin
+        val = val if val.number else self.without(val, [a for a in val.axes if a in broadcast and a not in order])
         if val.number:
             again = self.graph.kind == "repeat" and self.env[self.graph.inputs[place].value.id].number
             called = self.graph.kind == "block" or (self.graph.kind == "model" and not self.plan.is_root)
@@ -333,7 +334,7 @@ class CodeBody(ScanCode, RepeatCode):
         """
         stepped = self.graph.stepped
         whole = stepped is None or stepped.method != "step"
-        return self.graph.kind == "model" and (self.plan.is_root or (whole and val.lead == FULL and not val.thin))
+        return self.graph.kind == "model" and (self.plan.is_root or (whole and val.lead == FULL and not val.broadcast))
 
     def batch(self) -> str:
         """The extents of the batch axes."""

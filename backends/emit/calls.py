@@ -51,14 +51,14 @@ class CallCode(MemoryLayout):
                 val = self.array(val, formal, kind, table)
             if kind is Scalar.REAL:
                 val = self.real(val, table)
-            idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.thin]
+            idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.broadcast]
             val = self.first(val, idle)
             whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
             bare = is_bare(val, spread) and not keeps
             lead = NONE if bare else FULL if whole else SOME
             val = self.align(val, formal if bare else (*spread, *formal))
             state.lead = lead if state.lead is None or state.lead == lead else SOME
-            state.thin |= {back[axis] for axis in formal if axis in val.thin}
+            state.broadcast |= {back[axis] for axis in formal if axis in val.broadcast}
             element = item.value.type.element
             if isinstance(element, IndexInto):
                 axis = to_caller.get(element.axis, element.axis)
@@ -77,7 +77,7 @@ class CallCode(MemoryLayout):
             val = self.env[arg.id]
             # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on. What does
             # not vary along such an axis may have it all the same.
-            formal |= set(to_caller.values()) & (val.thin | arg.type.thin) - set(node.graph.lifted)
+            formal |= set(to_caller.values()) & (val.broadcast | arg.type.thin) - set(node.graph.lifted)
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 
@@ -184,9 +184,11 @@ class CallCode(MemoryLayout):
         def rename(axis: Axis) -> Axis:
             return to_caller.get(own[axis], own[axis])
 
-        thin = {rename(axis) for axis in state.thin} | {a for a in lifted if not any(val.has(a) for val in fed)}
+        broadcast = {rename(axis) for axis in state.broadcast} | {
+            a for a in lifted if not any(val.has(a) for val in fed)
+        }
         if keeps:  # what comes from the cache may have all its items along those that it varies over, or the one
-            thin = (thin - set(lifted)) | (set(lifted) & set(out.type.axes))
+            broadcast = (broadcast - set(lifted)) | (set(lifted) & set(out.type.axes))
         bounds = ANY
         if isinstance(out.type.element, IndexInto) and state.in_range:
             bounds = self.bounds.positions(out.type.element.axis)
@@ -195,7 +197,7 @@ class CallCode(MemoryLayout):
         if lead == NONE and state.lead != NONE and (keeps or not lifted):  # it comes from the cache
             lead = SOME
         return Val(
-            Code(""), axes, frozenset(thin), lead,
+            Code(""), axes, frozenset(broadcast), lead,
             kind_of(out), is_table(out), False, needs, bounds, names,
         )  # fmt: skip
 
@@ -272,8 +274,8 @@ class CallCode(MemoryLayout):
         outs = []
         for output, out in zip(graph.outputs, node.outs, strict=True):
             axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
-            thin = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
-            outs.append(Val(Code(""), axes, thin, lead, kind_of(out), False, False, needs, ANY, names))
+            broadcast = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
+            outs.append(Val(Code(""), axes, broadcast, lead, kind_of(out), False, False, needs, ANY, names))
         self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
 
 

@@ -93,7 +93,7 @@ class Emitter(ABC):
             for state, item in zip(root.inputs, root.graph.inputs, strict=True):
                 state.lead = FULL
                 if item.default is not None:
-                    state.lead, state.thin = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
+                    state.lead, state.broadcast = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
         forward = self.program.forward
         homes = (plan for plan in reversed(forward) if plan.home is plan)
         classes = [plan for home in homes for plan in (home, *home.methods())]

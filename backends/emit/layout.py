@@ -4,8 +4,8 @@ Layout. A value in generated code is an array whose last dimensions are `Val.axe
 *leading* dimensions: the batch, and the axes over which a block's caller lifts it. Code inside a class never names
 these, and addresses its own dimensions from the right. So one class serves any batch and any lift.
 
-A body is emitted again and again, while its class's callers and callees learn from one another what may be thin (of
-size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
+A body is emitted again and again, while its class's callers and callees learn from one another what may be broadcast
+(of size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ INLINE = 64  # characters: a longer expression gets a line of its own
 
 @dataclass(frozen=True, slots=True)
 class KeptLayout:
-    """How a value lies that `prepare` keeps: places of its dimensions among the value's axes (`thin`: those that may
-    have one item in their stead), and its leading ones.
+    """How a value lies that `prepare` keeps: places of its dimensions among the value's axes (`broadcast`: those that
+    may have one item in their stead), and its leading ones.
     """
 
     order: tuple[int, ...]
-    thin: frozenset[int]
+    broadcast: frozenset[int]
     lead: int
 
 
@@ -281,8 +281,8 @@ class MemoryLayout(ABC):
                     bounds = self.bounds.union(bounds, self.bounds.static(item.default))
             axes = self.core(value.type.axes)
             lead = NONE if state.lead is None else state.lead
-            thin = frozenset(state.thin)
-            val = Val(Code(name), axes, thin, lead, kind, is_table(value), False, 1 << place, bounds)
+            broadcast = frozenset(state.broadcast)
+            val = Val(Code(name), axes, broadcast, lead, kind, is_table(value), False, 1 << place, bounds)
         val = replace(val, names=frozenset({name}))
         self.inputs.append(val)
         self._keep(value, val)
@@ -322,7 +322,9 @@ class MemoryLayout(ABC):
         """A number as an array, of size 1 along these axes."""
         shape = f"({'1, ' * len(axes)})".replace(", )", ",)")
         text = self.filled(shape, x.text, kind, self.dtype_of(kind, table))
-        return replace(x, code=Code(text), axes=tuple(axes), thin=frozenset(axes), kind=kind, table=table, number=False)
+        return replace(
+            x, code=Code(text), axes=tuple(axes), broadcast=frozenset(axes), kind=kind, table=table, number=False
+        )
 
     def dtype_of(self, kind: Scalar, table: bool) -> str:
         """The type of an array made anew; "" for that of its kind. Tables are float64."""
@@ -620,7 +622,7 @@ class MemoryLayout(ABC):
         order = tuple(order)
         if x.number or x.axes == order:
             return x
-        x = self.without(x, [axis for axis in x.axes if axis in x.thin and axis not in order])
+        x = self.without(x, [axis for axis in x.axes if axis in x.broadcast and axis not in order])
         extra = [axis for axis in x.axes if axis not in order]
         if extra:
             raise CannotEmit(
@@ -643,22 +645,22 @@ class MemoryLayout(ABC):
         else:
             items = ["...", *items[items.index("None") :]]
         text = f"{x.atom}[{', '.join(items)}]"
-        thin = x.thin | {axis for axis in wanted if axis not in x.axes}
-        return replace(x, code=Code(text), axes=tuple(wanted), thin=thin)
+        broadcast = x.broadcast | {axis for axis in wanted if axis not in x.axes}
+        return replace(x, code=Code(text), axes=tuple(wanted), broadcast=broadcast)
 
-    def without(self, x: Val, thin: Sequence[Axis]) -> Val:
+    def without(self, x: Val, broadcast: Sequence[Axis]) -> Val:
         """x without dimensions that it is the same along, of which its reader knows nothing."""
-        x = self.first(x, [axis for axis in thin if not self.plan.static_size(axis)])  # which may have no item
-        thin = [axis for axis in thin if axis in x.axes]
-        if not thin:
+        x = self.first(x, [axis for axis in broadcast if not self.plan.static_size(axis)])  # which may have no item
+        broadcast = [axis for axis in broadcast if axis in x.axes]
+        if not broadcast:
             return x
-        first = min(x.axes.index(axis) for axis in thin)
-        items = ["0" if axis in thin else ":" for axis in x.axes[first:]]
+        first = min(x.axes.index(axis) for axis in broadcast)
+        items = ["0" if axis in broadcast else ":" for axis in x.axes[first:]]
         if first or x.lead != NONE:
             items.insert(0, "...")
-        axes = tuple(axis for axis in x.axes if axis not in thin)
+        axes = tuple(axis for axis in x.axes if axis not in broadcast)
         text = f"{x.atom}[{', '.join(items)}]"
-        return replace(x, code=Code(text), axes=axes, thin=x.thin - set(thin))
+        return replace(x, code=Code(text), axes=axes, broadcast=x.broadcast - set(broadcast))
 
     def first(self, x: Val, axes: Iterable[Axis]) -> Val:
         """The first item along these axes, or zeros where there is none: for what does not hang on it."""
@@ -667,7 +669,7 @@ class MemoryLayout(ABC):
             items = ", ".join([":1", *[":"] * (-place - 1)])
             text = f"{x.atom}[..., {items}].{'any' if x.kind is Scalar.BOOL else 'sum'}({place})"
             left = tuple(a for a in x.axes if a != axis)
-            x = replace(x, code=Code(text), axes=left, thin=x.thin - {axis})
+            x = replace(x, code=Code(text), axes=left, broadcast=x.broadcast - {axis})
         return x
 
     def full(self, x: Val, axes: Iterable[Axis]) -> Val:
@@ -683,7 +685,7 @@ class MemoryLayout(ABC):
         ]
         lead = [] if x.lead == NONE else [f"*{x.text}.shape[:-{rank}]"]
         text = self.expanded(x, ", ".join([*lead, *sizes]))
-        return replace(x, code=Code(text), thin=x.thin - set(wanted))
+        return replace(x, code=Code(text), broadcast=x.broadcast - set(wanted))
 
     def last(self, x: Val, axes: Sequence[Axis]) -> Val:
         """x with these axes, at their true extent, as its last dimensions."""
@@ -709,10 +711,10 @@ class MemoryLayout(ABC):
         An axis that no operand knows is the op's own, and has its extent.
         """
         arrays = [val for val in vals if not val.number]
-        lacked = {axis for val in arrays for axis in val.thin}
-        thin = frozenset(axis for axis in order if axis in lacked and not any(val.has(axis) for val in arrays))
+        lacked = {axis for val in arrays for axis in val.broadcast}
+        broadcast = frozenset(axis for axis in order if axis in lacked and not any(val.has(axis) for val in arrays))
         result = Val(
-            code, tuple(order), thin, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
+            code, tuple(order), broadcast, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
             needs=needed(val.needs for val in vals),
             names=frozenset[str]().union(*(val.names for val in vals)),
         )  # fmt: skip

@@ -95,7 +95,7 @@ def attention_operands(body: CodeBody, node: Apply, vals: list[Val], mask: Val |
     bias = over(biases[0], shared, q, k, body) if biases else None
     result = body.combine([Q, K, V, *others], Code(""), (*shared, q, v), node.out)
     data = [over(val, shared, q, k, body) for val in data]
-    alike = len({len(val.axes) for val in laid}) == 1 and all(val.lead == FULL and not val.thin for val in laid)
+    alike = len({len(val.axes) for val in laid}) == 1 and all(val.lead == FULL and not val.broadcast for val in laid)
     masks = [val for val in (where, bias) if val is not None]
     alike = alike and all(val.lead == FULL or (val.lead == NONE and len(val.axes) == 2) for val in masks)
     return Attention(laid, where, data, bias, result, alike)
@@ -114,7 +114,7 @@ def concat_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[
     extra = dict.fromkeys(axis for val in parts for axis in val.axes if axis not in largest.axes)
     order = (*extra, *largest.axes)
     leads = {val.lead for val in parts}
-    same = all(set(val.axes) == set(order) and not val.thin for val in parts) and leads in ({NONE}, {FULL})
+    same = all(set(val.axes) == set(order) and not val.broadcast for val in parts) and leads in ({NONE}, {FULL})
     return [body.align(val, order) for val in parts], order, order.index(made) - len(order), same
 
 
@@ -133,7 +133,7 @@ def stack_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[V
             at = order.index(after[0]) if after and after[0] in order else at
             at = order.index(before[-1]) + 1 if not after and before and before[-1] in order else at
     leads = {val.lead for val in vals}
-    same = all(set(val.axes) == set(order) and not val.thin for val in vals) and leads in ({NONE}, {FULL})
+    same = all(set(val.axes) == set(order) and not val.broadcast for val in vals) and leads in ({NONE}, {FULL})
     parts = [body.align(val, order) for val in vals]
     return parts, (*order[:at], made, *order[at:]), at - len(order) - 1, same
 

@@ -31,8 +31,8 @@ def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
 
 def rename(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     change = dict(zip(node.axes, node.made, strict=True))
-    axes, thin = ([change.get(axis, axis) for axis in some] for some in (vals[0].axes, vals[0].thin))
-    return replace(vals[0], axes=tuple(axes), thin=frozenset(thin))
+    axes, broadcast = ([change.get(axis, axis) for axis in some] for some in (vals[0].axes, vals[0].broadcast))
+    return replace(vals[0], axes=tuple(axes), broadcast=frozenset(broadcast))
 
 
 def same(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -149,8 +149,8 @@ def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     x = _plain(body, node, vals[0])
     axes = body.core(node.out.type.axes)
     x = body.first(x, [axis for axis in x.axes if axis not in axes])
-    order, thin = tuple(axes.index(a) for a in x.axes), frozenset(axes.index(a) for a in x.thin)
-    body.file.kept[_home(body), node.name or ""] = KeptLayout(order, thin, x.lead)
+    order, broadcast = tuple(axes.index(a) for a in x.axes), frozenset(axes.index(a) for a in x.broadcast)
+    body.file.kept[_home(body), node.name or ""] = KeptLayout(order, broadcast, x.lead)
     body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
 
 
@@ -160,7 +160,7 @@ def recall(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     return Val(
         Code(f'cache["{node.name}"]'),
         tuple(axes[place] for place in kept.order),
-        frozenset(axes[place] for place in kept.thin),
+        frozenset(axes[place] for place in kept.broadcast),
         kept.lead,
         kind=kind_of(node.out),
         table=is_table(node.out),
@@ -180,7 +180,7 @@ def resume(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axes = body.core(node.out.type.axes)
     x = _item(body, _plain(body, node, vals[0]), node.axes, 0, axes)
     text = f'cache.resume("{node.name}", {x.text})'
-    return replace(x, code=Code(text), axes=axes, thin=frozenset(axes), lead=SOME)
+    return replace(x, code=Code(text), axes=axes, broadcast=frozenset(axes), lead=SOME)
 
 
 def leave(body: CodeBody, node: Apply, vals: list[Val]) -> None:

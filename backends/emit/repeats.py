@@ -70,7 +70,7 @@ class RepeatCode(CallCode):
                     assert state is not None
                     change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
                     taken = plan.inputs[place]
-                    taken.thin |= {change.get(axis, axis) for axis in state.thin}
+                    taken.broadcast |= {change.get(axis, axis) for axis in state.broadcast}
                     lead = state.lead
                     taken.lead = lead if taken.lead is None or taken.lead == lead else SOME
                     taken.in_range = taken.in_range and state.in_range
@@ -117,14 +117,14 @@ class RepeatCode(CallCode):
         thinned = [self._thin_after(plan, node.bodies[place]) for place, plan in enumerate(plans)]
         for place, (out, target) in enumerate(zip(node.outs, targets, strict=True)):
             val = vals[place]
-            thin = val.thin.union(*(made[place] for made in thinned))
+            broadcast = val.broadcast.union(*(made[place] for made in thinned))
             if place in leads:
                 own = f", *{target}.shape[-{len(val.axes)}:]" if val.axes else ""
                 self.line(
                     f"{target} = {self.expanded(Val(Code(target)), f'*{leads[place]}{own}')}", self.shown(val.axes)
                 )
             result = replace(
-                val, code=Code(target), thin=thin, kind=kind_of(out), table=is_table(out),
+                val, code=Code(target), broadcast=broadcast, kind=kind_of(out), table=is_table(out),
                 lead=join_leads(vals[number].lead for number in hang[place]),
                 needs=needed(vals[number].needs for number in hang[place]),
                 names=frozenset({target}), bounds=ANY,
@@ -136,7 +136,7 @@ class RepeatCode(CallCode):
     def _thin_after(self, plan: Plan, body: Graph) -> list[set[Axis]]:
         """Of each result of a pass, the axes that may be of size 1."""
         own = self.program.bindings[id(body)][0]
-        return [{own[axis] for axis in state.thin} for state in plan.outputs if state is not None]
+        return [{own[axis] for axis in state.broadcast} for state in plan.outputs if state is not None]
 
 
 def _losing(plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources]) -> list[int]:

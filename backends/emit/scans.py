@@ -29,7 +29,7 @@ class _Loop:
     formals:   of each argument the axes that the block declares, as the caller calls them.
     spread:    the axes that the scan lifts over, outermost first.
     args:      the arguments; of a state its first value.
-    thin:      of each argument the axes of `spread` that it has, but not surely all their items.
+    broadcast: of each argument the axes of `spread` that it has, but not surely all their items.
     shapes:    of each state, as the code of a shape.
     feeds:     what results hang on, all steps together.
     states:    place of an argument -> place of the result that is its next value.
@@ -43,7 +43,7 @@ class _Loop:
     formals: list[list[Axis]]
     spread: tuple[Axis, ...]
     args: list[Val]
-    thin: list[frozenset[Axis]]
+    broadcast: list[frozenset[Axis]]
     states: dict[int, int]
     carriers: dict[int, int]
     feeds: tuple[Sources, ...]
@@ -138,11 +138,11 @@ class ScanCode(CallCode):
         ]
         named = set(to_caller.values()) - set(graph.lifted)
         for place, (arg, formal) in enumerate(zip(node.args, formals, strict=True)):
-            unlike = named & arg.type.thin - {*formal, axis, *vals[place].thin}
+            unlike = named & arg.type.thin - {*formal, axis, *vals[place].broadcast}
             vals[place] = self.first(vals[place], [a for a in vals[place].axes if a in unlike])
         spread: dict[Axis, None] = {}
         for val, formal in zip(vals, formals, strict=True):
-            known = {*formal, axis, *(set(to_caller.values()) & val.thin - frozenset(graph.lifted))}
+            known = {*formal, axis, *(set(to_caller.values()) & val.broadcast - frozenset(graph.lifted))}
             spread.update(dict.fromkeys(a for a in val.axes if a not in known))
         read = [out for out in node.outs if self.reads_left(out) or out.id in self.plan.captured]
         idle = [a for a in spread if not any(a in out.type.axes for out in read)]  # nothing that is read has these
@@ -151,7 +151,7 @@ class ScanCode(CallCode):
         args = [self.first(val, [a for a in idle if a in val.axes]) for val in vals]
         return _Loop(
             node, self.program.plan(graph), self.program.bindings[id(graph)][0], to_caller, formals,
-            over, args, [val.thin & {*over} for val in args],
+            over, args, [val.broadcast & {*over} for val in args],
             states, {result: place for place, result in states.items()},
             over_steps(sources(graph, self.program.sources), states), {},
         )  # fmt: skip
@@ -168,7 +168,7 @@ class ScanCode(CallCode):
                     shape, dtype = f"({self.extent(axis).text},)", self.float64() if table else self.dtype
                     text = self.filled(shape, val.text, kind, dtype if kind is Scalar.REAL else "")
                     val = Val(Code(text), (axis,), kind=kind)
-                val = self.full(val, [axis, *(a for a in formal if a in val.thin)])
+                val = self.full(val, [axis, *(a for a in formal if a in val.broadcast)])
                 val = self.named(self.align(val, loop.given(place, (axis, *formal))))
             elif place not in loop.states and item.value.role is not Role.CONSTANT:
                 if val.number:
@@ -180,7 +180,7 @@ class ScanCode(CallCode):
         """The first values of states, in the shape that they keep."""
         hang = {place: loop.feeds[result] | {place} for place, result in loop.states.items()}
         shapes = {place: self.lead_shape(loop.args, found) for place, found in hang.items()}
-        thin = {(place, a): self._thin_size(loop, found, a) for place, found in hang.items() for a in loop.spread}
+        broadcast = {(place, a): self._thin_size(loop, found, a) for place, found in hang.items() for a in loop.spread}
         args = list(loop.args)
         for place, shape in shapes.items():
             item, val, formal = loop.node.graph.inputs[place], args[place], loop.formals[place]
@@ -191,7 +191,7 @@ class ScanCode(CallCode):
             same = frozenset(a for a in order if a in loop.spread and not any(one.has(a) for one in fed))
             sizes = [
                 *([shape] if shape else ()),
-                *(thin[place, a] if a in same else self.extent(a).text for a in order),
+                *(broadcast[place, a] if a in same else self.extent(a).text for a in order),
             ]
             loop.shapes[place] = ", ".join(sizes)
             if val.number:
@@ -200,15 +200,15 @@ class ScanCode(CallCode):
                 val = Val(Code(text), order, kind=kind, table=table)
             else:
                 val = self.align(val, order)
-                if val.thin - same or (lead != NONE and val.lead != FULL):
+                if val.broadcast - same or (lead != NONE and val.lead != FULL):
                     val = replace(val, code=Code(self.expanded(val, loop.shapes[place])))
-            loop.args[place] = replace(val, thin=same, lead=lead)
+            loop.args[place] = replace(val, broadcast=same, lead=lead)
 
     def _thin_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> str:
         """How long these arguments are along an axis that the scan lifts over, if none surely has all its items."""
         if any(loop.args[place].has(axis) for place in of):
             return ""
-        tell = [place for place in sorted(of) if axis in loop.thin[place]]
+        tell = [place for place in sorted(of) if axis in loop.broadcast[place]]
         for place in tell:
             loop.args[place] = self.named(loop.args[place])
         sizes = [f"{val.text}.shape[{val.dim(axis)}]" for val in (loop.args[place] for place in tell)]
@@ -225,7 +225,7 @@ class ScanCode(CallCode):
             given = NONE if is_bare(val, loop.spread) else FULL if whole else SOME
             state.lead = given if state.lead is None or state.lead == given else SOME
             back = dict(zip(formal, plan_axes(loop.plan, place), strict=True))
-            state.thin |= {back[a] for a in formal if a in val.thin}
+            state.broadcast |= {back[a] for a in formal if a in val.broadcast}
             state.in_range = False
 
     def _steps(self, loop: _Loop, collected: Sequence[Value | None]) -> tuple[dict[int, str], list[str]]:
@@ -289,7 +289,7 @@ class ScanCode(CallCode):
         axes, formal, shape = loop.outward(output.axes), tuple(loop.formals[carrier]), loop.shapes[carrier]
         if output.number is None and axes != formal:
             self.line(f"{target} = {self.permute(Val(Code(target), axes), formal).text}", self.shown(formal))
-        if output.thin or (shape and output.number is not None) or not loop.has_all(place):
+        if output.broadcast or (shape and output.number is not None) or not loop.has_all(place):
             self.line(f"{target} = {self.expanded(Val(Code(target)), shape)}")
         if collect and loop.as_state(place):
             self.line(collect)
@@ -301,20 +301,22 @@ class ScanCode(CallCode):
         if carrier is not None and loop.as_state(place):
             state = loop.args[carrier]
             ahead, axes = tuple(a for a in state.axes if a in spread), tuple(loop.formals[carrier])
-            thin, lead = state.thin, state.lead
+            broadcast, lead = state.broadcast, state.lead
         else:
             fed = [loop.args[number] for number in hang]
             ahead, axes = () if all(is_bare(val, spread) for val in fed) else spread, loop.outward(output.axes)
-            thin = frozenset(a for a in ahead if not any(val.has(a) for val in fed)) | {*loop.outward(output.thin)}
+            broadcast = frozenset(a for a in ahead if not any(val.has(a) for val in fed)) | {
+                *loop.outward(output.broadcast)
+            }
             lead = join_leads(NONE if val.lead == NONE else output.lead for val in fed)
         table = is_table((graph.outputs[place] if carrier is None else graph.inputs[carrier]).value)  # that of a step
         needs = needed(self.env[loop.node.args[number].id].needs for number in hang)
-        return Val(Code(""), (*ahead, loop.node.axis, *axes), thin, lead, kind_of(out), table, False, needs)
+        return Val(Code(""), (*ahead, loop.node.axis, *axes), broadcast, lead, kind_of(out), table, False, needs)
 
     def _stacked(self, loop: _Loop, place: int, collected: str, val: Val, out: Value) -> Val:
         """The results of all steps in one array; there may be no step."""
         axis = loop.node.axis
-        sizes = ["0" if a == axis else "1" if a in val.thin else self.extent(a).text for a in val.axes]
+        sizes = ["0" if a == axis else "1" if a in val.broadcast else self.extent(a).text for a in val.axes]
         lead = self.lead_shape(loop.args, loop.hang(place)) if val.lead != NONE else ""
         shape = ", ".join([lead, *sizes] if lead else sizes)
         empty = self.filled(f"({shape},)", "0", val.kind, self.dtype_of(val.kind, val.table))

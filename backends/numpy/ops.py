@@ -69,7 +69,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         kept = without(total, over)
         body.helper("sum_of_products")
         code = Code(f"sum_of_products({x.text}, {y.text}, {dims(total, over)})")
-        return replace(total, code=code, axes=kept, thin=total.thin & set(kept))
+        return replace(total, code=code, axes=kept, broadcast=total.broadcast & set(kept))
     if (
         b.lead == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]
     ):  # any rows, one matrix

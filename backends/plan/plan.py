@@ -197,7 +197,7 @@ def _lifts(steps: Iterable[Graph]) -> dict[tuple[int, str], tuple[Axis, ...]]:
 class InputState:
     """What all calls of a class agree on about one argument; joined over the call sites until nothing changes."""
 
-    thin: set[Axis] = field(default_factory=set)
+    broadcast: set[Axis] = field(default_factory=set)
     lead: int | None = None  # see text/values.py: NONE, SOME, FULL; None before the first call
     in_range: bool = True  # an index proved to lie within its axis, at every call
 
@@ -207,7 +207,7 @@ class OutputState:
     """What a class returns: its axes in memory order, which may be of size 1, and which arguments it depends on."""
 
     axes: tuple[Axis, ...]
-    thin: frozenset[Axis]
+    broadcast: frozenset[Axis]
     lead: int
     number: str | None  # the Python expression, if it is a number rather than an array
     needs: int
@@ -280,7 +280,7 @@ class Plan:
     def state(self) -> object:
         """All that other classes see of this one: when no class's state changes any more, the text is final."""
         return (
-            [(frozenset(i.thin), i.lead, i.in_range) for i in self.inputs],
+            [(frozenset(i.broadcast), i.lead, i.in_range) for i in self.inputs],
             list(self.outputs),
             [
                 list(wanted)

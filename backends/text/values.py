@@ -32,19 +32,19 @@ def without_code(op: str, name: str, backend: str) -> CannotEmit:
 class Val:
     """A value in generated code.
 
-    axes:   its dimensions, last ones, in memory order.
-    thin:   those that may be of size 1 instead of their extent.
-    kind:   how its elements are stored: an index is an int.
-    table:  a real computed from whole numbers alone: float64, whatever the model's own type.
-    number: a Python number, not an array.
-    needs:  which arguments of the class it depends on: a set of their places, as bits.
-    bounds: what is known of an integer's value.
-    names:  the variables that the expression reads.
+    axes:      its dimensions, last ones, in memory order.
+    broadcast: those that may be of size 1 instead of their extent.
+    kind:      how its elements are stored: an index is an int.
+    table:     a real computed from whole numbers alone: float64, whatever the model's own type.
+    number:    a Python number, not an array.
+    needs:     which arguments of the class it depends on: a set of their places, as bits.
+    bounds:    what is known of an integer's value.
+    names:     the variables that the expression reads.
     """
 
     code: Code
     axes: tuple[Axis, ...] = ()
-    thin: frozenset[Axis] = frozenset()
+    broadcast: frozenset[Axis] = frozenset()
     lead: int = NONE
     kind: Scalar = Scalar.REAL
     table: bool = False
@@ -68,7 +68,7 @@ class Val:
 
     def has(self, axis: Axis) -> bool:
         """Whether the axis is a dimension that surely has its full extent."""
-        return axis in self.axes and axis not in self.thin
+        return axis in self.axes and axis not in self.broadcast
 
 
 def needed(sets: Iterable[int]) -> int:

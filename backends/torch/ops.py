@@ -114,7 +114,7 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if len(node.made) > 1:
         text = body.unflatten(Val(Code(text)), -1, node.made)
     val = body.combine([x], Code(text), (*kept, *node.made), node.out)
-    return replace(val, thin=val.thin - set(node.each))
+    return replace(val, broadcast=val.broadcast - set(node.each))
 
 
 def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -181,7 +181,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         whole = body.combine([x, mask], Code(""), order, out)
         body.helper("masked_mean")
         code = Code(f"masked_mean({x.text}, {mask.text}, {dims(whole, axes)})")
-        return replace(whole, code=code, axes=without(whole, axes), thin=whole.thin - set(axes))
+        return replace(whole, code=code, axes=without(whole, axes), broadcast=whole.broadcast - set(axes))
     else:
         x, mask, order = masked(body, node, x, mask)
         low = neutral(node)
@@ -303,7 +303,9 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     kept = without(x, [vocab])
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     smoothing = node.options["smoothing"]
-    same = set(ids.axes) == set(kept) == set(order) and not x.thin and not ids.thin and x.lead == ids.lead != 1
+    same = (
+        set(ids.axes) == set(kept) == set(order) and not x.broadcast and not ids.broadcast and x.lead == ids.lead != 1
+    )
     ids = body.align(ids, order)
     x = body.align(x, (*order, vocab))
     smooth = "" if smoothing in ZERO else f", label_smoothing={body.static(smoothing).text}"
