@@ -84,7 +84,7 @@ class CodeBody(ScanCode, RepeatCode):
             element = output.value.type.element
             in_range = isinstance(element, IndexInto) and self.lies_in(self.env[output.value.id], element.axis)
             plan.outputs[place] = OutputState(
-                val.axes, val.broadcast, val.lead, val.text if val.number else None, val.needs, in_range
+                val.axes, val.broadcast, val.leading, val.text if val.number else None, val.needs, in_range
             )
 
     def begin(self) -> None:
@@ -318,13 +318,13 @@ class CodeBody(ScanCode, RepeatCode):
     def complete(self, val: Val, order: Sequence[Axis]) -> Val:
         """A model's result in declared order, with the batch."""
         val = self.permute(val, order)
-        if val.lead == FULL:
+        if val.leading == FULL:
             return val
         val = self.named(val, "out")
         rank = len(val.axes)
         sizes = [f"{val.text}.shape[{place - rank}]" for place in range(rank)]
         batch = self.batch()
-        return replace(val, code=Code(self.expanded(val, ", ".join([f"*{batch}", *sizes]))), lead=FULL)
+        return replace(val, code=Code(self.expanded(val, ", ".join([f"*{batch}", *sizes]))), leading=FULL)
 
     def checks_input(self, val: Val) -> bool:
         """Whether an input of a model is held to what it declares.
@@ -334,13 +334,15 @@ class CodeBody(ScanCode, RepeatCode):
         """
         stepped = self.graph.stepped
         whole = stepped is None or stepped.method != "step"
-        return self.graph.kind == "model" and (self.plan.is_root or (whole and val.lead == FULL and not val.broadcast))
+        return self.graph.kind == "model" and (
+            self.plan.is_root or (whole and val.leading == FULL and not val.broadcast)
+        )
 
     def batch(self) -> str:
         """The extents of the batch axes."""
         if any(map(self.checks_input, self.inputs)):
             return "batch"  # what the check returns
-        val = next((val for val in self.inputs if val.lead != NONE), None)
+        val = next((val for val in self.inputs if val.leading != NONE), None)
         if val is None:
             return "()"
         return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"

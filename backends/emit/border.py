@@ -141,9 +141,9 @@ def annotation(body: CodeBody, val: Val, array: str) -> str:
     kind = PYTHON[val.kind].__name__.capitalize()
     names = {axis.name for axis in body.plan.axes}
     batch = next(name for name in ("batch", "lead", "leading", "several") if name not in names or name == "several")
-    lead = [] if val.lead == NONE else [f"*{batch}" if val.lead == FULL else f"*#{batch}"]
+    leading = [] if val.leading == NONE else [f"*{batch}" if val.leading == FULL else f"*#{batch}"]
     axes = [f"#{_dimension(axis)}" if axis in val.broadcast else _dimension(axis) for axis in val.axes]
-    return f'{kind}[{array}, "{" ".join([*lead, *axes])}"]'
+    return f'{kind}[{array}, "{" ".join([*leading, *axes])}"]'
 
 
 def _dimension(axis: Axis) -> str:

@@ -14,7 +14,7 @@ from ..text.names import DEVICE, DTYPE
 from ..text.numbers import static_code
 from ..text.ranges import ANY
 from ..text.static_code import Code
-from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
+from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .layout import MemoryLayout, plan_axes, scope_of
 
 
@@ -35,7 +35,7 @@ class CallCode(MemoryLayout):
         """
         vals = [self.env[arg.id] for arg in node.args]
         arrays = [val for val in vals if not val.number]
-        any_lead = any(val.lead != NONE for val in arrays)
+        any_leading = any(val.leading != NONE for val in arrays)
         lifted = self.program.lifted(graph)
         keeps = bool(self.program.lifts(self.graph, node))  # what it keeps has all dimensions, whichever call made it
         prepared = []
@@ -53,11 +53,11 @@ class CallCode(MemoryLayout):
                 val = self.real(val, table)
             idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.broadcast]
             val = self.first(val, idle)
-            whole = (val.lead == FULL or not any_lead) and all(val.has(axis) for axis in spread)
+            whole = (val.leading == FULL or not any_leading) and all(val.has(axis) for axis in spread)
             bare = is_bare(val, spread) and not keeps
-            lead = NONE if bare else FULL if whole else SOME
+            leading = NONE if bare else FULL if whole else SOME
             val = self.align(val, formal if bare else (*spread, *formal))
-            state.lead = lead if state.lead is None or state.lead == lead else SOME
+            state.leading = leading if state.leading is None or state.leading == leading else SOME
             state.broadcast |= {back[axis] for axis in formal if axis in val.broadcast}
             element = item.value.type.element
             if isinstance(element, IndexInto):
@@ -178,7 +178,7 @@ class CallCode(MemoryLayout):
         names = frozenset[str]().union(*(val.names for val in vals))
         if state.number is not None:
             return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
-        lifts = (keeps and state.lead != NONE) or any(set(val.axes) & set(spread) for val in fed)
+        lifts = (keeps and state.leading != NONE) or any(set(val.axes) & set(spread) for val in fed)
         lifted = tuple(spread) if lifts else ()
 
         def rename(axis: Axis) -> Axis:
@@ -193,11 +193,11 @@ class CallCode(MemoryLayout):
         if isinstance(out.type.element, IndexInto) and state.in_range:
             bounds = self.bounds.positions(out.type.element.axis)
         axes = (*lifted, *(rename(axis) for axis in state.axes))
-        lead = join_leads(val.lead for val in fed)
-        if lead == NONE and state.lead != NONE and (keeps or not lifted):  # it comes from the cache
-            lead = SOME
+        leading = join_leading(val.leading for val in fed)
+        if leading == NONE and state.leading != NONE and (keeps or not lifted):  # it comes from the cache
+            leading = SOME
         return Val(
-            Code(""), axes, frozenset(broadcast), lead,
+            Code(""), axes, frozenset(broadcast), leading,
             kind_of(out), is_table(out), False, needs, bounds, names,
         )  # fmt: skip
 
@@ -228,23 +228,23 @@ class CallCode(MemoryLayout):
             if out.id in self.plan.captured:
                 self.record(out, self.env[out.id])
 
-    def lead_shape(self, args: list[Val], of: Iterable[int]) -> str:
+    def leading_shape(self, args: list[Val], of: Iterable[int]) -> str:
         """The leading dimensions of these arguments together, as a part of a shape: none is "".
 
         Arguments that tell them get names in `args`.
         """
-        leads = [place for place in sorted(of) if args[place].lead != NONE]
-        whole = [place for place in leads if args[place].lead == FULL]
-        tell = whole[:1] or leads
+        leading = [place for place in sorted(of) if args[place].leading != NONE]
+        whole = [place for place in leading if args[place].leading == FULL]
+        tell = whole[:1] or leading
         for place in tell:  # once: they are read below too
             args[place] = self.named(args[place])
         vals = [args[place] for place in tell]
         shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
         if len(shapes) < 2:
             return "".join(f"*{shape}" for shape in shapes)
-        lead = self.namer.give("lead")  # none of them need have all of it
-        self.line(f"{lead} = {self.library}.broadcast_shapes({', '.join(shapes)})")
-        return f"*{lead}"
+        name = self.namer.give("lead")  # none of them need have all of it
+        self.line(f"{name} = {self.library}.broadcast_shapes({', '.join(shapes)})")
+        return f"*{name}"
 
     def _foreign(self, node: Call) -> None:
         """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
@@ -268,14 +268,14 @@ class CallCode(MemoryLayout):
             if item.value.type.element is Scalar.REAL:
                 val = self.real(val, False)
             args.append(self.align(self.full(val, formal), (*spread, *formal)).text)
-        lead = join_leads(val.lead for val in vals if not val.number)
+        leading = join_leading(val.leading for val in vals if not val.number)
         needs = needed(val.needs for val in vals)
         names = frozenset[str]().union(*(val.names for val in vals))
         outs = []
         for output, out in zip(graph.outputs, node.outs, strict=True):
             axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
             broadcast = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
-            outs.append(Val(Code(""), axes, broadcast, lead, kind_of(out), False, False, needs, ANY, names))
+            outs.append(Val(Code(""), axes, broadcast, leading, kind_of(out), False, False, needs, ANY, names))
         self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
 
 
@@ -289,7 +289,7 @@ def cache_at(graph: Graph, counter: str = "") -> str:
 
 def is_bare(val: Val, spread: Iterable[Axis]) -> bool:
     """Whether an argument has neither leading dimensions nor any of the axes over which a call lifts."""
-    return val.lead == NONE and not {*val.axes}.intersection(spread)
+    return val.leading == NONE and not {*val.axes}.intersection(spread)
 
 
 def sources_of(plan: Plan) -> tuple[Sources, ...]:

@@ -91,9 +91,9 @@ class Emitter(ABC):
         """Emits every class, callers first, until their states stand still."""
         for root in map(self.program.plan, (self.program.root, *self.program.steps)):
             for state, item in zip(root.inputs, root.graph.inputs, strict=True):
-                state.lead = FULL
+                state.leading = FULL
                 if item.default is not None:
-                    state.lead, state.broadcast = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
+                    state.leading, state.broadcast = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
         forward = self.program.forward
         homes = (plan for plan in reversed(forward) if plan.home is plan)
         classes = [plan for home in homes for plan in (home, *home.methods())]

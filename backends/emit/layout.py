@@ -39,7 +39,7 @@ from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
 from ..text.numbers import static_code
 from ..text.ranges import ANY
 from ..text.static_code import AND, ATOM, OR, SUM, TERM, Code
-from ..text.values import NONE, CannotEmit, Val, is_table, join_leads, kind_of, needed
+from ..text.values import NONE, CannotEmit, Val, is_table, join_leading, kind_of, needed
 from ..text.writing import WIDTH, is_path, wrap
 
 INLINE = 64  # characters: a longer expression gets a line of its own
@@ -53,7 +53,7 @@ class KeptLayout:
 
     order: tuple[int, ...]
     broadcast: frozenset[int]
-    lead: int
+    leading: int
 
 
 class CodeFile(Protocol):
@@ -280,9 +280,9 @@ class MemoryLayout(ABC):
                 if item.default is not None and self.plan.is_root:  # which the border does not look at
                     bounds = self.bounds.union(bounds, self.bounds.static(item.default))
             axes = self.core(value.type.axes)
-            lead = NONE if state.lead is None else state.lead
+            leading = NONE if state.leading is None else state.leading
             broadcast = frozenset(state.broadcast)
-            val = Val(Code(name), axes, broadcast, lead, kind, is_table(value), False, 1 << place, bounds)
+            val = Val(Code(name), axes, broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
         val = replace(val, names=frozenset({name}))
         self.inputs.append(val)
         self._keep(value, val)
@@ -633,13 +633,13 @@ class MemoryLayout(ABC):
         if not missing:
             return x
         wanted = list(order)
-        if short and x.lead == NONE:
+        if short and x.leading == NONE:
             while wanted and wanted[0] not in x.axes:
                 wanted.pop(0)
             if not any(axis not in x.axes for axis in wanted):
                 return x
         items = [":" if axis in x.axes else "None" for axis in wanted]
-        if x.lead == NONE:
+        if x.leading == NONE:
             while items[-1] == ":":
                 items.pop()
         else:
@@ -656,7 +656,7 @@ class MemoryLayout(ABC):
             return x
         first = min(x.axes.index(axis) for axis in broadcast)
         items = ["0" if axis in broadcast else ":" for axis in x.axes[first:]]
-        if first or x.lead != NONE:
+        if first or x.leading != NONE:
             items.insert(0, "...")
         axes = tuple(axis for axis in x.axes if axis not in broadcast)
         text = f"{x.atom}[{', '.join(items)}]"
@@ -683,8 +683,8 @@ class MemoryLayout(ABC):
         sizes = [
             self.extent(a).text if a in wanted else f"{x.text}.shape[{place - rank}]" for place, a in enumerate(x.axes)
         ]
-        lead = [] if x.lead == NONE else [f"*{x.text}.shape[:-{rank}]"]
-        text = self.expanded(x, ", ".join([*lead, *sizes]))
+        leading = [] if x.leading == NONE else [f"*{x.text}.shape[:-{rank}]"]
+        text = self.expanded(x, ", ".join([*leading, *sizes]))
         return replace(x, code=Code(text), broadcast=x.broadcast - set(wanted))
 
     def last(self, x: Val, axes: Sequence[Axis]) -> Val:
@@ -714,7 +714,7 @@ class MemoryLayout(ABC):
         lacked = {axis for val in arrays for axis in val.broadcast}
         broadcast = frozenset(axis for axis in order if axis in lacked and not any(val.has(axis) for val in arrays))
         result = Val(
-            code, tuple(order), broadcast, join_leads(val.lead for val in arrays), kind_of(out), is_table(out),
+            code, tuple(order), broadcast, join_leading(val.leading for val in arrays), kind_of(out), is_table(out),
             needs=needed(val.needs for val in vals),
             names=frozenset[str]().union(*(val.names for val in vals)),
         )  # fmt: skip

@@ -52,7 +52,7 @@ def is_usual_scale(scale: Static, d: Axis) -> bool:
 
 def over(x: Val, shared: tuple[Axis, ...], q: Axis, k: Axis, body: CodeBody) -> Val:
     """A mask or bias with at least the two dimensions that the fused op wants."""
-    wants = shared if x.lead != NONE or set(x.axes) & set(shared) else ()
+    wants = shared if x.leading != NONE or set(x.axes) & set(shared) else ()
     return body.align(x, (*wants, q, k))
 
 
@@ -95,9 +95,9 @@ def attention_operands(body: CodeBody, node: Apply, vals: list[Val], mask: Val |
     bias = over(biases[0], shared, q, k, body) if biases else None
     result = body.combine([Q, K, V, *others], Code(""), (*shared, q, v), node.out)
     data = [over(val, shared, q, k, body) for val in data]
-    alike = len({len(val.axes) for val in laid}) == 1 and all(val.lead == FULL and not val.broadcast for val in laid)
+    alike = len({len(val.axes) for val in laid}) == 1 and all(val.leading == FULL and not val.broadcast for val in laid)
     masks = [val for val in (where, bias) if val is not None]
-    alike = alike and all(val.lead == FULL or (val.lead == NONE and len(val.axes) == 2) for val in masks)
+    alike = alike and all(val.leading == FULL or (val.leading == NONE and len(val.axes) == 2) for val in masks)
     return Attention(laid, where, data, bias, result, alike)
 
 
@@ -113,8 +113,8 @@ def concat_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[
     largest = max(parts, key=lambda val: len(val.axes))
     extra = dict.fromkeys(axis for val in parts for axis in val.axes if axis not in largest.axes)
     order = (*extra, *largest.axes)
-    leads = {val.lead for val in parts}
-    same = all(set(val.axes) == set(order) and not val.broadcast for val in parts) and leads in ({NONE}, {FULL})
+    leading = {val.leading for val in parts}
+    same = all(set(val.axes) == set(order) and not val.broadcast for val in parts) and leading in ({NONE}, {FULL})
     return [body.align(val, order) for val in parts], order, order.index(made) - len(order), same
 
 
@@ -132,8 +132,8 @@ def stack_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[V
             after, before = reader.axes[place + 1 :], reader.axes[:place]
             at = order.index(after[0]) if after and after[0] in order else at
             at = order.index(before[-1]) + 1 if not after and before and before[-1] in order else at
-    leads = {val.lead for val in vals}
-    same = all(set(val.axes) == set(order) and not val.broadcast for val in vals) and leads in ({NONE}, {FULL})
+    leading = {val.leading for val in vals}
+    same = all(set(val.axes) == set(order) and not val.broadcast for val in vals) and leading in ({NONE}, {FULL})
     parts = [body.align(val, order) for val in vals]
     return parts, (*order[:at], made, *order[at:]), at - len(order) - 1, same
 

@@ -78,7 +78,7 @@ def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
     if e.number:
         place = x.axes.index(a)
         after = [":"] * (len(x.axes) - place - 1)
-        before = [":"] * place if x.lead == NONE else ["..."]
+        before = [":"] * place if x.leading == NONE else ["..."]
         text = f"{x.atom}[{', '.join([*before, e.text, *(after if before == ['...'] else [])])}]"
         return replace(x, code=Code(text), axes=but(x.axes, a), needs=needs, names=names)
 
@@ -87,10 +87,10 @@ def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
     shared = [axis for axis in e.axes if axis in x.axes and axis != a]
     own = [axis for axis in e.axes if axis not in shared]
-    if not shared and x.lead == NONE:  # rows of a table
+    if not shared and x.leading == NONE:  # rows of a table
         x = body.permute(x, [a, *but(x.axes, a)])
         return result(body.lookup(x, e), (*e.axes, *x.axes[1:]))
-    if not shared and e.lead == NONE:  # the same items of every row
+    if not shared and e.leading == NONE:  # the same items of every row
         place = x.axes.index(a)
         after = [":"] * (len(x.axes) - place - 1)
         text = f"{x.atom}[{', '.join(['...', e.text, *after])}]"
@@ -129,7 +129,7 @@ def _home(body: CodeBody) -> str:
 
 def _own(x: Val, count: int) -> str:
     """For what may have the batch: how many dimensions stand behind that, but for those that calls lift over."""
-    return "" if x.lead == NONE else f", own={count}"
+    return "" if x.leading == NONE else f", own={count}"
 
 
 def remember(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -150,7 +150,7 @@ def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     axes = body.core(node.out.type.axes)
     x = body.first(x, [axis for axis in x.axes if axis not in axes])
     order, broadcast = tuple(axes.index(a) for a in x.axes), frozenset(axes.index(a) for a in x.broadcast)
-    body.file.kept[_home(body), node.name or ""] = KeptLayout(order, broadcast, x.lead)
+    body.file.kept[_home(body), node.name or ""] = KeptLayout(order, broadcast, x.leading)
     body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
 
 
@@ -161,7 +161,7 @@ def recall(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
         Code(f'cache["{node.name}"]'),
         tuple(axes[place] for place in kept.order),
         frozenset(axes[place] for place in kept.broadcast),
-        kept.lead,
+        kept.leading,
         kind=kind_of(node.out),
         table=is_table(node.out),
     )
@@ -180,7 +180,7 @@ def resume(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axes = body.core(node.out.type.axes)
     x = _item(body, _plain(body, node, vals[0]), node.axes, 0, axes)
     text = f'cache.resume("{node.name}", {x.text})'
-    return replace(x, code=Code(text), axes=axes, broadcast=frozenset(axes), lead=SOME)
+    return replace(x, code=Code(text), axes=axes, broadcast=frozenset(axes), leading=SOME)
 
 
 def leave(body: CodeBody, node: Apply, vals: list[Val]) -> None:
@@ -218,7 +218,7 @@ def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
         axes = tuple(made if a == axis else a for a in x.axes)
         return replace(x, code=Code(body.new_rows(x, axis)), axes=axes)
     places = _range(body, made, ":")
-    before = [":"] * at if x.lead == NONE else ["..."]
+    before = [":"] * at if x.leading == NONE else ["..."]
     after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
     axes = tuple(made if a == axis else a for a in x.axes)
     return replace(x, code=Code(f"{x.atom}[{', '.join([*before, places, *after])}]"), axes=axes)

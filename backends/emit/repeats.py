@@ -16,7 +16,7 @@ from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan
 from ..text.ranges import ANY
 from ..text.static_code import Code
-from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
+from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .calls import CallCode, sources_of
 
 
@@ -31,7 +31,7 @@ class RepeatCode(CallCode):
             self.counters[node.index] = self.namer.give(node.index.name)
         keywords = [self.keywords(plan, body, {}, {}) for plan, body in zip(plans, node.bodies, strict=True)]
         hang = over_passes([sources_of(plan) for plan in plans], node.carried)
-        leads = self._leads(node, plans, vals, hang)
+        leading = self._leading(node, plans, vals, hang)
         extra = [self.named(val) if not val.number else val for val in vals[node.carried :]]
         targets = self._begin(node, vals[: node.carried])
         loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
@@ -39,7 +39,7 @@ class RepeatCode(CallCode):
         self.lines += [self.indent + text for text in loop]
         if node.index in self.counters:
             self.namer.free(self.counters[node.index])
-        self._leave(node, plans, vals, hang, targets, leads)
+        self._leave(node, plans, vals, hang, targets, leading)
 
     def _enter(self, node: Repeat, plans: Sequence[Plan]) -> list[Val]:
         """The arguments, as all bodies take them; each body is emitted."""
@@ -71,24 +71,24 @@ class RepeatCode(CallCode):
                     change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
                     taken = plan.inputs[place]
                     taken.broadcast |= {change.get(axis, axis) for axis in state.broadcast}
-                    lead = state.lead
-                    taken.lead = lead if taken.lead is None or taken.lead == lead else SOME
+                    leading = state.leading
+                    taken.leading = leading if taken.leading is None or taken.leading == leading else SOME
                     taken.in_range = taken.in_range and state.in_range
 
-    def _leads(self, node: Repeat, plans: Sequence[Plan], vals: list[Val], hang: Sequence[Sources]) -> dict[int, str]:
+    def _leading(self, node: Repeat, plans: Sequence[Plan], vals: list[Val], hang: Sequence[Sources]) -> dict[int, str]:
         """Of each result that may lose leading dimensions, the code of those that it must have.
 
         Told before the loop: what tells them goes round.
         """
-        leads: dict[int, str] = {}
+        leading: dict[int, str] = {}
         for place in _losing(plans, vals, hang):
             if not self.reads_left(node.outs[place]) and node.outs[place].id not in self.plan.captured:
                 continue
-            shape = self.lead_shape(vals, hang[place]).removeprefix("*")
-            leads[place] = shape if shape.isidentifier() else self.namer.give("lead")
-            if shape != leads[place]:
-                self.line(f"{leads[place]} = {shape}")
-        return leads
+            shape = self.leading_shape(vals, hang[place]).removeprefix("*")
+            leading[place] = shape if shape.isidentifier() else self.namer.give("lead")
+            if shape != leading[place]:
+                self.line(f"{leading[place]} = {shape}")
+        return leading
 
     def _begin(self, node: Repeat, carried: Sequence[Val]) -> list[str]:
         """The variables of what is carried, with their first values."""
@@ -111,21 +111,21 @@ class RepeatCode(CallCode):
 
     def _leave(
         self, node: Repeat, plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources],
-        targets: Sequence[str], leads: dict[int, str],
+        targets: Sequence[str], leading: dict[int, str],
     ) -> None:  # fmt: skip
         """The results, as they lie behind the loop."""
         thinned = [self._thin_after(plan, node.bodies[place]) for place, plan in enumerate(plans)]
         for place, (out, target) in enumerate(zip(node.outs, targets, strict=True)):
             val = vals[place]
             broadcast = val.broadcast.union(*(made[place] for made in thinned))
-            if place in leads:
+            if place in leading:
                 own = f", *{target}.shape[-{len(val.axes)}:]" if val.axes else ""
                 self.line(
-                    f"{target} = {self.expanded(Val(Code(target)), f'*{leads[place]}{own}')}", self.shown(val.axes)
+                    f"{target} = {self.expanded(Val(Code(target)), f'*{leading[place]}{own}')}", self.shown(val.axes)
                 )
             result = replace(
                 val, code=Code(target), broadcast=broadcast, kind=kind_of(out), table=is_table(out),
-                lead=join_leads(vals[number].lead for number in hang[place]),
+                leading=join_leading(vals[number].leading for number in hang[place]),
                 needs=needed(vals[number].needs for number in hang[place]),
                 names=frozenset({target}), bounds=ANY,
             )  # fmt: skip
@@ -143,16 +143,16 @@ def _losing(plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources])
     """The results of a repeat that may lack leading dimensions of what they hang on: the value that a pass makes
     anew has only those of what it is made of.
     """
-    wanted = [{number for number in found if vals[number].lead != NONE} for found in hang]
+    wanted = [{number for number in found if vals[number].leading != NONE} for found in hang]
     losing = {
-        place for place, found in enumerate(wanted) if vals[place].lead != FULL and not found <= {place}
+        place for place, found in enumerate(wanted) if vals[place].leading != FULL and not found <= {place}
     }  # if there is no pass
 
     def made(plan: Plan, place: int) -> set[int]:
         """The arguments whose leading dimensions the value of one pass has."""
         state = plan.outputs[place]
         assert state is not None
-        if state.lead == FULL:
+        if state.leading == FULL:
             return wanted[place]
         return {
             number

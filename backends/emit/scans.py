@@ -17,7 +17,7 @@ from ...compiler.sizes.axes import Axis
 from ..plan.plan import OutputState, Plan
 from ..text.names import plain
 from ..text.static_code import Code
-from ..text.values import FULL, NONE, SOME, Val, is_table, join_leads, kind_of, needed, places
+from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .calls import CallCode, is_bare, sources_of
 from .layout import plan_axes
 
@@ -73,7 +73,7 @@ class _Loop:
     def has_all(self, place: int) -> bool:
         """Whether a step gives the next value of a state with all its dimensions ahead of those of the block."""
         output, carrier = self.output(place), self.carriers[place]
-        if output.lead == FULL or is_bare(self.args[carrier], self.spread):
+        if output.leading == FULL or is_bare(self.args[carrier], self.spread):
             return True
         having = {number for number, val in enumerate(self.args) if not is_bare(val, self.spread)}
         made = set[int]()
@@ -179,14 +179,14 @@ class ScanCode(CallCode):
     def _begin_states(self, loop: _Loop) -> None:
         """The first values of states, in the shape that they keep."""
         hang = {place: loop.feeds[result] | {place} for place, result in loop.states.items()}
-        shapes = {place: self.lead_shape(loop.args, found) for place, found in hang.items()}
+        shapes = {place: self.leading_shape(loop.args, found) for place, found in hang.items()}
         broadcast = {(place, a): self._thin_size(loop, found, a) for place, found in hang.items() for a in loop.spread}
         args = list(loop.args)
         for place, shape in shapes.items():
             item, val, formal = loop.node.graph.inputs[place], args[place], loop.formals[place]
             kind, table = kind_of(item.value), is_table(item.value)
             fed = [args[number] for number in hang[place]]
-            lead = join_leads(one.lead for one in fed)
+            leading = join_leading(one.leading for one in fed)
             order = (*(() if all(is_bare(one, loop.spread) for one in fed) else loop.spread), *formal)
             same = frozenset(a for a in order if a in loop.spread and not any(one.has(a) for one in fed))
             sizes = [
@@ -200,9 +200,9 @@ class ScanCode(CallCode):
                 val = Val(Code(text), order, kind=kind, table=table)
             else:
                 val = self.align(val, order)
-                if val.broadcast - same or (lead != NONE and val.lead != FULL):
+                if val.broadcast - same or (leading != NONE and val.leading != FULL):
                     val = replace(val, code=Code(self.expanded(val, loop.shapes[place])))
-            loop.args[place] = replace(val, broadcast=same, lead=lead)
+            loop.args[place] = replace(val, broadcast=same, leading=leading)
 
     def _thin_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> str:
         """How long these arguments are along an axis that the scan lifts over, if none surely has all its items."""
@@ -218,12 +218,12 @@ class ScanCode(CallCode):
 
     def _tell(self, loop: _Loop) -> None:
         """What the block's class learns from these arguments."""
-        any_lead = any(val.lead != NONE for val in loop.args)
+        any_leading = any(val.leading != NONE for val in loop.args)
         for place, (val, formal) in enumerate(zip(loop.args, loop.formals, strict=True)):
             state = loop.plan.inputs[place]
-            whole = (val.lead == FULL or not any_lead) and all(val.has(a) for a in loop.spread)
+            whole = (val.leading == FULL or not any_leading) and all(val.has(a) for a in loop.spread)
             given = NONE if is_bare(val, loop.spread) else FULL if whole else SOME
-            state.lead = given if state.lead is None or state.lead == given else SOME
+            state.leading = given if state.leading is None or state.leading == given else SOME
             back = dict(zip(formal, plan_axes(loop.plan, place), strict=True))
             state.broadcast |= {back[a] for a in formal if a in val.broadcast}
             state.in_range = False
@@ -301,24 +301,24 @@ class ScanCode(CallCode):
         if carrier is not None and loop.as_state(place):
             state = loop.args[carrier]
             ahead, axes = tuple(a for a in state.axes if a in spread), tuple(loop.formals[carrier])
-            broadcast, lead = state.broadcast, state.lead
+            broadcast, leading = state.broadcast, state.leading
         else:
             fed = [loop.args[number] for number in hang]
             ahead, axes = () if all(is_bare(val, spread) for val in fed) else spread, loop.outward(output.axes)
             broadcast = frozenset(a for a in ahead if not any(val.has(a) for val in fed)) | {
                 *loop.outward(output.broadcast)
             }
-            lead = join_leads(NONE if val.lead == NONE else output.lead for val in fed)
+            leading = join_leading(NONE if val.leading == NONE else output.leading for val in fed)
         table = is_table((graph.outputs[place] if carrier is None else graph.inputs[carrier]).value)  # that of a step
         needs = needed(self.env[loop.node.args[number].id].needs for number in hang)
-        return Val(Code(""), (*ahead, loop.node.axis, *axes), broadcast, lead, kind_of(out), table, False, needs)
+        return Val(Code(""), (*ahead, loop.node.axis, *axes), broadcast, leading, kind_of(out), table, False, needs)
 
     def _stacked(self, loop: _Loop, place: int, collected: str, val: Val, out: Value) -> Val:
         """The results of all steps in one array; there may be no step."""
         axis = loop.node.axis
         sizes = ["0" if a == axis else "1" if a in val.broadcast else self.extent(a).text for a in val.axes]
-        lead = self.lead_shape(loop.args, loop.hang(place)) if val.lead != NONE else ""
-        shape = ", ".join([lead, *sizes] if lead else sizes)
+        leading = self.leading_shape(loop.args, loop.hang(place)) if val.leading != NONE else ""
+        shape = ", ".join([leading, *sizes] if leading else sizes)
         empty = self.filled(f"({shape},)", "0", val.kind, self.dtype_of(val.kind, val.table))
         text = self.stacked(collected, val.dim(axis))
         val = replace(val, code=Code(f"{text} if {collected} else {empty}", 0))

@@ -158,8 +158,8 @@ class NumpyBody(CodeBody):
         return self.arange("cache.start, cache.end")
 
     def new_rows(self, x: Val, axis: Axis) -> str:
-        before = ":, " * x.axes.index(axis) if x.lead == NONE else "..., "
-        after = ", :" * (len(x.axes) - x.axes.index(axis) - 1) if x.lead != NONE else ""
+        before = ":, " * x.axes.index(axis) if x.leading == NONE else "..., "
+        after = ", :" * (len(x.axes) - x.axes.index(axis) - 1) if x.leading != NONE else ""
         return f"{x.atom}[{before}cache.start:cache.end{after}]"
 
     def filled(self, shape: str, value: str, kind: Scalar, dtype: str) -> str:

@@ -59,7 +59,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     shared = [axis for axis in a.axes if axis in b.axes and axis not in over]
     left = [axis for axis in a.axes if axis not in shared and axis not in over]
     right = [axis for axis in b.axes if axis not in shared and axis not in over]
-    if not over or (not left and not right and (shared or (a.lead != NONE and b.lead != NONE))):
+    if not over or (not left and not right and (shared or (a.leading != NONE and b.leading != NONE))):
         order = (*shared, *left, *right, *over)
         x, y = body.align(a, order, short=True), body.align(b, order, short=True)
         text = Code(f"{x.code.at(TERM)} * {y.code.at(TERM + 1)}", TERM)
@@ -71,7 +71,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         code = Code(f"sum_of_products({x.text}, {y.text}, {dims(total, over)})")
         return replace(total, code=code, axes=kept, broadcast=total.broadcast & set(kept))
     if (
-        b.lead == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]
+        b.leading == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]
     ):  # any rows, one matrix
         kept = (*left, *right)
         if len(right) == 1:

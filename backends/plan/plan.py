@@ -198,7 +198,7 @@ class InputState:
     """What all calls of a class agree on about one argument; joined over the call sites until nothing changes."""
 
     broadcast: set[Axis] = field(default_factory=set)
-    lead: int | None = None  # see text/values.py: NONE, SOME, FULL; None before the first call
+    leading: int | None = None  # see text/values.py: NONE, SOME, FULL; None before the first call
     in_range: bool = True  # an index proved to lie within its axis, at every call
 
 
@@ -208,7 +208,7 @@ class OutputState:
 
     axes: tuple[Axis, ...]
     broadcast: frozenset[Axis]
-    lead: int
+    leading: int
     number: str | None  # the Python expression, if it is a number rather than an array
     needs: int
     in_range: bool
@@ -280,7 +280,7 @@ class Plan:
     def state(self) -> object:
         """All that other classes see of this one: when no class's state changes any more, the text is final."""
         return (
-            [(frozenset(i.broadcast), i.lead, i.in_range) for i in self.inputs],
+            [(frozenset(i.broadcast), i.leading, i.in_range) for i in self.inputs],
             list(self.outputs),
             [
                 list(wanted)

@@ -34,6 +34,7 @@ class Val:
 
     axes:      its dimensions, last ones, in memory order.
     broadcast: those that may be of size 1 instead of their extent.
+    leading:   the dimensions before these: NONE, SOME or FULL.
     kind:      how its elements are stored: an index is an int.
     table:     a real computed from whole numbers alone: float64, whatever the model's own type.
     number:    a Python number, not an array.
@@ -45,7 +46,7 @@ class Val:
     code: Code
     axes: tuple[Axis, ...] = ()
     broadcast: frozenset[Axis] = frozenset()
-    lead: int = NONE
+    leading: int = NONE
     kind: Scalar = Scalar.REAL
     table: bool = False
     number: bool = False
@@ -81,9 +82,9 @@ def places(needs: int) -> list[int]:
     return [place for place in range(needs.bit_length()) if needs >> place & 1]
 
 
-def join_leads(leads: Iterable[int]) -> int:
+def join_leading(leading: Iterable[int]) -> int:
     """The leading dimensions of a result of broadcasting."""
-    found = set(leads)
+    found = set(leading)
     return FULL if FULL in found else SOME if SOME in found else NONE
 
 

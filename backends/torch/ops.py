@@ -54,8 +54,8 @@ def _product(body: TorchBody, node: Apply, arrays: list[Val]) -> tuple[tuple[Axi
     kept = [axis for axis in dict.fromkeys(axis for val in arrays for axis in val.axes) if axis not in eaten]
     shared = [axis for axis in kept if all(axis in val.axes for val in arrays)]
     order = (*shared, *(axis for axis in kept if axis not in shared))
-    dots = "..." if any(val.lead != NONE for val in arrays) else ""
-    inputs = ",".join((dots if val.lead != NONE else "") + text for val, text in zip(arrays, spelled, strict=True))
+    dots = "..." if any(val.leading != NONE for val in arrays) else ""
+    inputs = ",".join((dots if val.leading != NONE else "") + text for val, text in zip(arrays, spelled, strict=True))
     result = dots + "".join(letters[axis] for axis in order)
     return order, Code(f'torch.einsum("{inputs}->{result}", {", ".join(val.text for val in arrays)})')
 
@@ -67,7 +67,7 @@ def _matmul(a: Val, b: Val, c: Axis) -> tuple[tuple[Axis, ...], Code] | None:
     right = [axis for axis in b.axes if axis not in shared and axis != c]
     if c not in a.axes or c not in b.axes:  # one has it in name only
         return None
-    if b.lead == NONE and not shared and len(right) <= 1 and a.axes[-1] == c:  # a shared matrix: any rows
+    if b.leading == NONE and not shared and len(right) <= 1 and a.axes[-1] == c:  # a shared matrix: any rows
         text = b.code.at(TERM + 1) if b.axes[0] == c else f"{b.atom}.mT"
         return (*left, *right), Code(f"{a.code.at(TERM)} @ {text}", TERM)
     if len(left) != 1 or len(right) != 1:
@@ -304,7 +304,10 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     smoothing = node.options["smoothing"]
     same = (
-        set(ids.axes) == set(kept) == set(order) and not x.broadcast and not ids.broadcast and x.lead == ids.lead != 1
+        set(ids.axes) == set(kept) == set(order)
+        and not x.broadcast
+        and not ids.broadcast
+        and x.leading == ids.leading != 1
     )
     ids = body.align(ids, order)
     x = body.align(x, (*order, vocab))
