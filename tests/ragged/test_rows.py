@@ -162,6 +162,17 @@ def test_several_axes_are_mirrored_at_once(ops: None, axes: str) -> None:
     as_if_alone(f"{HEAD}model m(x: [s, t, d]) -> [s, t, d] {{ return flip[{axes}](linear.A[d -> d](x)) }}\n")
 
 
+@pytest.mark.parametrize("op", ALONG)
+def test_in_a_block_and_along_a_derived_width(ops: None, op: str) -> None:
+    as_if_alone(
+        "width s ragged\ndepth d = 3\nwidth longer = s + 2\n"
+        f"block along[a: width](x: [a]) -> [a] {{\n    return {op}[a](x) * tanh({op}[a](x))\n}}\n"
+        "model m(x: [s, d]) -> [s, d] {\n    y = linear.A[d -> d](x)\n"
+        "    z = along[longer](pad[s -> longer](y, left = 1, value = -0.5))\n"
+        "    repeat.r 2 {\n        y = along[s](y) + broadcast[s](mean[longer](z))\n    }\n    return y\n}\n"
+    )
+
+
 def test_what_is_mirrored_keeps_its_padding_last(ops: None) -> None:
     """The op that stands in the code is none that would put it first."""
     model = attnc.loads("width s ragged\nmodel m(x: [s]) -> [s] { return flip[s](x) }\n").model("m")
