@@ -45,10 +45,10 @@ from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.ops import Op
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
+from ..text.expressions import Code, number
 from ..text.names import plain
 from ..text.numbers import careful
 from ..text.ranges import ANY, Interval
-from ..text.static_code import Code, number
 from ..text.templates import filled_in, folded
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
 from ..text.writing import is_path

@@ -10,10 +10,10 @@ from ...compiler.graph.sources import Sources
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..plan.plan import OutputState, Plan
+from ..text.expressions import Code
 from ..text.names import DEVICE, DTYPE
 from ..text.numbers import static_code
 from ..text.ranges import ANY
-from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .layout import MemoryLayout, plan_axes, scope_of
 

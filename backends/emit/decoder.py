@@ -9,8 +9,8 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import IndexInto
 from ...compiler.sizes.axes import Axis
+from ..text.expressions import number
 from ..text.names import plain
-from ..text.static_code import number
 from ..text.values import Val
 from ..text.writing import wrap
 from .body import CodeBody

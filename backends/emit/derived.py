@@ -13,8 +13,8 @@ from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis, Static, axes_in
 from ..plan.plan import padded
+from ..text.expressions import ATOM, SUM, TERM, Code
 from ..text.numbers import static_code
-from ..text.static_code import ATOM, SUM, TERM, Code
 from ..text.values import Val
 from .body import CodeBody
 from .layout import in_text

@@ -35,10 +35,10 @@ from ...compiler.sizes.axes import Axis, Const, Static, axes_in, known
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan, padded
 from ..text import ranges
+from ..text.expressions import AND, ATOM, OR, SUM, TERM, Code
 from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
 from ..text.numbers import static_code
 from ..text.ranges import ANY
-from ..text.static_code import AND, ATOM, OR, SUM, TERM, Code
 from ..text.values import NONE, CannotEmit, Val, is_table, join_leading, kind_of, needed
 from ..text.writing import WIDTH, is_path, wrap
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from ...compiler.graph.term import WORDS, Index, Leaf, Number, Predicate, Term, TermOp, leaves
 from ...compiler.sizes.axes import Literal
 from ...compiler.sizes.functions import Complement, Magnitude, Meaning
+from ..text.expressions import BITAND, BITOR, Code, number, operator
 from ..text.names import Namer
-from ..text.static_code import BITAND, BITOR, Code, number, operator
 from ..text.values import Val
 from .body import CodeBody
 

@@ -11,7 +11,7 @@ from ...compiler.graph.term import leaves
 from ...compiler.graph.traits import Arrange, Combination, IndexMap, Reduce
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
-from ..text.static_code import Code, number
+from ..text.expressions import Code, number
 from ..text.values import FULL, NONE, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody
 

@@ -14,8 +14,8 @@ from ...compiler.decoding.join_maps import joined
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Axis
+from ..text.expressions import SUM, TERM, Code
 from ..text.ranges import ANY
-from ..text.static_code import SUM, TERM, Code
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
 from .layout import KeptLayout, but

@@ -14,8 +14,8 @@ from ...compiler.graph.nodes import Graph, Repeat
 from ...compiler.graph.sources import Sources, over_passes
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan
+from ..text.expressions import Code
 from ..text.ranges import ANY
-from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .calls import CallCode, sources_of
 

@@ -15,8 +15,8 @@ from ...compiler.graph.sources import Sources, over_steps, sources
 from ...compiler.graph.values import Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import OutputState, Plan
+from ..text.expressions import Code
 from ..text.names import plain
-from ..text.static_code import Code
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .calls import CallCode, is_bare, sources_of
 from .layout import plan_axes

@@ -21,9 +21,9 @@ from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
 from ..text.carried import helpers
+from ..text.expressions import OPERATORS, Code, operator
 from ..text.names import AT, FOUND
 from ..text.numbers import static_code
-from ..text.static_code import OPERATORS, Code, operator
 from ..text.templates import called
 from ..text.values import NONE, Val
 from ..text.writing import by_pass

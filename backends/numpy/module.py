@@ -19,8 +19,8 @@ from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import NUMPY
+from ..text.expressions import number
 from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain
-from ..text.static_code import number
 from ..text.values import CannotEmit
 from ..text.writing import is_path, wrap
 from .body import NumpyBody

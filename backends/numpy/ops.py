@@ -24,7 +24,7 @@ from ..emit.operands import (
     without,
 )
 from ..emit.ops import gather, index, merge, rename, same, split
-from ..text.static_code import ATOM, TERM, Code, operator
+from ..text.expressions import ATOM, TERM, Code, operator
 from ..text.templates import folded
 from ..text.values import NONE, Val, is_table, kind_of, needed
 from .body import Emit, NumpyBody, Point

@@ -29,7 +29,7 @@ from ...compiler.ops import OPS, Op
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
 from ...compiler.sizes.functions import OPERATIONS, Meaning
 from .carried import helpers
-from .static_code import NOT, OPERATORS, OR, TERNARY, UNARY, Code, binary, number
+from .expressions import NOT, OPERATORS, OR, TERNARY, UNARY, Code, binary, number
 from .templates import called, filled_in
 
 _OF_NUMBERS = {op.number: op for op in OPS.values() if op.number}

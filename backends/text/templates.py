@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from functools import cache, reduce
 
-from .static_code import ATOM, POWER, SUM, TERM, TERNARY, UNARY, Code
+from .expressions import ATOM, POWER, SUM, TERM, TERNARY, UNARY, Code
 
 GROUP = 50  # calls, one in another
 _LEVELS: dict[type[ast.operator], int] = {

@@ -9,8 +9,8 @@ from operator import or_
 
 from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.sizes.axes import Axis
+from .expressions import ATOM, Code
 from .ranges import ANY, Interval
-from .static_code import ATOM, Code
 
 PYTHON: dict[Scalar, type] = {Scalar.REAL: float, Scalar.BOOL: bool, Scalar.INT: int}  # types of numbers
 NONE, SOME, FULL = 0, 1, 2  # leading dimensions: surely none; perhaps some, perhaps of size 1; all that any value has

@@ -21,9 +21,9 @@ from ..emit.layout import CodeFile
 from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
+from ..text.expressions import OPERATORS, Code, operator
 from ..text.names import AT, DTYPE, FOUND, MODULE_ATTRIBUTES, Namer, plain
 from ..text.numbers import static_code
-from ..text.static_code import OPERATORS, Code, operator
 from ..text.values import CannotEmit, Val, is_table
 from ..text.writing import by_pass, is_one_of, singular, wrap
 

@@ -23,7 +23,7 @@ from ..emit.operands import (
     without,
 )
 from ..emit.ops import gather, index, merge, rename, same, split
-from ..text.static_code import ATOM, SUM, TERM, Code
+from ..text.expressions import ATOM, SUM, TERM, Code
 from ..text.templates import folded
 from ..text.values import NONE, Val, is_table, kind_of
 from .body import Emit, Point, TorchBody

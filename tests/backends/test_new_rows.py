@@ -13,7 +13,7 @@ import attnc
 from attnc.backends.emit.body import CodeBody
 from attnc.backends.emit.operands import dims, neutral
 from attnc.backends.numpy import ops as numpy_ops
-from attnc.backends.text.static_code import SUM, TERM, UNARY, Code
+from attnc.backends.text.expressions import SUM, TERM, UNARY, Code
 from attnc.backends.text.templates import called, filled_in, folded
 from attnc.backends.text.values import CannotEmit, Val, is_table, kind_of
 from attnc.backends.torch import ops as torch_ops

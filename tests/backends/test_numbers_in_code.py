@@ -17,10 +17,10 @@ import torch
 import attnc
 from attnc.backends.runtime.common import numbers as helpers
 from attnc.backends.runtime.common.numbers import number_exp, number_rest
+from attnc.backends.text.expressions import ATOM, UNARY, Code, binary, number, operator
 from attnc.backends.text.numbers import _least as least_of
 from attnc.backends.text.numbers import apply, careful, static_code
 from attnc.backends.text.ranges import ANY, Bounds, Interval, constant
-from attnc.backends.text.static_code import ATOM, UNARY, Code, binary, number, operator
 from attnc.backends.text.writing import is_one_of, is_path, wrap
 from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph.nodes import Apply

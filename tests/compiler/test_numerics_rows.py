@@ -9,7 +9,7 @@ import pytest
 
 import attnc
 from attnc.backends.emit.operands import dims
-from attnc.backends.text.static_code import Code
+from attnc.backends.text.expressions import Code
 from attnc.backends.torch.ops import OPS as TORCH
 from attnc.compiler.graph.traits import Anything, Arrange, Function, IndexMap, OpTraits, Pointwise, Reads, Sum
 from attnc.compiler.ops import OPS

@@ -14,7 +14,7 @@ import pytest
 import attnc
 from attnc.backends.emit.operands import dims
 from attnc.backends.numpy.ops import OPS as NUMPY
-from attnc.backends.text.static_code import Code
+from attnc.backends.text.expressions import Code
 from attnc.backends.torch.ops import OPS as TORCH
 from attnc.compiler import check
 from attnc.compiler.graph.dump import dump

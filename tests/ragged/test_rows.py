@@ -12,7 +12,7 @@ import pytest
 import attnc
 from attnc.backends.emit.operands import dims, without
 from attnc.backends.numpy.ops import OPS as NUMPY
-from attnc.backends.text.static_code import Code
+from attnc.backends.text.expressions import Code
 from attnc.backends.torch.ops import OPS as TORCH
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import (
