@@ -23,12 +23,13 @@ NOTE = "<!-- Written by docs/generate.py (`make docs`): do not edit. -->\n"
 def ops() -> str:
     """One section for each group of the table, one entry for each op."""
     from attnc.compiler.ops import OPS
+    from attnc.compiler.ops.table import FIRST
 
     lines = ["# The ops", "", NOTE, "An op acts on the axes in its brackets, for each index of all others."]
     for group in dict.fromkeys(op.group for op in OPS.values()):
         lines += ["", f"## {group.capitalize()}"]
         for op in (op for op in OPS.values() if op.group == group):
-            lines += ["", f"### `{op.usage}`", "", op.doc]
+            lines += ["", f"### `{op.usage}`", "", op.doc if op.since == FIRST else f"{op.doc} New in {op.since}."]
             if op.options or op.learned:
                 lines += ["", "| option | default | |", "|---|---|---|"]
                 for option in op.options:

@@ -228,7 +228,7 @@ def test_the_gradient_is_that_of_the_numbers(op: Op) -> None:
         return torch.func.functional_call(net, weights, (), {name: now.get(name, x) for name, x in given.items()})
 
     out = result(*varied.values())
-    graded = bool(varied) and model.outputs[0].element == "real"
+    graded = bool(varied) and model.outputs[0].element == "real" and op.gradient
     assert out.requires_grad is graded
     if graded:
         assert torch.autograd.gradcheck(result, tuple(varied.values()))

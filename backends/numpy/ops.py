@@ -236,6 +236,29 @@ def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     return body.combine([x], Code(f"running_sum({x.text}, {dims(x, node.axes)})"), x.axes, node.out)
 
 
+def cummax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(vals[0], node.axes)
+    return body.combine([x], Code(f"np.maximum.accumulate({x.text}, {dims(x, node.axes)})"), x.axes, node.out)
+
+
+def logcumsumexp(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
+    body.helper("widened")
+    text = f"np.logaddexp.accumulate(widened({x.text}), {dims(x, node.axes)}).astype({x.atom}.dtype, copy=False)"
+    return body.combine([x], Code(text), x.axes, node.out)
+
+
+def flip(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(vals[0], node.axes)
+    axes = dims(x, node.axes)
+    return body.combine([x], Code(f"np.flip({x.text}, {axes})"), x.axes, node.out)
+
+
+def stop_gradient(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """There are no gradients here."""
+    return vals[0]
+
+
 def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """softmax and log_softmax, over one axis or several jointly."""
     x = body.real(vals[0], is_table(node.out))
@@ -426,6 +449,10 @@ OPS: dict[str, Emit] = {
     "argmax": reduce,
     "logsumexp": reduce,
     "cumsum": cumsum,
+    "cummax": cummax,
+    "logcumsumexp": logcumsumexp,
+    "flip": flip,
+    "stop_gradient": stop_gradient,
     "softmax": softmax,
     "log_softmax": softmax,
     "l2norm": l2norm,

@@ -222,6 +222,26 @@ def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
 
 
+def cummax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(vals[0], node.axes)
+    return body.combine([x], Code(f"{x.atom}.cummax({dims(x, node.axes)}).values"), x.axes, node.out)
+
+
+def logcumsumexp(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
+    return body.combine([x], Code(f"{x.atom}.logcumsumexp({dims(x, node.axes)})"), x.axes, node.out)
+
+
+def flip(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(vals[0], node.axes)
+    return body.combine([x], Code(f"{x.atom}.flip({dims(x, node.axes)})"), x.axes, node.out)
+
+
+def stop_gradient(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = vals[0]
+    return x if x.number else body.combine([x], Code(f"{x.atom}.detach()"), x.axes, node.out)
+
+
 def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """softmax and log_softmax; several axes jointly are flattened into one and back."""
     x = body.real(vals[0], is_table(node.out))
@@ -474,6 +494,10 @@ OPS: dict[str, Emit] = {
     "argmax": reduce,
     "logsumexp": reduce,
     "cumsum": cumsum,
+    "cummax": cummax,
+    "logcumsumexp": logcumsumexp,
+    "flip": flip,
+    "stop_gradient": stop_gradient,
     "softmax": softmax,
     "log_softmax": softmax,
     "l2norm": l2norm,

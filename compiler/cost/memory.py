@@ -201,7 +201,7 @@ class _Frame:
             return
         size = ZERO if out.role is Role.CONSTANT else meter.bytes(out)
         self.hold(out, out.id, size)
-        more = self._masked(node) * node.traits.cost.spare
+        more = self._masked(node) * node.traits.cost.spare + (self._places(out) if node.traits.cost.places else ZERO)
         self.below[self.place] = Memory(size + more)
         self.note(more)
         if graded:
@@ -238,8 +238,14 @@ class _Frame:
                     self.saved["count", out.id] = self._count(node, node.mask)
                 case "copy":
                     self.saved["copy", out.id] = meter.bytes(node.operands[0])
+        if node.traits.cost.places:
+            self.saved["places", out.id] = self._places(out)
         if node.mask is not None:
             self.keep(node.mask)
+
+    def _places(self, out: Value) -> Poly:
+        """An index for each item of a result."""
+        return self.meter.bytes(replace(out, type=replace(out.type, element=Scalar.INT)))
 
     def _masked(self, node: Apply) -> Poly:
         """The bytes of an op's operand where what a mask leaves out is replaced."""

@@ -12,6 +12,7 @@ from ..base import rewritten
 from ..base.names import did_you_mean, nearest, respelt, undeclared
 from ..base.session import Session
 from ..ops import OPS
+from ..ops.table import FIRST
 from ..sizes.arithmetic import largest, open_width
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, axes_in
 from .modules import ELEMENTS, BlockDef, Override
@@ -146,7 +147,7 @@ class Declarations(Uses):
             )
             self.module.missing.add(name.text)
             return False
-        if callee and name.text in OPS:
+        if callee and name.text in OPS and OPS[name.text].since == FIRST:
             self.session.report(
                 "E0204",
                 f"`{name.text}` is the name of an op",
@@ -154,6 +155,15 @@ class Declarations(Uses):
                 help=f"choose another name, such as `my_{name.text}`",
             )
             return False
+        if callee and name.text in OPS:
+            op = OPS[name.text]
+            self.session.report(
+                "W0515",
+                f"`{name.text}` is an op too, since version {op.since}: this declaration is meant by its name here",
+                name.span,
+                help=f"delete it if the op, `{op.usage}`, does the same, or choose another name, `my_{name.text}`",
+                warning=True,
+            )
         if name.text in places:
             self._twice(name, places[name.text])
             return False

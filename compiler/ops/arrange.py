@@ -150,6 +150,17 @@ def concat(call: OpCall) -> TypedValue | None:
     return call.make(Type(element, tuple(kept), thin - gone))
 
 
+def flip(call: OpCall) -> TypedValue | None:
+    """y[a] = x[a = |a| - 1 - a]."""
+    x = call.operands[0]
+    for axis, span in zip(call.axes, call.axis_spans, strict=True):
+        if not x.has(axis):
+            return call.lacks(
+                x, axis, call.spans[0], f"`flip` turns `{axis.name}` round, which its operand lacks", span
+            )
+    return call.make(x.type, mark=x.mark, range=x.range)
+
+
 def dropout(call: OpCall) -> TypedValue | None:
     """x with each item left out with probability p and the rest scaled by 1 / (1 - p), in training only."""
     if not call.numbers():
@@ -326,6 +337,19 @@ ROWS: tuple[Op, ...] = (
         variadic=True,
         reads=Arrange(IndexMap.PARTS),
         cost=OpCost(work=0),
+    ),
+    Op(
+        "flip",
+        "arrange",
+        "flip[a](x)",
+        "x with the items along the axes in brackets in the opposite order: y[a] = x[a = |a| - 1 - a].",
+        "width q, k\nblock f(x: [q, k]) -> [q, k] {\n    return flip[k](x)\n}\n",
+        "width q, k\nblock f(x: [q]) -> [q] {\n    return flip[k](x)\n}\n",
+        flip,
+        Brackets.ACTS,
+        reads=Arrange(IndexMap.MIRRORED),
+        cost=OpCost(work=0),
+        since="0.2",
     ),
     Op(
         "index",

@@ -28,7 +28,7 @@ from ..graph.typed_value import Range, show, union
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
-from ..sizes.functions import OPERATIONS
+from ..sizes.functions import LARGEST_EXPONENT, OPERATIONS
 from .table import Notation, Op, Precedence, Rule
 
 if TYPE_CHECKING:
@@ -111,6 +111,15 @@ def to_int(call: OpCall) -> TypedValue | None:
         )
         return None
     return call.make(Type(Scalar.INT, wire.type.axes, wire.type.thin), range=wire.range)
+
+
+def same(call: OpCall) -> TypedValue | None:
+    """The operand, a number, as it is."""
+    if not _numbers(call):
+        return None
+    x = call.operands[0]
+    made = call.make(x.type, mark=x.mark, range=x.range)
+    return None if made is None else replace(made, scaled=x.scaled, power_of=x.power_of)
 
 
 def arithmetic(call: OpCall) -> TypedValue | None:
@@ -764,6 +773,42 @@ ROWS: tuple[Op, ...] = (
         python="{0} / (1 + number_exp(-{0}))",
     ),
     _op(
+        "softplus",
+        Function(least=0, rising=True),
+        "softplus(x)",
+        "log(1 + exp(x)), a smooth max(x, 0) (Dugas et al. 2001).",
+        function,
+        "F.softplus({0}, threshold=40)",  # up to 20, its default, it is 2e-9 from x in float64
+        "np.logaddexp({0}, 0)",
+        saves="x",
+        since="0.2",
+    ),
+    _op(
+        "log1p",
+        Function(zero=True, above=-1, harmless=0, rising=True),
+        "log1p(x)",
+        "log(1 + x), exact for small x.",
+        function,
+        "torch.log1p({0})",
+        "np.log1p({0})",
+        saves="x",
+        latex=r"\log \left( 1 + {0:PLUS} \right)",
+        since="0.2",
+    ),
+    _op(
+        "expm1",
+        Function(zero=True, least=-1, below=LARGEST_EXPONENT, harmless=0, rising=True),
+        "expm1(x)",
+        "exp(x) - 1, exact for small x.",
+        function,
+        "torch.expm1({0})",
+        "np.expm1({0})",
+        saves="result",
+        latex=r"\exp \left( {0} \right) - 1",
+        binds=Precedence.PLUS,
+        since="0.2",
+    ),
+    _op(
         "abs",
         "abs",
         "abs(x)",
@@ -865,5 +910,19 @@ ROWS: tuple[Op, ...] = (
         wrong="block f(i: []) -> int[] {\n    return int(i)\n}\n",
         cost=OpCost(work=0, moves=False),
         python="int({0})",
+    ),
+    _op(
+        "stop_gradient",
+        Sum((1,)),
+        "stop_gradient(x)",
+        "x itself, but no gradient goes through it to what x is made of.",
+        same,
+        "",
+        "",
+        gradient=False,
+        cost=OpCost(work=0, moves=False),
+        drawn="sg",  # as in van den Oord et al. 2017
+        latex="sg",
+        since="0.2",
     ),
 )

@@ -123,7 +123,7 @@ def reduce(call: OpCall) -> TypedValue | None:
 
 
 def running(call: OpCall) -> TypedValue | None:
-    """cumsum: the axis stays."""
+    """cumsum and its like: the axis stays. What picks an item keeps its kind."""
     if not call.numbers() or not call.one_axis() or not _present(call):
         return None
     x = call.operands[0]
@@ -267,6 +267,26 @@ ROWS: tuple[Op, ...] = (
         jumps=True,
     ),
     _reduction("cumsum", Running(ADDED), "Running sum along one axis.", running, result="[q, k]", masked=False),
+    _reduction(
+        "cummax",
+        Running(LARGEST),
+        "Running maximum along one axis.",
+        running,
+        result="[q, k]",
+        masked=False,
+        cost=OpCost(reads=True, saves=("x",), places=True),
+        since="0.2",
+    ),
+    _reduction(
+        "logcumsumexp",
+        Running(LOG_ADDED),
+        "log of the running sum of exp along one axis, without overflow.",
+        running,
+        result="[q, k]",
+        masked=False,
+        cost=OpCost(4, reads=True, saves=("x", "result")),
+        since="0.2",
+    ),
     _row(
         "softmax",
         Normalise(weights=True),

@@ -56,6 +56,9 @@ class Precedence(IntEnum):
     ATOM = 9
 
 
+FIRST = "0.1"  # the version in which the language was first told
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A keyword argument known at build time. `check` gives a complaint about a value, or None."""
@@ -105,6 +108,7 @@ class Op(WrittenOp):
     binds:    how tightly, as an operand of another in equations.
     result:   what generated code calls its result, where the spec has no name for it.
     cost:     it must be said of each row: what is not said would be left out of a bill.
+    since:    the version of attnc that has it first. A spec may be older: its own block of that name wins.
     """
 
     group: str
@@ -130,6 +134,7 @@ class Op(WrittenOp):
     drawn: str = ""
     latex: str = ""
     binds: Precedence = Precedence.ATOM
+    since: str = FIRST
 
     @property
     def has_template(self) -> bool:

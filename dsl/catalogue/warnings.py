@@ -354,4 +354,31 @@ model net(x: [seq, model]) -> [seq, model] causal seq {
 }
 """,
     ),
+    Entry(
+        "W0515",
+        "a block has the name of an op that came later",
+        """
+        The table of ops grows from version to version, and a spec that was written for an earlier one may have a block
+        of its own under the name of a new op. Its block is what is called: the spec computes what it did before. Where
+        the op does the same, the block can go; else another name tells the two apart.
+        """,
+        """
+width seq
+
+block softplus(x: []) -> [] {
+    return log(1 + exp(x))
+}
+
+block f(x: [seq]) -> [seq] {
+    return softplus(x)
+}
+""",
+        """
+width seq
+
+block f(x: [seq]) -> [seq] {
+    return softplus(x)
+}
+""",
+    ),
 )

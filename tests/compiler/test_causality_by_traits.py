@@ -201,7 +201,7 @@ def test_the_leak_of_what_is_turned_round() -> None:
     assert label == "1. `flip_` turns the items of `t` round: item 0 reads the last"
 
 
-@pytest.mark.parametrize(("op", "running"), [("max", "cummax_"), ("logsumexp", "logcumsumexp_"), ("sum", "cumsum")])
+@pytest.mark.parametrize(("op", "running"), [("max", "cummax"), ("logsumexp", "logcumsumexp"), ("sum", "cumsum")])
 def test_the_help_names_the_op_that_runs(op: str, running: str) -> None:
     _, help = refused(f"x + broadcast[t]({op}[t](x))")
     assert f", or `{running}[t](x)`" in help

@@ -24,11 +24,10 @@ WORDS = {
     "stands for its index": "arange positions range linspace",
     "|a|": "size shape len",
     "window[t -> t, tap](x)": "unfold conv1d conv2d Conv1d",
-    "x[t = |t| - 1 - t]": "flip reverse",
+    "`flip[a](x)`": "reverse fliplr flipud",
     "x[t = max(t - 1, 0)]": "roll shift",
     "max(x, 0.01 * x)": "leaky_relu leakyrelu LeakyReLU rrelu",
     "select(x > 0, x,": "elu",
-    "write `max(x, 0) + log(1 + exp(-abs(x)))`": "softplus",
     "`x * y`": "outer",
     "use std.attention: multihead": "attention scaled_dot_product_attention sdpa self_attention MultiheadAttention "
     "multi_head_attention mha cross_attention",
@@ -41,14 +40,12 @@ WORDS = {
     "layernorm[part]": "groupnorm group_norm",
     "mean and variance": "batchnorm batch_norm",
     "a filter read at": "fft rfft fftconv",
-    "log(1 + x)": "log1p",
-    "exp(x) - 1`": "expm1",
     "select(x > 0, 1, select(x < 0, -1, 0))": "sign",
     "floor(x + 0.5)": "round rint",
     "clamp(x, low, high)": "clip",
     "clamp(x, 0, 6)": "relu6",
     "c * tanh(x / c)": "softcap",
-    "x * tanh(max(x, 0)": "mish",
+    "x * tanh(softplus(x))": "mish",
     "exp(sum[a](log(x)))": "prod",
     "silu(x)": "swish",
     "x ^ 2": "square sqr",
@@ -58,8 +55,7 @@ WORDS = {
     "argmax[a](-x)": "argmin",
     "argsort[a -> r](x)": "sort",
     "of positive numbers, `cumsum[a](log(x))`": "cumprod",
-    "logsumexp[past](x[a as past] where past <= a)": "logcumsumexp",
-    "param ... frozen": "detach stop_gradient stop_grad no_grad",
+    "it is `stop_gradient(x)`": "detach stop_grad no_grad",
     "0.5 * log((1 + x) / (1 - x))": "atanh arctanh",
     "log(x + sqrt(x ^ 2 + 1))": "asinh arcsinh",
     "log(x + sqrt(x ^ 2 - 1))": "acosh arccosh",
@@ -67,8 +63,7 @@ WORDS = {
     "min(x, y)`": "minimum",
     "1 - erf(x)": "erfc",
     "int(i)": "long",
-    "max(x, 0) - x * y + log(1 + exp(-abs(x)))": "binary_cross_entropy binary_cross_entropy_with_logits bce bce_loss "
-    "BCELoss",
+    "mean[a](softplus(x) - x * y)": "binary_cross_entropy binary_cross_entropy_with_logits bce bce_loss BCELoss",
     "dot[a, b](x, y, w)": "bilinear Bilinear",
     "cross_entropy[vocab](logits, ids)": "nll_loss",
     "mean[a]((x - y) ^ 2)": "mse_loss mse MSELoss",
@@ -80,7 +75,7 @@ WORDS = {
     "logsumexp[a](x)": "lse",
     "m and n": "logical_and logical_or logical_not",
     "m != n": "logical_xor xor",
-    "-(max(-x, 0) + log(1 + exp(-abs(x))))": "logsigmoid log_sigmoid LogSigmoid",
+    "-softplus(-x)": "logsigmoid log_sigmoid LogSigmoid",
     "* sigmoid(linear.b[d -> e](x))": "glu GLU",
     "* relu(linear.b[d -> e](x))": "reglu ReGLU",
     "relu(x) ^ 2": "relu2 squared_relu relu_squared",
@@ -89,7 +84,7 @@ WORDS = {
     "`clamp(x / 6 + 0.5, 0, 1)": "hardsigmoid hard_sigmoid",
     "x * clamp(x / 6 + 0.5, 0, 1)": "hardswish hard_swish hardsilu",
     "log(x) / log(2)": "log2 log10",
-    "where past <= a": "cummax cummin",
+    "-cummax[a](-x)": "cummin",
     "x % n": "mod remainder",
     "x - n * select(x / n > 0": "fmod",
     "x / broadcast[a](sum[a](abs(x)))": "l1norm l1_norm",
@@ -102,9 +97,9 @@ WORDS = {
     "-sum[a](p * log(p))": "entropy",
     "sum[a](p * log(p / q))": "kl_div",
     "dot[d](l2norm[d](x), l2norm[d](y))": "cosine_similarity cos_sim",
-    "max(x, y) + log(1 + exp(-abs(x - y)))": "logaddexp",
+    "y + softplus(x - y)": "logaddexp",
     "1.0507 *": "selu",
-    "a * (exp(min(x, 0) / a) - 1)": "celu",
+    "a * expm1(min(x, 0) / a)": "celu",
     "softmax[a](-x)": "softmin",
     "x / (1 + abs(x))": "softsign",
     "x - tanh(x)": "tanhshrink",
@@ -136,7 +131,6 @@ POINTWISE = [
     "hardtanh",
     "hardsigmoid",
     "hardswish",
-    "softplus",
     "mish",
     "elu",
     "selu",
@@ -150,8 +144,6 @@ POINTWISE = [
     "sinh",
     "cosh",
     "trunc",
-    "log1p",
-    "expm1",
     "sign",
     "square",
     "log2",
@@ -169,13 +161,13 @@ def test_what_is_to_be_written_computes_the_same(name: str) -> None:
     text = IDIOMS[name].partition("`")[2].partition("`")[0]
     spec = f"const a = 1.0\nwidth n\nmodel f(x: [n]) -> [n] {{\n    return {text} + 0 * a\n}}\n"
     x = torch.linspace(0.05, 0.95, 7, dtype=torch.float64)
-    if name not in ("atanh", "logit", "log1p", "log2"):
+    if name not in ("atanh", "logit", "log2"):
         x = torch.cat([-8 * x, 4 * x])
     found = attnc.loads(spec).model("f").torch(dtype=torch.float64)(x)
     torch.testing.assert_close(found, theirs(x), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["SELU", "CELU", "ELU", "Mish", "Softplus", "Outer"])
+@pytest.mark.parametrize("name", ["SELU", "CELU", "ELU", "Mish", "Outer"])
 def test_a_class_is_told_as_its_function(name: str) -> None:
     (found,) = attnc.check(f"block f(x: []) -> [] {{\n    return {name}(x)\n}}\n")
     assert found.help == IDIOMS[name.lower()]

@@ -363,7 +363,8 @@ OPS = {
         h / 2.5; h / sqrt(|d|); h % 3; exp(h); log(h); sqrt(h); rsqrt(h); sin(h); cos(h); tanh(h); sigmoid(h); erf(h);
         relu(h); gelu(h); gelu_tanh(h); silu(h); abs(h); clamp(h, -1, 1); max(h, x); min(h, 0);
         select(x > 0, h, x); select(h > 0, h, x); softmax[n](h); softmax[d](h); log_softmax[d](h); cumsum[n](h);
-        dropout(h, 0);
+        softplus(h); log1p(h); expm1(h); cummax[n](h); logcumsumexp[n](h); flip[n](h);
+        stop_gradient(h); h * stop_gradient(h); dropout(h, 0);
         linear.z[d -> d](h, bias = false); h[n = max(n - 1, 0)]; merge[a, b -> d](split[d -> a, b](h))""",
     "[m, d]": "h[n as m]",
     "[d]": "h[n = 0]",

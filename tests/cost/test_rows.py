@@ -7,7 +7,9 @@ import pytest
 import attnc
 from attnc.compiler.ops import OPS
 
-FUNCTIONS = """exp log sqrt rsqrt sin cos tanh sigmoid erf relu gelu gelu_tanh silu abs neg clamp"""
+FUNCTIONS = (
+    """exp log sqrt rsqrt sin cos tanh sigmoid erf relu gelu gelu_tanh silu softplus log1p expm1 abs neg clamp"""
+)
 REDUCED = ["sum", "mean", "max", "min"]
 
 # Operations other than multiply-adds, bytes moved, steps, bytes of the result and of what is needed for a moment.
@@ -24,12 +26,15 @@ TAKES = {
     "floor": ("1", "12", "1", "8"),
     "ceil": ("1", "12", "1", "8"),
     "int": ("0", "0", "0", "0"),
+    "stop_gradient": ("0", "0", "0", "0"),
     "dot": ("0", "4 (k q + d k + d q)", "1", "4 k q"),
     "logsumexp": ("4 k q", "4 q (k + 1)", "1", "4 q"),
     "any": ("k q", "q (k + 1)", "1", "q"),
     "all": ("k q", "q (k + 1)", "1", "q"),
     "argmax": ("k q", "4 q (k + 2)", "1", "8 q"),
     "cumsum": ("k q", "8 k q", "1", "4 k q"),
+    "cummax": ("k q", "8 k q", "1", "12 k q"),  # and where each stood, an index
+    "logcumsumexp": ("4 k q", "8 k q", "1", "4 k q"),
     "softmax": ("5 k q", "9 k q", "1", "12 k q"),  # masked: two arrays more of its size for a moment
     "log_softmax": ("5 k q", "8 k q", "1", "4 k q"),
     "l2norm": ("4 d q", "8 d q", "1", "4 d q"),
@@ -45,6 +50,7 @@ TAKES = {
     "cross_entropy": ("5 vocab seq", "4 seq (vocab + 3)", "1", "4 seq"),
     "window": ("0", "4 d seq (tap + 1)", "1", "4 d tap seq"),
     "pad": ("0", "4 (b + a)", "1", "4 b"),
+    "flip": ("0", "8 k q", "1", "4 k q"),
     "topk": ("a seq", "4 seq (a + 2 k)", "1", "8 k seq"),
     "argsort": ("seq", "12 seq", "1", "8 seq"),
 }
