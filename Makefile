@@ -2,7 +2,7 @@
 # make test       what CI runs: style, types, layers, the wheel, the tests
 # make test-all   the slow tests too
 # make test-gpu   those that need a CUDA device
-# make lint       style, types and layers alone
+# make lint       style, types, layers and the list of ops asked for by name alone
 # make vscode     the extension for VS Code, as editors/vscode/attnc.vsix (needs Node 18 and npm)
 # make docs       rewrite what is generated in docs/, and build the site into out/site
 #
@@ -38,6 +38,7 @@ lint: wheel
 	.venv/bin/ruff check .
 	MYPYPATH=.venv/wheel .venv/bin/mypy --cache-dir .venv/mypy -p attnc
 	PYTHONPATH=.venv/wheel .venv/bin/lint-imports --no-logo --cache-dir .venv/import-linter
+	.venv/bin/pytest -q tests/test_house.py
 
 wheel: .venv/dev.stamp
 	rm -rf build .venv/dist .venv/wheel
