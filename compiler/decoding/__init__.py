@@ -33,11 +33,11 @@ from .visible_range import Need, VisibleRange
 
 ENDLESS = 2**62  # items: longer than any row
 
-__all__ = ["Cache", "Decoding", "NoStep", "decoding"]
+__all__ = ["CacheEntry", "Decoding", "NoStep", "decoding"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
+class CacheEntry:
     """What is kept of one value for later steps.
 
     path:   where: `decoder.layers.{i}.self.K`; `{i}` stands for the number of a pass, of which there are `passes`.
@@ -96,7 +96,7 @@ class Decoding:
     prepare: Graph | None = None
     step: Graph | None = None
     time: Axis | None = None
-    caches: tuple[Cache, ...] = ()
+    caches: tuple[CacheEntry, ...] = ()
     prompt: str | None = None
     reason: str = ""
     span: Text | None = None
@@ -222,7 +222,7 @@ def _keep(visible: VisibleRange, site: Site | None) -> Need:
     return tuple(keep for keep, variant in zip(visible.keep, repeat.variant, strict=True) if variant == number)
 
 
-def _cache(kept: Kept) -> Cache:
+def _cache(kept: Kept) -> CacheEntry:
     cell = kept.cell
     thin = cell.value.type.thin
     axes = tuple((a.name, a.extent) for a in cell.value.type.axes if a not in cell.axes and a not in thin)
@@ -230,4 +230,4 @@ def _cache(kept: Kept) -> Cache:
     element = cell.value.type.element
     shown = "index" if isinstance(element, IndexInto) else element.value
     keep = _keep(kept.visible.root(), cell.site) if kept.visible is not None else (0,)
-    return Cache(kept.path, axes, keep, kind, cell.site.passes, shown)
+    return CacheEntry(kept.path, axes, keep, kind, cell.site.passes, shown)
