@@ -298,7 +298,7 @@ class CodeBody(ScanCode, RepeatCode):
         if self.graph.kind == "repeat":
             order = plan_axes(self.plan, place)
         # It does not vary along these, though they may have their extent.
-        broadcast = val.broadcast | output.value.type.thin
+        broadcast = val.broadcast | output.value.type.broadcast_axes
         val = val if val.number else self.without(val, [a for a in val.axes if a in broadcast and a not in order])
         if val.number:
             again = self.graph.kind == "repeat" and self.env[self.graph.inputs[place].value.id].number

@@ -77,7 +77,7 @@ class CallCode(MemoryLayout):
             val = self.env[arg.id]
             # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on. What does
             # not vary along such an axis may have it all the same.
-            formal |= set(to_caller.values()) & (val.broadcast | arg.type.thin) - set(node.graph.lifted)
+            formal |= set(to_caller.values()) & (val.broadcast | arg.type.broadcast_axes) - set(node.graph.lifted)
             found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
         return tuple(found)
 

@@ -66,7 +66,7 @@ class Emitter(ABC):
             dims = [*leading, *(axes.get(axis, axis) for axis in layout)]
             names = tuple(axis.name for axis in dims)
             among = found.value.type
-            kept = tuple(axis.name for axis in dims if axis in among.axes and axis not in among.thin)
+            kept = tuple(axis.name for axis in dims if axis in among.axes and axis not in among.broadcast_axes)
             lines.append(f'    "{path}": captured({FOUND}["{found.path}"], {body.batch()}, {names!r}, {kept!r}),')
         self.helpers["captured"] = None
         return lines

@@ -314,7 +314,9 @@ class MemoryLayout(ABC):
         if val.number:
             dtype = self.dtype_of(kind_of(out), is_table(out))
             val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
-        val = self.full(val, [axis for axis in out.type.axes if axis in val.axes and axis not in out.type.thin])
+        val = self.full(
+            val, [axis for axis in out.type.axes if axis in val.axes and axis not in out.type.broadcast_axes]
+        )
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
         self.line(f"{FOUND}[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
 

@@ -114,10 +114,10 @@ class RepeatCode(CallCode):
         targets: Sequence[str], leading: dict[int, str],
     ) -> None:  # fmt: skip
         """The results, as they lie behind the loop."""
-        thinned = [self._thin_after(plan, node.bodies[place]) for place, plan in enumerate(plans)]
+        after = [self._broadcast_after(plan, node.bodies[place]) for place, plan in enumerate(plans)]
         for place, (out, target) in enumerate(zip(node.outs, targets, strict=True)):
             val = vals[place]
-            broadcast = val.broadcast.union(*(made[place] for made in thinned))
+            broadcast = val.broadcast.union(*(made[place] for made in after))
             if place in leading:
                 own = f", *{target}.shape[-{len(val.axes)}:]" if val.axes else ""
                 self.line(
@@ -133,7 +133,7 @@ class RepeatCode(CallCode):
             if out.id in self.plan.captured:
                 self.record(out, result)
 
-    def _thin_after(self, plan: Plan, body: Graph) -> list[set[Axis]]:
+    def _broadcast_after(self, plan: Plan, body: Graph) -> list[set[Axis]]:
         """Of each result of a pass, the axes that may be of size 1."""
         own = self.program.bindings[id(body)][0]
         return [{own[axis] for axis in state.broadcast} for state in plan.outputs if state is not None]

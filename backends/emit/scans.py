@@ -138,7 +138,7 @@ class ScanCode(CallCode):
         ]
         named = set(to_caller.values()) - set(graph.lifted)
         for place, (arg, formal) in enumerate(zip(node.args, formals, strict=True)):
-            unlike = named & arg.type.thin - {*formal, axis, *vals[place].broadcast}
+            unlike = named & arg.type.broadcast_axes - {*formal, axis, *vals[place].broadcast}
             vals[place] = self.first(vals[place], [a for a in vals[place].axes if a in unlike])
         spread: dict[Axis, None] = {}
         for val, formal in zip(vals, formals, strict=True):
@@ -180,7 +180,9 @@ class ScanCode(CallCode):
         """The first values of states, in the shape that they keep."""
         hang = {place: loop.feeds[result] | {place} for place, result in loop.states.items()}
         shapes = {place: self.leading_shape(loop.args, found) for place, found in hang.items()}
-        broadcast = {(place, a): self._thin_size(loop, found, a) for place, found in hang.items() for a in loop.spread}
+        broadcast = {
+            (place, a): self._broadcast_size(loop, found, a) for place, found in hang.items() for a in loop.spread
+        }
         args = list(loop.args)
         for place, shape in shapes.items():
             item, val, formal = loop.node.graph.inputs[place], args[place], loop.formals[place]
@@ -204,7 +206,7 @@ class ScanCode(CallCode):
                     val = replace(val, code=Code(self.expanded(val, loop.shapes[place])))
             loop.args[place] = replace(val, broadcast=same, leading=leading)
 
-    def _thin_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> str:
+    def _broadcast_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> str:
         """How long these arguments are along an axis that the scan lifts over, if none surely has all its items."""
         if any(loop.args[place].has(axis) for place in of):
             return ""

@@ -1,8 +1,8 @@
 """Which classes (or functions) the generated file has: block instances of equal structure share one.
 
-Two instances are equal in structure if they differ in nothing but sizes of axes, values of consts, which axes are thin,
+Two instances are equal in structure if they differ in nothing but sizes of axes, values of consts, broadcast axes,
 over which axes of their callers they lift, and whether their values carry data. One class then serves both: sizes and
-consts are parameters, lifted axes are leading dimensions like the batch, and a thin axis is a dimension of size 1.
+consts are parameters, lifted axes are leading dimensions like the batch, and a broadcast axis is a dimension of size 1.
 """
 
 from __future__ import annotations

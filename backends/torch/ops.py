@@ -309,7 +309,7 @@ def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     if x.number:
         return x
     # Each item is left out on its own: an axis along which the operand does not vary yet is written out first.
-    x = body.full(x, [axis for axis in x.axes if axis not in node.out.type.thin])
+    x = body.full(x, [axis for axis in x.axes if axis not in node.out.type.broadcast_axes])
     return body.combine([x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out)
 
 

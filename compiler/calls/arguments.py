@@ -46,8 +46,8 @@ class Arguments(Parameters):
     def _inputs(
         self, environment: Environment, arguments: dict[str, tuple[TypedValue, Span]]
     ) -> list[tuple[s.Formal, TypedValue | None]] | None:
-        """The arguments as the callee sees them: in its own axes, those of a formal that they lack thin, the
-        rest lifted.
+        """The arguments as the callee sees them: in its own axes, those of a formal that they lack as
+        broadcast axes, the rest lifted.
         """
         probe = Body(self.checker, environment, Builder(), {})
         to_actual = {formal.id: actual for formal, actual in self.actual}
@@ -289,9 +289,9 @@ class Arguments(Parameters):
 
 
 def _inside(wire: TypedValue, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis]) -> TypedValue:
-    """An argument in the callee's axes; those of its formal that it lacks are thin."""
+    """An argument in the callee's axes; those of its formal that it lacks are broadcast axes."""
     extra = [axis for axis in wire.axes if axis not in actuals]
-    thin = frozenset(axis for actual, axis in actuals.items() if not wire.has(actual))
+    broadcast_axes = frozenset(axis for actual, axis in actuals.items() if not wire.has(actual))
     mark = frozenset(actuals.get(axis, axis) for axis in wire.mark)
-    type = Type(wanted.element, (*extra, *wanted.axes), thin)
+    type = Type(wanted.element, (*extra, *wanted.axes), broadcast_axes)
     return TypedValue(type, wire.role, formal.name.span, mark=mark, mark_unknown=wire.mark_unknown)

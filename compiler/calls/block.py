@@ -131,7 +131,7 @@ class BlockCall(SpecialisedCall):
         element = type.element
         if isinstance(element, IndexInto):
             element = IndexInto(to_actual.get(element.axis.id, element.axis))
-        return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.thin))
+        return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.broadcast_axes))
 
     def _axes_distinct(self, specialisation: Specialisation, environment: Environment) -> bool:
         """Two parameters bound to one axis: no value of the body may carry both (D8)."""
@@ -187,8 +187,8 @@ class BlockCall(SpecialisedCall):
         for wire, output in zip(specialisation.results, graph.outputs, strict=True):
             assert wire is not None
             lifted = tuple(axis for axis in wire.type.axes if axis in graph.lifted)
-            axes = (*lifted, *output.axes)  # without thin ones that the result's type does not speak of
-            type = self._outward(Type(wire.type.element, axes, wire.type.thin & set(axes)))
+            axes = (*lifted, *output.axes)  # without broadcast axes that the result's type lacks
+            type = self._outward(Type(wire.type.element, axes, wire.type.broadcast_axes & set(axes)))
             assert type is not None  # two parameters for one axis are apart in all values of the body
             meeting = body.namesakes(type)
             if meeting is not None:

@@ -520,8 +520,8 @@ class Checker(ABC):
             good = body.expected(wire, wanted, place, result.type.span, what, "E0313")
             lacks = [axis for axis in wanted.axes if axis not in wire.type.axes]
             if good and lacks:
-                thin = wire.type.thin | set(lacks)
-                wire = replace(wire, type=Type(wire.element, (*wire.type.axes, *lacks), thin))
+                broadcast_axes = wire.type.broadcast_axes | set(lacks)
+                wire = replace(wire, type=Type(wire.element, (*wire.type.axes, *lacks), broadcast_axes))
             checked.append(wire if good else None)
             local = [axis for axis in wanted.axes if axis in environment.own_axes]
             if local:

@@ -128,7 +128,7 @@ class ScanCall(BlockCall):
                 type = None if result is None else self._outward(result.type)
                 if result is not None and type is not None:
                     wire, span = arranged[name]
-                    varies = (a for a in type.axes if a not in type.thin and a not in wire.type.axes)
+                    varies = (a for a in type.axes if a not in type.broadcast_axes and a not in wire.type.axes)
                     axes = (*varies, *wire.type.axes)
                     role = max(wire.role, result.role)
                     if axes != wire.type.axes or role != wire.role:
@@ -201,7 +201,9 @@ class ScanCall(BlockCall):
         """One item along the axis."""
         axes = tuple(axis for axis in wire.type.axes if axis != self.axis)
         mark = frozenset() if self.axis in wire.mark else wire.mark
-        return replace(wire, type=Type(wire.element, axes, wire.type.thin), mark=mark, static=None, range=None)
+        return replace(
+            wire, type=Type(wire.element, axes, wire.type.broadcast_axes), mark=mark, static=None, range=None
+        )
 
     def _state(self, environment: Environment, name: str, wire: TypedValue) -> TypedValue:
         """A state has the type that the block declares for it, and the axes that lift its first value."""
@@ -255,10 +257,12 @@ class ScanCall(BlockCall):
             assert wire is not None
             lifted = tuple(a for a in wire.type.axes if a in graph.lifted)
             axes = (*lifted, *output.axes)
-            type = self._outward(Type(wire.type.element, axes, wire.type.thin & set(axes)))
+            type = self._outward(Type(wire.type.element, axes, wire.type.broadcast_axes & set(axes)))
             assert type is not None  # and no value of the body has the axis: it was given items
             here = len(lifted)
-            type = Type(carried.get(position, type.element), (*type.axes[:here], axis, *type.axes[here:]), type.thin)
+            type = Type(
+                carried.get(position, type.element), (*type.axes[:here], axis, *type.axes[here:]), type.broadcast_axes
+            )
             role = max(wire.role, *(arg.role for arg in args))
             value = builder.value(type, role, self.call.span)
             values.append(value)

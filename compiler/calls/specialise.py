@@ -114,7 +114,7 @@ class SpecialisedCall(Arguments):
                 (
                     element,
                     tuple(at(axis) for axis in wire.type.axes),
-                    tuple(sorted(at(axis) for axis in wire.type.thin)),
+                    tuple(sorted(at(axis) for axis in wire.type.broadcast_axes)),
                     wire.role,
                     tuple(sorted(at(axis) for axis in wire.mark)),
                     wire.mark_unknown,

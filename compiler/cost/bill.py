@@ -181,7 +181,7 @@ class Bill:
         found: dict[int, str] = {}
         for entry in self.graph.inputs:
             for axis in entry.value.type.axes:
-                if axis.is_width and axis not in entry.value.type.thin:
+                if axis.is_width and axis not in entry.value.type.broadcast_axes:
                     found.setdefault(axis.family, axis.name)
         return list(found.items())[:TRACKED]
 

@@ -253,7 +253,9 @@ class _Frame:
             return ZERO
         x = node.operands[0]
         axes = tuple(dict.fromkeys((*core(x), *core(node.mask))))
-        return self.meter.bytes(replace(x, type=replace(x.type, axes=axes, thin=frozenset()), role=node.out.role))
+        return self.meter.bytes(
+            replace(x, type=replace(x.type, axes=axes, broadcast_axes=frozenset()), role=node.out.role)
+        )
 
     def _count(self, node: Apply, mask: Value) -> Poly:
         """How many items an average is of, as whole numbers."""

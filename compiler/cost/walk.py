@@ -97,7 +97,7 @@ class CostWalk:
         """The bill of a whole model, and what is known of its results."""
         inputs = []
         for entry in graph.inputs:
-            axes = [axis for axis in entry.value.type.axes if axis not in entry.value.type.thin]
+            axes = [axis for axis in entry.value.type.axes if axis not in entry.value.type.broadcast_axes]
             data = entry.value.role is Role.DATA
             inputs.append(Fact(IndexBounds(exact=data), data=data, routes=start(axes, self.track)))
         return self.graph(graph, scope, inputs, [True] * len(graph.outputs), graph.name, graph.kind, memory)

@@ -66,7 +66,7 @@ class Meter:
 
     def items(self, value: Value) -> Poly:
         """The items that it has, copies along axes that it does not vary along left out."""
-        count = self.scope.product(axis for axis in value.type.axes if axis not in value.type.thin)
+        count = self.scope.product(axis for axis in value.type.axes if axis not in value.type.broadcast_axes)
         return count * BATCH_SIZE if value.role is Role.DATA else count
 
     def bytes(self, value: Value) -> Poly:
@@ -118,7 +118,7 @@ class Contraction:
 
 def core(value: Value) -> tuple[Axis, ...]:
     """The axes that it varies along."""
-    return tuple(axis for axis in value.type.axes if axis not in value.type.thin)
+    return tuple(axis for axis in value.type.axes if axis not in value.type.broadcast_axes)
 
 
 def is_real(value: Value) -> bool:

@@ -224,8 +224,8 @@ def _keep(visible: VisibleRange, site: Site | None) -> Need:
 
 def _cache(kept: Kept) -> CacheEntry:
     cell = kept.cell
-    thin = cell.value.type.thin
-    axes = tuple((a.name, a.extent) for a in cell.value.type.axes if a not in cell.axes and a not in thin)
+    broadcast_axes = cell.value.type.broadcast_axes
+    axes = tuple((a.name, a.extent) for a in cell.value.type.axes if a not in cell.axes and a not in broadcast_axes)
     kind = "state" if kept.state else "once" if kept.visible is None else "history"
     element = cell.value.type.element
     shown = "index" if isinstance(element, IndexInto) else element.value

@@ -103,7 +103,9 @@ class GraphBuilder:
         if isinstance(element, IndexInto) and self.site.timed(element.axis):
             element = IndexInto(self.axes.whole)
         old = cell.value.type
-        return Type(element, tuple(change[axis] for axis in old.axes), frozenset(change[axis] for axis in old.thin))
+        return Type(
+            element, tuple(change[axis] for axis in old.axes), frozenset(change[axis] for axis in old.broadcast_axes)
+        )
 
     def value(self, cell: Cell, demand: Demand) -> Value:
         """A new value for the cell in these modes."""
@@ -341,7 +343,7 @@ class StepBuilder:
             type = replace(
                 table.type,
                 axes=tuple(new if a == axis else a for a in table.type.axes),
-                thin=frozenset(new if a == axis else a for a in table.type.thin),
+                broadcast_axes=frozenset(new if a == axis else a for a in table.type.broadcast_axes),
             )
             last = axis is taken[-1][0]
             out = b.value(cell, demand) if last else b.fresh(type, table.role, None, table)
@@ -422,7 +424,9 @@ class StepBuilder:
         assert meaning is not None  # demand.py
         role, type = node.out.role, b.type(cell, demand)
         axis = self.axes.at(b.site, node.axes[0], None)
-        before = replace(type, axes=tuple(a for a in type.axes if a != axis), thin=type.thin - {axis})
+        before = replace(
+            type, axes=tuple(a for a in type.axes if a != axis), broadcast_axes=type.broadcast_axes - {axis}
+        )
         name = cell.value.name or ("total" if combination.adds else "so_far")
 
         def of_the_new_items() -> Value:
@@ -498,7 +502,9 @@ class StepBuilder:
                 axis = self.axes.at(site, node.axis, None)
                 for at, result in node.states:
                     type = outs[result].type
-                    type = replace(type, axes=tuple(a for a in type.axes if a != axis), thin=type.thin - {axis})
+                    type = replace(
+                        type, axes=tuple(a for a in type.axes if a != axis), broadcast_axes=type.broadcast_axes - {axis}
+                    )
                     cell = site.cells[node.outs[result].id]
                     name = node.graph.inputs[at].name
                     args[at], key = self._resume(b, args[at], type, outs[result].role, cell, name)

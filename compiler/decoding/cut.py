@@ -25,7 +25,7 @@ GUESS = 1 << 14  # for a width whose extent is known at run time only
 def floats(cell: Cell) -> int:
     """What an item of the value takes, in floats times SCALE, over all passes of the repeats around it."""
     sizes = [axis.extent or GUESS for axis in cell.value.type.axes if axis not in cell.axes]
-    sizes = [1 if axis in cell.value.type.thin else size for axis, size in
+    sizes = [1 if axis in cell.value.type.broadcast_axes else size for axis, size in
              zip([a for a in cell.value.type.axes if a not in cell.axes], sizes, strict=True)]  # fmt: skip
     weight = SCALE // 4 if cell.value.type.element is Scalar.BOOL else SCALE
     return math.prod(sizes) * weight * cell.site.passes

@@ -315,7 +315,7 @@ def same_along(site: Site, value: Value, axis: Axis) -> bool:
     todo, seen = [(site, value, axis)], set[tuple[Site, int, Axis]]()
     while todo:
         site, value, axis = todo.pop()
-        if axis not in value.type.axes or axis in value.type.thin or (site, value.id, axis) in seen:
+        if axis not in value.type.axes or axis in value.type.broadcast_axes or (site, value.id, axis) in seen:
             continue
         seen.add((site, value.id, axis))
         sources = _sources(site, value, axis)

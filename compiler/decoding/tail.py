@@ -32,7 +32,9 @@ def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:
 
     def shortened(type: Type) -> Type:
         axes = tuple(tail if axis in new else axis for axis in type.axes)
-        return replace(type, axes=axes, thin=frozenset(tail if axis in new else axis for axis in type.thin))
+        return replace(
+            type, axes=axes, broadcast_axes=frozenset(tail if axis in new else axis for axis in type.broadcast_axes)
+        )
 
     def last(value: Value) -> Value:
         nonlocal top

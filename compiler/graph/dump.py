@@ -98,5 +98,6 @@ def _term(term: Term) -> str:
 
 def _value(value: Value) -> str:
     name = f" {value.name}" if value.name else ""
-    thin = f" thin {show_axes(tuple(a for a in value.type.axes if a in value.type.thin))}" if value.type.thin else ""
-    return f"%{value.id}{name}: {show_type(value.type)}{thin} {value.role.name.lower()}"
+    spread = tuple(axis for axis in value.type.axes if axis in value.type.broadcast_axes)
+    broadcast = f" broadcast {show_axes(spread)}" if spread else ""
+    return f"%{value.id}{name}: {show_type(value.type)}{broadcast} {value.role.name.lower()}"

@@ -8,9 +8,10 @@ Axes. A type is a set of axes (D2); `Type.axes` keeps an order for show only: as
 graph the axes are the block's own parameters and locals; a `Call` says which axis of the caller each stands for. Axes
 of the caller over which a call lifts appear in the callee's graph as they are (`Graph.lifted`).
 
-A *thin* axis of a type is one that the value formally has but does not vary along: an argument that lacks an axis of
-its formal (a padding mask `[k]` for a formal `bool[q, k]`). Checks treat it as absent; a backend may keep a dimension
-of size 1 for it, so that one class serves both kinds of call.
+A *broadcast axis* of a type is one that the value formally has but does not vary along: an argument that lacks an axis
+of its formal (a padding mask `[k]` for a formal `bool[q, k]`) has it so. Checks treat it as absent; a backend may keep
+a dimension of size 1 for it, so that one class serves both kinds of call. (The op `broadcast` makes none: it copies its
+operand along an axis that the result then has.)
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _untold(graph: Graph) -> list[Axis]:
         for entry in graph.inputs
         for axis in entry.value.type.axes
         # the size of an input that may be left out is not known
-        if axis not in entry.value.type.thin and entry.default is None
+        if axis not in entry.value.type.broadcast_axes and entry.default is None
     }
     open = [axis for axis in graph.axes if axis.is_width and axis.extent is None and axis.size is None]
     given = [axis for axis in graph.axes if axis.family in determined and axis.size is not None]
@@ -113,7 +113,7 @@ def _needed(graph: Graph, known: dict[int, set[Axis]]) -> set[Axis]:
     """The axes whose sizes running the graph takes: values run along them, or their sizes are read."""
     if id(graph) in known:
         return known[id(graph)]
-    found = {axis for value in values_of(graph) for axis in value.type.axes if axis not in value.type.thin}
+    found = {axis for value in values_of(graph) for axis in value.type.axes if axis not in value.type.broadcast_axes}
     for node in graph.nodes:
         found |= {axis for static in _statics(node) for axis in axes_in(static)}
         if isinstance(node, Call | Scan):

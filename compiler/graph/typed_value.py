@@ -69,16 +69,16 @@ class TypedValue:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes that it varies along: thin ones are absent."""
-        thin = self.type.thin
-        return tuple(axis for axis in self.type.axes if axis not in thin) if thin else self.type.axes
+        """The axes that it varies along: its broadcast axes are absent."""
+        axes, broadcast_axes = self.type.axes, self.type.broadcast_axes
+        return tuple(axis for axis in axes if axis not in broadcast_axes) if broadcast_axes else axes
 
     @property
     def element(self) -> Element:
         return self.type.element
 
     def has(self, axis: Axis) -> bool:
-        return axis in self.type.axes and axis not in self.type.thin
+        return axis in self.type.axes and axis not in self.type.broadcast_axes
 
     @property
     def is_number(self) -> bool:
@@ -121,7 +121,7 @@ def show_axes(axes: tuple[Axis, ...]) -> str:
 
 def show_type(type: Type) -> str:
     """As the language writes it: `[q, model]`, `bool[q, k]`, `vocab[seq]`."""
-    axes = tuple(axis for axis in type.axes if axis not in type.thin)
+    axes = tuple(axis for axis in type.axes if axis not in type.broadcast_axes)
     match type.element:
         case IndexInto(axis):
             return axis.name + show_axes(axes)
@@ -136,16 +136,18 @@ def show(wire: TypedValue) -> str:
 
 
 def union(wires: tuple[TypedValue, ...] | list[TypedValue]) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
-    """Axes of a pointwise result, the longest operand's first, and which of them are thin in all operands."""
+    """Axes of a pointwise result, the longest operand's first, and which of them no operand varies along."""
     first = wires[0].type
-    if not first.thin and all(wire.type.axes == first.axes and not wire.type.thin for wire in wires[1:]):
+    if not first.broadcast_axes and all(
+        wire.type.axes == first.axes and not wire.type.broadcast_axes for wire in wires[1:]
+    ):
         return first.axes, frozenset()
     ordered = sorted(wires, key=lambda wire: -len(wire.type.axes))
     axes: dict[Axis, None] = {}
     for wire in ordered:
         axes.update(dict.fromkeys(wire.type.axes))
-    thin = frozenset(axis for axis in axes if not any(wire.has(axis) for wire in wires))
-    return tuple(axes), thin
+    broadcast_axes = frozenset(axis for axis in axes if not any(wire.has(axis) for wire in wires))
+    return tuple(axes), broadcast_axes
 
 
 def fits(have: Element, want: Element) -> bool:

@@ -29,11 +29,14 @@ Element = Scalar | IndexInto
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """An element kind and a set of axes; `axes` in order of writing or making; `thin` is a subset of `axes`."""
+    """An element kind and a set of axes, `axes`, in order of writing or making.
+
+    broadcast_axes: those of `axes` along which the value does not vary (see nodes.py).
+    """
 
     element: Element
     axes: tuple[Axis, ...]
-    thin: frozenset[Axis] = frozenset()
+    broadcast_axes: frozenset[Axis] = frozenset()
 
 
 class Role(IntEnum):

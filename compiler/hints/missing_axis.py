@@ -123,7 +123,8 @@ def _shared(step: Apply) -> list[Axis]:
     """The widths along which at least two operands that carry data run together."""
     data = [operand for operand in step.operands if operand.role is Role.DATA]
     widths = dict.fromkeys(axis for operand in data for axis in operand.type.axes if axis.is_width)
-    return [w for w in widths if sum(w in operand.type.axes and w not in operand.type.thin for operand in data) > 1]
+    varying = [set(operand.type.axes) - operand.type.broadcast_axes for operand in data]
+    return [width for width in widths if sum(width in axes for axes in varying) > 1]
 
 
 def _two_copies(scores: Apply | None, width: Axis, environment: Environment) -> str:

@@ -72,7 +72,7 @@ def is_causal_but_for_data(predicate: Predicate) -> bool:
 
 def is_dense(leaf: Leaf, predicate: Predicate) -> bool:
     """Whether a leaf varies with queries and keys both."""
-    varies = set(leaf.value.type.axes) - leaf.value.type.thin
+    varies = set(leaf.value.type.axes) - leaf.value.type.broadcast_axes
     return {predicate.q, predicate.k} <= varies
 
 
@@ -212,7 +212,7 @@ def _distance(term: Term, predicate: Predicate) -> bool:
 def _leaf(leaf: Leaf, predicate: Predicate) -> str:
     name = leaf.name or leaf.value.name
     shown = f" `{name}`" if name else ""
-    varies = set(leaf.value.type.axes) - leaf.value.type.thin
+    varies = set(leaf.value.type.axes) - leaf.value.type.broadcast_axes
     if is_dense(leaf, predicate):
         return f"dense{shown}"
     return (
@@ -247,7 +247,8 @@ def linear(term: Term, predicate: Predicate) -> Linear | None:
         case Leaf(value):
             if term.known is not None:
                 return (0, 0, term.known, "")
-            return None if set(value.type.axes) - value.type.thin else (0, 0, 0, term.name or value.name or "a number")
+            varies = set(value.type.axes) - value.type.broadcast_axes
+            return None if varies else (0, 0, 0, term.name or value.name or "a number")
         case TermOp(Sum(times), args):
             total: Linear = (0, 0, 0, "")
             for arg, by in zip(args, times, strict=True):

@@ -163,7 +163,7 @@ class Reader:
 
 
 def _axes(value: Value) -> list[Axis]:
-    return [axis for axis in value.type.axes if axis not in value.type.thin]
+    return [axis for axis in value.type.axes if axis not in value.type.broadcast_axes]
 
 
 def _whole(value: Value) -> bool:

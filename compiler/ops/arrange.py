@@ -28,7 +28,7 @@ def broadcast(call: OpCall) -> TypedValue | None:
             return call.fail(
                 "E0302", f"this has `{axis.name}` already: it is {show(x)}", span, help="leave the broadcast out"
             )
-    return call.make(Type(x.element, (*call.made, *x.type.axes), x.type.thin), mark=x.mark, range=x.range)
+    return call.make(Type(x.element, (*call.made, *x.type.axes), x.type.broadcast_axes), mark=x.mark, range=x.range)
 
 
 def _sizes(call: OpCall, whole: SizeOf, parts: Static, wording: str) -> bool:
@@ -68,7 +68,7 @@ def split(call: OpCall) -> TypedValue | None:
     call.remember_split(axis, tuple(call.made))
     axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
     mark = (x.mark - {axis}) | set(call.made) if axis in x.mark else x.mark
-    return call.make(Type(x.element, axes, x.type.thin), mark=frozenset(mark), range=x.range)
+    return call.make(Type(x.element, axes, x.type.broadcast_axes), mark=frozenset(mark), range=x.range)
 
 
 def merge(call: OpCall) -> TypedValue | None:
@@ -98,7 +98,7 @@ def merge(call: OpCall) -> TypedValue | None:
     mark = x.mark
     if mark & set(call.axes):
         mark = (mark - set(call.axes)) | {made} if set(call.axes) <= mark else frozenset()
-    return call.make(Type(x.element, axes, x.type.thin), mark=frozenset(mark), range=x.range)
+    return call.make(Type(x.element, axes, x.type.broadcast_axes), mark=frozenset(mark), range=x.range)
 
 
 def concat(call: OpCall) -> TypedValue | None:
@@ -141,13 +141,13 @@ def concat(call: OpCall) -> TypedValue | None:
         return None
     if not call.may_broadcast(ignore=frozenset(call.axes), outer=True):
         return None
-    axes, thin = union(call.operands)
+    axes, broadcast_axes = union(call.operands)
     gone = set(call.axes)
     first = next(i for i, axis in enumerate(axes) if axis in gone)
     kept = [axis for axis in axes if axis not in gone]
     kept.insert(sum(axis not in gone for axis in axes[:first]), made)
     element = Scalar.REAL if any(wire.element is Scalar.REAL for wire in call.operands) else call.operands[0].element
-    return call.make(Type(element, tuple(kept), thin - gone))
+    return call.make(Type(element, tuple(kept), broadcast_axes - gone))
 
 
 def flip(call: OpCall) -> TypedValue | None:
@@ -166,7 +166,7 @@ def dropout(call: OpCall) -> TypedValue | None:
     if not call.numbers():
         return None
     x = call.operands[0]
-    return call.make(Type(Scalar.REAL, x.type.axes, x.type.thin), mark=x.mark)
+    return call.make(Type(Scalar.REAL, x.type.axes, x.type.broadcast_axes), mark=x.mark)
 
 
 def _as_int(wire: TypedValue, text: str) -> str:
@@ -191,7 +191,7 @@ def index(call: OpCall) -> TypedValue | None:
         )
     if call.outside(i, call.made[0], call.spans[0]):
         return None
-    return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.thin), range=i.range)
+    return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.broadcast_axes), range=i.range)
 
 
 def cross_entropy(call: OpCall) -> TypedValue | None:
@@ -242,8 +242,8 @@ def cross_entropy(call: OpCall) -> TypedValue | None:
     if not call.may_broadcast(ignore=frozenset({vocab}), always=True, outer=True):
         return None
     call.check_scores()
-    axes, thin = union(call.operands)
-    return call.make(Type(Scalar.REAL, tuple(a for a in axes if a != vocab), thin))
+    axes, broadcast_axes = union(call.operands)
+    return call.make(Type(Scalar.REAL, tuple(a for a in axes if a != vocab), broadcast_axes))
 
 
 def written_elsewhere(call: OpCall) -> TypedValue | None:

@@ -75,7 +75,9 @@ def linear(call: OpCall) -> TypedValue | None:
         bias = Init("zeros") if call.init else init
         weights.append(Weight(f"{call.name}.bias", (*((a,) for a in each), made), bias, False, call.span))
     axes = (*left, *(a for a in each if a not in left), *made)
-    return call.make(Type(Scalar.REAL, axes, x.type.thin - set(each)), role=Role.WEIGHT, weights=tuple(weights))
+    return call.make(
+        Type(Scalar.REAL, axes, x.type.broadcast_axes - set(each)), role=Role.WEIGHT, weights=tuple(weights)
+    )
 
 
 def _fans(init: Init, fan_in: tuple[Axis, ...], fan_out: tuple[Axis, ...]) -> Init:
@@ -108,7 +110,7 @@ def embed(call: OpCall) -> TypedValue | None:
         f"{call.name}.weight", ((vocab,), tuple(call.made)), _fans(init, (vocab,), tuple(call.made)), False, call.span
     )
     return call.make(
-        Type(Scalar.REAL, (*ids.type.axes, *call.made), ids.type.thin), role=Role.WEIGHT, weights=(weight,)
+        Type(Scalar.REAL, (*ids.type.axes, *call.made), ids.type.broadcast_axes), role=Role.WEIGHT, weights=(weight,)
     )
 
 
@@ -138,7 +140,7 @@ def norm(call: OpCall) -> TypedValue | None:
     if weights and not _fixed(call, call.axes, call.axis_spans):
         return None
     role = Role.WEIGHT if weights else Role.CONSTANT
-    return call.make(Type(Scalar.REAL, x.type.axes, x.type.thin), role=role, weights=tuple(weights))
+    return call.make(Type(Scalar.REAL, x.type.axes, x.type.broadcast_axes), role=role, weights=tuple(weights))
 
 
 _BIAS = Option("bias", True, "whether it has a bias")

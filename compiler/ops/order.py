@@ -57,7 +57,7 @@ def window(call: OpCall) -> TypedValue | None:
         if x.has(made) and made != axis:
             return call.twice(made, span)
     axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
-    return call.make(Type(x.element, axes, x.type.thin))
+    return call.make(Type(x.element, axes, x.type.broadcast_axes))
 
 
 def pad(call: OpCall) -> TypedValue | None:
@@ -91,7 +91,7 @@ def pad(call: OpCall) -> TypedValue | None:
         )
     axes = tuple(made if old == axis else old for old in x.type.axes)
     element = Scalar.REAL if x.element is Scalar.REAL or isinstance(known(call.options["value"]), float) else Scalar.INT
-    return call.make(Type(element, axes, x.type.thin))
+    return call.make(Type(element, axes, x.type.broadcast_axes))
 
 
 def rank(call: OpCall) -> TypedValue | None:
@@ -162,7 +162,7 @@ def _ranked(call: OpCall) -> Axis | None:
 def _ranks(call: OpCall) -> TypedValue | None:
     x, axis, made = call.operands[0], call.axes[0], call.made[0]
     axes = tuple(made if old == axis else old for old in x.type.axes)
-    return call.make(Type(IndexInto(axis), axes, x.type.thin))
+    return call.make(Type(IndexInto(axis), axes, x.type.broadcast_axes))
 
 
 def _whole(value: Number) -> str | None:

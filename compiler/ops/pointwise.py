@@ -75,7 +75,7 @@ def function(call: OpCall) -> TypedValue | None:
     given = None if call.op.number else x.static  # of which else a number known at build time is made, and validated
     if given is not None and not call.in_each_pass(partial(_argument, meaning), call.span, given):
         return None
-    made = call.make(Type(Scalar.REAL, x.type.axes, x.type.thin))
+    made = call.make(Type(Scalar.REAL, x.type.axes, x.type.broadcast_axes))
     power = meaning.power if isinstance(meaning, Function) else None
     if x.power_of is not None and power is not None and power < 0:
         return _divided_by_index(call, x.power_of, 0)
@@ -88,7 +88,7 @@ def keep(call: OpCall) -> TypedValue | None:
         return None
     x = call.operands[0]
     element = Scalar.REAL if x.element is Scalar.REAL else Scalar.INT
-    return _as_zero(call.make(Type(element, x.type.axes, x.type.thin)), x)
+    return _as_zero(call.make(Type(element, x.type.axes, x.type.broadcast_axes)), x)
 
 
 def whole(call: OpCall) -> TypedValue | None:
@@ -96,7 +96,7 @@ def whole(call: OpCall) -> TypedValue | None:
     if not _numbers(call):
         return None
     x = call.operands[0]
-    return _as_zero(call.make(Type(Scalar.INT, x.type.axes, x.type.thin)), x)
+    return _as_zero(call.make(Type(Scalar.INT, x.type.axes, x.type.broadcast_axes)), x)
 
 
 def to_int(call: OpCall) -> TypedValue | None:
@@ -110,7 +110,7 @@ def to_int(call: OpCall) -> TypedValue | None:
             help="write `select(m, 1, 0)` for 1 and 0" if wire.is_bool else "round a real with floor or ceil",
         )
         return None
-    return call.make(Type(Scalar.INT, wire.type.axes, wire.type.thin), range=wire.range)
+    return call.make(Type(Scalar.INT, wire.type.axes, wire.type.broadcast_axes), range=wire.range)
 
 
 def same(call: OpCall) -> TypedValue | None:
@@ -128,7 +128,7 @@ def arithmetic(call: OpCall) -> TypedValue | None:
         return None
     a, b = call.operands
     meaning = _meaning(call)
-    axes, thin = union(call.operands)
+    axes, broadcast_axes = union(call.operands)
     indices = [wire.element.axis for wire in (a, b) if isinstance(wire.element, IndexInto)]
     if isinstance(meaning, Sum) and len(indices) == 2 and indices[0].family != indices[1].family:
         return call.families(indices[0], indices[1])
@@ -147,7 +147,9 @@ def arithmetic(call: OpCall) -> TypedValue | None:
         _root_of_index(call)
     factors = isinstance(meaning, Product | Quotient)
     product = a.product_of if factors and b.static is not None else ()
-    wire = call.make(Type(_element(meaning, a, b), axes, thin), range=_range(meaning, a, b), product_of=product)
+    wire = call.make(
+        Type(_element(meaning, a, b), axes, broadcast_axes), range=_range(meaning, a, b), product_of=product
+    )
     if wire is not None:
         power_of = _multiplied(a, b) if factors else _powered(a, exponent)
         wire = replace(wire, scaled=_scaled(meaning, a, b), power_of=power_of)
@@ -311,7 +313,7 @@ def extreme(call: OpCall) -> TypedValue | None:
     """max and min without brackets: element by element, of two or more. Indices of one family give an index."""
     if not _numbers(call):
         return None
-    axes, thin = union(call.operands)
+    axes, broadcast_axes = union(call.operands)
     indices = [wire.element for wire in call.operands if isinstance(wire.element, IndexInto)]
     element: Scalar | IndexInto = Scalar.INT
     if any(wire.element is Scalar.REAL for wire in call.operands):
@@ -325,7 +327,7 @@ def extreme(call: OpCall) -> TypedValue | None:
         return None
     meaning = _meaning(call)
     found = _extreme_range(meaning.largest, call.operands) if isinstance(meaning, Extreme) else None
-    return call.make(Type(element, axes, thin), range=found)
+    return call.make(Type(element, axes, broadcast_axes), range=found)
 
 
 def _extreme_range(largest: bool, wires: list[TypedValue]) -> Range | None:
@@ -343,14 +345,14 @@ def clamp(call: OpCall) -> TypedValue | None:
     if not _numbers(call):
         return None
     x, low, high = call.operands
-    axes, thin = union(call.operands)
+    axes, broadcast_axes = union(call.operands)
     element = x.element
     if element is not Scalar.REAL and Scalar.REAL in (low.element, high.element):
         element = Scalar.REAL
     found = Range(low.range.low, high.range.high, False) if low.range and high.range else None
     if not call.may_broadcast():
         return None
-    return call.make(Type(element, axes, thin), range=found)
+    return call.make(Type(element, axes, broadcast_axes), range=found)
 
 
 def compare(call: OpCall) -> TypedValue | None:
@@ -380,8 +382,8 @@ def compare(call: OpCall) -> TypedValue | None:
             help="use ==, !=, and, or, not",
         )
         return None
-    axes, thin = union(call.operands)
-    return call.make(Type(Scalar.BOOL, axes, thin))
+    axes, broadcast_axes = union(call.operands)
+    return call.make(Type(Scalar.BOOL, axes, broadcast_axes))
 
 
 def truth(call: OpCall) -> TypedValue | None:
@@ -395,8 +397,8 @@ def truth(call: OpCall) -> TypedValue | None:
                 help="compare it: `x > 0`",
             )
             return None
-    axes, thin = union(call.operands)
-    return call.make(Type(Scalar.BOOL, axes, thin))
+    axes, broadcast_axes = union(call.operands)
+    return call.make(Type(Scalar.BOOL, axes, broadcast_axes))
 
 
 def select(call: OpCall) -> TypedValue | None:
@@ -431,8 +433,8 @@ def select(call: OpCall) -> TypedValue | None:
     if x.range and y.range:
         r = _extreme_range(False, [x, y]), _extreme_range(True, [x, y])
         found = Range.of(r[0].low, r[1].high, False) if r[0] and r[1] else None
-    axes, thin = union(call.operands)
-    return call.make(Type(element, axes, thin), range=found)
+    axes, broadcast_axes = union(call.operands)
+    return call.make(Type(element, axes, broadcast_axes), range=found)
 
 
 def _op(

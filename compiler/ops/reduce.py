@@ -54,9 +54,9 @@ def dot(call: OpCall) -> TypedValue | None:
     if not ok:
         return None
     call.check_marks()
-    axes, thin = _contracted(call)
+    axes, broadcast_axes = _contracted(call)
     kept = tuple(axis for axis in axes if axis not in call.axes)
-    return call.make(Type(Scalar.REAL, kept, thin - set(call.axes)), product_of=tuple(call.axes))
+    return call.make(Type(Scalar.REAL, kept, broadcast_axes - set(call.axes)), product_of=tuple(call.axes))
 
 
 def _contracted(call: OpCall) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
@@ -107,11 +107,11 @@ def _masked(call: OpCall, kept: tuple[Axis, ...], element: Element, **more: obje
     """The result's type: the mask's axes join the operand's."""
     x = call.operands[0]
     wires = [x] if call.mask is None else [x, call.mask]
-    axes, thin = union(wires)
+    axes, broadcast_axes = union(wires)
     if call.mask is None or set(call.mask.type.axes) <= set(x.type.axes):
         axes = x.type.axes
     gone = set(call.axes) - set(kept)
-    return call.make(Type(element, tuple(a for a in axes if a not in gone), thin - gone), **more)  # type: ignore[arg-type]
+    return call.make(Type(element, tuple(a for a in axes if a not in gone), broadcast_axes - gone), **more)  # type: ignore[arg-type]
 
 
 def reduce(call: OpCall) -> TypedValue | None:
@@ -127,7 +127,7 @@ def running(call: OpCall) -> TypedValue | None:
     if not call.numbers() or not call.one_axis() or not _present(call):
         return None
     x = call.operands[0]
-    return call.make(Type(_combined(call.op.reads, x.element), x.type.axes, x.type.thin))
+    return call.make(Type(_combined(call.op.reads, x.element), x.type.axes, x.type.broadcast_axes))
 
 
 def _combined(reads: Reads, element: Element) -> Element:

@@ -331,7 +331,7 @@ class Expressions(Scope):
         def swap(axes: Iterable[Axis]) -> tuple[Axis, ...]:
             return tuple(new if axis == old else axis for axis in axes)
 
-        type = Type(wire.element, swap(wire.type.axes), frozenset(swap(wire.type.thin)))
+        type = Type(wire.element, swap(wire.type.axes), frozenset(swap(wire.type.broadcast_axes)))
         return call.make(type, mark=frozenset(swap(wire.mark)), range=wire.range)
 
     def _swap(
@@ -397,10 +397,10 @@ class Expressions(Scope):
         call.made_spans = [item.span] * len(own)
         place = wire.type.axes.index(axis)
         axes = (*wire.type.axes[:place], *own, *wire.type.axes[place + 1 :])
-        thin = (wire.type.thin & set(rest)) | (e.type.thin - set(rest))
-        thin -= {a for a in rest if e.has(a)}
+        broadcast_axes = (wire.type.broadcast_axes & set(rest)) | (e.type.broadcast_axes - set(rest))
+        broadcast_axes -= {a for a in rest if e.has(a)}
         mark = frozenset() if axis in wire.mark else wire.mark
-        return call.make(Type(wire.element, axes, frozenset(thin)), mark=mark)
+        return call.make(Type(wire.element, axes, frozenset(broadcast_axes)), mark=mark)
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -939,12 +939,12 @@ def _is_number(name: s.Ident) -> bool:
 
 
 def _without(wire: TypedValue, axes: Iterable[Axis]) -> TypedValue:
-    """The value without those thin axes that an op is about to make."""
-    thin = wire.type.thin & set(axes)
-    if not thin:
+    """The value without those broadcast axes that an op is about to make."""
+    broadcast_axes = wire.type.broadcast_axes & set(axes)
+    if not broadcast_axes:
         return wire
-    kept = tuple(axis for axis in wire.type.axes if axis not in thin)
-    return replace(wire, type=Type(wire.element, kept, wire.type.thin - thin))
+    kept = tuple(axis for axis in wire.type.axes if axis not in broadcast_axes)
+    return replace(wire, type=Type(wire.element, kept, wire.type.broadcast_axes - broadcast_axes))
 
 
 def _with_more(call: s.CallExpr, names: Iterable[str]) -> str:

@@ -235,8 +235,8 @@ class Repeats(Expressions):
     def _settle(
         self, statement: s.RepeatStatement, carried: list[str], starts: list[TypedValue], index: Const | None
     ) -> _Pass | None:
-        """Run the body until what it carries has settled: its role, its marks, its thin axes (types must not
-        change).
+        """Run the body until what it carries has settled: its role, its marks, its broadcast axes (types must
+        not change).
         """
         entering = starts
         while True:  # each round may know less of what is carried: it ends with the first that knows as much
@@ -520,13 +520,13 @@ def _one_body(passes: int) -> tuple[int, ...]:
 
 
 def _like(end: TypedValue, start: TypedValue) -> TypedValue:
-    """What a pass gives, with the thin axes of what it takes."""
+    """What a pass gives, with the broadcast axes of what it takes."""
     kept = tuple(axis for axis in end.type.axes if end.has(axis) or axis in start.type.axes)
-    more = tuple(axis for axis in start.type.axes if axis in start.type.thin and axis not in kept)
+    more = tuple(axis for axis in start.type.axes if axis in start.type.broadcast_axes and axis not in kept)
     if kept == end.type.axes and not more:
         return end
-    thin = (end.type.thin & set(kept)) | set(more)
-    return replace(end, type=Type(end.element, (*kept, *more), thin))
+    broadcast_axes = (end.type.broadcast_axes & set(kept)) | set(more)
+    return replace(end, type=Type(end.element, (*kept, *more), broadcast_axes))
 
 
 def _join(a: TypedValue, b: TypedValue) -> TypedValue:
@@ -534,10 +534,10 @@ def _join(a: TypedValue, b: TypedValue) -> TypedValue:
     element = a.element
     if a.element is Scalar.INT and b.element is Scalar.REAL:
         element = Scalar.REAL
-    thin = frozenset(a.type.thin & b.type.thin)
+    broadcast_axes = frozenset(a.type.broadcast_axes & b.type.broadcast_axes)
     return replace(
         a,
-        type=Type(element, a.type.axes, thin),
+        type=Type(element, a.type.axes, broadcast_axes),
         role=max(a.role, b.role),
         mark=a.mark if a.mark == b.mark else frozenset(),
         scaled=a.scaled if a.scaled == b.scaled else frozenset(),
@@ -551,7 +551,7 @@ def _marked_as(wire: TypedValue, other: TypedValue) -> TypedValue:
 
 
 def _same(a: TypedValue, b: TypedValue) -> bool:
-    return (a.type, a.role, a.mark, a.type.thin) == (b.type, b.role, b.mark, b.type.thin)
+    return (a.type, a.role, a.mark, a.type.broadcast_axes) == (b.type, b.role, b.mark, b.type.broadcast_axes)
 
 
 def assigned(statements: Sequence[s.Statement]) -> list[str]:

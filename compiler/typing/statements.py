@@ -209,7 +209,7 @@ class Body(Repeats):
     ) -> bool:
         """Whether the value has the type that is written for it (lifted axes apart)."""
         lifted = set(self.environment.lifted)
-        free = lifted | wire.type.thin  # the written type may have a thin axis or not
+        free = lifted | wire.type.broadcast_axes  # the written type may have a broadcast axis or not
         have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
         lacks = set(wanted.axes) - set(have)
         # Where the block was checked alone, its written types are right: an axis is lacking since an argument lacks it.
@@ -234,7 +234,7 @@ class Body(Repeats):
         """The edit that makes an index of an int, where that is all that its type lacks."""
         if wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
             return []
-        free = {*self.environment.lifted, *wire.type.thin}
+        free = {*self.environment.lifted, *wire.type.broadcast_axes}
         if set(wanted.axes) - free != set(wire.type.axes) - free:
             return []
         return [(span, f"index[{wanted.element.axis.name}]({span.text})")]

@@ -116,7 +116,7 @@ def _space(type: Type, axes: Sequence[Axis] | None = None) -> str:
             base = r"\mathbb{Z}"
         case _:
             base = r"\mathbb{R}"
-    named = [axis_tex(a) for a in (type.axes if axes is None else axes) if a not in type.thin]
+    named = [axis_tex(a) for a in (type.axes if axes is None else axes) if a not in type.broadcast_axes]
     return rf"{base}^{{{_product(named)}}}" if named else base
 
 

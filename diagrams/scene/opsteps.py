@@ -55,7 +55,7 @@ class Frame:
 
     def shown(self, value: Value) -> tuple[Axis, ...]:
         """The axes that the value varies along, in the figure's terms."""
-        return tuple(dict.fromkeys(self.axis(a) for a in value.type.axes if a not in value.type.thin))
+        return tuple(dict.fromkeys(self.axis(a) for a in value.type.axes if a not in value.type.broadcast_axes))
 
 
 class Steps:

@@ -154,7 +154,7 @@ def test_one_dimension_as_several_and_back() -> None:
 
 @both
 def test_captured_has_the_batch_and_the_axes_that_it_varies_along(library: str) -> None:
-    x = numbers(1, 5, 1, 4)  # [thin heads, q, thin k, d], recorded without the batch (2, 3)
+    x = numbers(1, 5, 1, 4)  # [heads of size 1, q, k of size 1, d], recorded without the batch (2, 3)
     value, axes = call(library, "captured", x, (2, 3), ("h", "q", "k", "d"), ("q", "d"))
     assert axes == ("q", "d") and tuple(value.shape) == (2, 3, 5, 4)
     np.testing.assert_array_equal(np.asarray(value), np.broadcast_to(x[0, :, 0], (2, 3, 5, 4)))

@@ -85,10 +85,10 @@ def made(op: str, name: str, **changes: Any) -> Op:
 
 def as_the_operands(call: OpCall) -> TypedValue | None:
     """The type rule of them all: the axes of the operands together, and reals if there are any."""
-    axes, thin = union(call.operands)
+    axes, broadcast_axes = union(call.operands)
     elements = [operand.element for operand in call.operands]
     whole = Scalar.INT if isinstance(elements[0], IndexInto) else elements[0]
-    return call.make(Type(Scalar.REAL if Scalar.REAL in elements else whole, axes, thin))
+    return call.make(Type(Scalar.REAL if Scalar.REAL in elements else whole, axes, broadcast_axes))
 
 
 X = np.random.default_rng(0).normal(size=(2, 4, 3))

@@ -60,7 +60,7 @@ def refused(text: str) -> str:
 def like_its_operand(call: OpCall) -> Any:
     """The type rule of an op whose result has the axes of its operand, and its mark."""
     x = call.operands[0]
-    return call.make(Type(x.element, x.type.axes, x.type.thin), mark=x.mark)
+    return call.make(Type(x.element, x.type.axes, x.type.broadcast_axes), mark=x.mark)
 
 
 # -- how an op is written ----------------------------------------------------------------------------------------

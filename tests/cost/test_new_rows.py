@@ -37,7 +37,7 @@ from tests.cost.test_random_paths import stack
 def as_it_is(call: OpCall) -> TypedValue | None:
     """The result has the operand's type."""
     kind = call.operands[0].type
-    return call.make(Type(kind.element, kind.axes, kind.thin))
+    return call.make(Type(kind.element, kind.axes, kind.broadcast_axes))
 
 
 def row(name: str, reads: Reads, like: str = "cumsum", **more: object) -> Op:

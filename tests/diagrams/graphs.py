@@ -51,7 +51,7 @@ class Block:
 
     def value(self, axes: tuple[Axis, ...], role: Role = Role.DATA, name: str | None = None, **more: object) -> Value:
         element = more.pop("element", Scalar.REAL)
-        return Value(next(self.ids), Type(element, axes, more.pop("thin", frozenset())), role, name, None)  # type: ignore[arg-type]
+        return Value(next(self.ids), Type(element, axes, more.pop("broadcast_axes", frozenset())), role, name, None)  # type: ignore[arg-type]
 
     def input(self, name: str, *axes: Axis, role: Role = Role.DATA, **more: object) -> Value:
         value = self.value(axes, role, name, **more)
@@ -208,7 +208,7 @@ def _lifted(graph: Graph, axis: Axis) -> Graph:
         if v.role is not Role.DATA:
             return v
         return swap.setdefault(
-            v.id, Value(v.id, Type(v.type.element, (axis, *v.type.axes), v.type.thin), v.role, v.name, v.span)
+            v.id, Value(v.id, Type(v.type.element, (axis, *v.type.axes), v.type.broadcast_axes), v.role, v.name, v.span)
         )
 
     nodes: list[Node] = []

@@ -681,16 +681,16 @@ def call(
             ragged = next((axis for axis in s.axes if axis.ragged), None)  # of which each example has its own
             args[formal.name] = s.literal(0.5) if ragged is None else s.share_of(ragged)
         else:
-            thin = [
+            lacks = [
                 axis for axis in val.axes
                 if axis not in needed and (val.element in ("bool", "index") or not axis.width) and s.chance(0.3)
             ]  # fmt: skip
             into = actual[val.into.name] if val.into else None
-            more = [axis for axis in lifts if not (thin and val.element in ("real", "int"))]
+            more = [axis for axis in lifts if not (lacks and val.element in ("real", "int"))]
             more = [axis for axis in more if axis.width or s.chance(0.6)]
             if (unit.sums or any(axis.width for axis in lifts)) and more != lifts:
                 return None
-            axes = [actual[axis.name] for axis in val.axes if axis not in thin] + more
+            axes = [actual[axis.name] for axis in val.axes if axis not in lacks] + more
             if not s.fits(axes):
                 return None
             given = argument(s, formal, axes, into)
@@ -699,7 +699,7 @@ def call(
             for axis in given.axes:
                 s.require(given, axis)
             s.draft.must |= given.deps
-            for tag, there in {"thin argument": thin, "lift": more}.items():
+            for tag, there in {"argument that lacks an axis": lacks, "lift": more}.items():
                 s.tag(tag) if there else None
             args[formal.name] = given
         text = args[formal.name].text

@@ -18,7 +18,7 @@ QUICK, MANY = 500, 20_000  # seeds from 0, and those after them
 FEW, SHARD = 25, 200  # programs of one test; a run that broke off is taken up with `-k` or `--seeds START:STOP`
 RARE = 0.01  # every op and construct stands in at least this share of the programs
 TAGS = {
-    "call", "lift", "thin argument", "several results", "several results used", "discarded result",
+    "call", "lift", "argument that lacks an axis", "several results", "several results used", "discarded result",
     "default of a parameter", "default of an argument", "default of an input", "number as an argument",
     "one axis for two parameters", "file axis rebound at a call", "axis of a block's own", "repeat",
     "repeat shared", "repeat with an index", "static if", "static if on the index", "share", "scan", "where",

@@ -39,14 +39,14 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         {"x": (2,), "y": (4,)},
     ),
     # What a call gives has an axis in name only: refused as `[]`, where `[]` was wanted.
-    "result with a thin axis": (
+    "result with a broadcast axis": (
         "depth d = 3, e = 2\n"
         "block twice(x: [d, e]) -> [d, e] {\n    return x * 2\n}\n"
         "model net(x: [d]) -> [d] {\n    return twice(x)\n}\n",
         {"x": (3,)},
     ),
     # ... and refused where an op makes that axis.
-    "op that makes a thin axis": (
+    "op that makes a broadcast axis": (
         "depth d = 3, tap = 2\n"
         "block twice(x: [d, tap]) -> [d, tap] {\n    return x * 2\n}\n"
         "model net(x: [d]) -> [d, tap] {\n    return window[d -> d, tap](twice(x))\n}\n",
@@ -256,7 +256,7 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         {"x": (4, 6), "y": (4, 6)},
     ),
     # A call inside a block was refused where that block was lifted.
-    "thin argument inside a lifted block": (
+    "argument that lacks an axis inside a lifted block": (
         "width q\ndepth d = 3, e = 2\n"
         "block add(x: [d, e]) -> [d, e] {\n    return x + 1\n}\n"
         "block outer(x: [d]) -> [d] {\n    return mean[e](broadcast[e](add(x)))\n}\n"
@@ -285,8 +285,8 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "model net(x: [d]) -> [d] {\n    return x + scale(broadcast[d](two()))\n}\n",
         {"x": (3,)},
     ),
-    # A thin axis that the callee has too was taken for one that the call lifts over.
-    "thin axis that the callee has": (
+    # A broadcast axis that the callee has too was taken for one that the call lifts over.
+    "broadcast axis that the callee has": (
         "width w\ndepth a = 3, b = 3\n"
         "block f(x: [a, w], y: [b, w]) -> [b, w] {\n    return relu(y) + 0 * mean[a](x)\n}\n"
         "block g(x: [b]) -> [b] {\n    return x * 2\n}\n"
@@ -353,15 +353,15 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         {"x": (0, 3), "y": (5, 3), "z": (5, 2, 2)},
     ),
     # What a pass gives has axes in name only that what it takes lacks: refused (31081).
-    "thin axis out of a pass": (
+    "broadcast axis out of a pass": (
         "width w\ndepth a = 2, b = 3\n"
         "block f(x: [w, a]) -> [w, a] {\n    return relu(x)\n}\n"
         "model net(x: [b], y: [w]) -> [b] {\n    s = f(0.5)\n"
         "    repeat.r 2 shared {\n        x = tanh(x + s)\n    }\n    return x + mean[w](y)\n}\n",
         {"x": (3,), "y": (4,)},
     ),
-    # A state that a call had left thin was lifted in earnest, and refused beside one that was not (50844).
-    "thin axis of a first state": (
+    # A state that a call had left a broadcast axis was lifted over it, and refused beside one that varied (50844).
+    "broadcast axis of a first state": (
         "width t, w\ndepth d = 3\n"
         "block half(x: [w] = 0.5) -> [w] {\n    return x\n}\n"
         "block cell(h: [], g: [d], x: []) -> (h: [], g: [d]) {\n    return tanh(h + x), tanh(g + h)\n}\n"
@@ -370,7 +370,7 @@ CASES: dict[str, tuple[str, dict[str, tuple[int, ...]]]] = {
         "    return h + broadcast[t](mean[w](y)), g\n}\n",
         {"x": (4,), "y": (2,)},
     ),
-    # ... and so was a state that meets a thin item; a number given to each step had no items to take.
+    # ... and so was a state that meets an item with a broadcast axis; a number given to each step had no items to take.
     "number that is the item of each step": (
         "width t, w\ndepth d = 3\n"
         "block half(x: [w] = 0.5) -> [w] {\n    return x\n}\n"
@@ -594,7 +594,7 @@ def test_values_that_are_spread_in_one_call_alone_keep_their_axis_in_another() -
     np.testing.assert_allclose(model.numpy(dtype=np.float64)(x, y, z), wanted, rtol=1e-10)
 
 
-def test_the_first_value_of_a_state_may_have_a_thin_axis() -> None:
+def test_the_first_value_of_a_state_may_have_a_broadcast_axis() -> None:
     """By hand: it lifts nothing (seed 50844)."""
     text, _ = CASES["number that is the item of each step"]
     x, y = np.array([0.3, -0.2]), np.array([1.0, 3.0])

@@ -175,7 +175,7 @@ def _structured(term: Term, axes: set[Axis]) -> bool:
     """Whether a mask is more than a dense one: it says something of positions, or joins what varies along one axis."""
     if positional(term) or isinstance(term, Leaf):
         return positional(term)
-    return any(len(axes & (set(leaf.value.type.axes) - leaf.value.type.thin)) < 2 for leaf in leaves(term))
+    return any(len(axes & (set(leaf.value.type.axes) - leaf.value.type.broadcast_axes)) < 2 for leaf in leaves(term))
 
 
 # -- one mask ---------------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def _transported(term: Term, back: Mapping[Axis, Axis]) -> Term | None:
             there = Type(
                 Scalar.INT if isinstance(kind.element, IndexInto) else kind.element,
                 axes=tuple(back.get(axis, axis) for axis in kind.axes),
-                thin=frozenset(back.get(axis, axis) for axis in kind.thin),
+                broadcast_axes=frozenset(back.get(axis, axis) for axis in kind.broadcast_axes),
             )
             return replace(part, value=replace(part.value, type=there))
         return part
@@ -306,7 +306,7 @@ def _spell(term: Term, values: tuple[Value, ...]) -> object:
                 return ("number", repr(static))
             case Leaf(value):
                 kind = value.type
-                axes = (tuple(a.id for a in kind.axes), tuple(sorted(a.id for a in kind.thin)))
+                axes = (tuple(a.id for a in kind.axes), tuple(sorted(a.id for a in kind.broadcast_axes)))
                 return ("leaf", order[value.id], axes, repr(kind.element), value.role, value.name, part.known)
             case _:
                 return (part.meaning, *(spell(arg) for arg in part.args))

@@ -142,7 +142,9 @@ class _Guard:
         """The condition for an operand of an op: whether anything that is made of the item is taken."""
         if not arranges(node):
             return c
-        c = self.any(c, [axis for axis in c.type.axes if axis not in node.out.type.axes or axis in c.type.thin])
+        c = self.any(
+            c, [axis for axis in c.type.axes if axis not in node.out.type.axes or axis in c.type.broadcast_axes]
+        )
         for step in undone(node, place, c.type.axes):
             others = () if step.behind is None else (self.places(step.made[0], step.behind),)
             type = c.type.axes if step.stays else _instead(c.type.axes, step.axes, step.made)
@@ -175,9 +177,9 @@ class _Guard:
         """What an op makes of a condition: each once."""
         key = op.name, c.id, axes, made
         if key not in self.conditions:
-            thin = c.type.thin & frozenset(type)
+            broadcast_axes = c.type.broadcast_axes & frozenset(type)
             role = max(value.role for value in (c, *others))
-            like = replace(c, type=Type(Scalar.BOOL, type, thin), role=role)
+            like = replace(c, type=Type(Scalar.BOOL, type, broadcast_axes), role=role)
             self.conditions[key] = self.apply(Apply(op, (c, *others), like, axes, made, span=c.span))
         return self.conditions[key]
 
@@ -251,7 +253,7 @@ class _Guard:
             element = value.type.element
             if isinstance(element, IndexInto):
                 element = IndexInto(axes.get(element.axis, element.axis))
-            made = Type(element, ours(value.type.axes), frozenset(ours(tuple(value.type.thin))))
+            made = Type(element, ours(value.type.axes), frozenset(ours(tuple(value.type.broadcast_axes))))
             return self.fresh(replace(value, type=made, name=None))
 
         for inner in node.graph.nodes:
@@ -276,8 +278,8 @@ def _joined(value: Value, *others: Value) -> Type:
     """The type of the value, with the axes of the others too."""
     types = [value.type, *(other.type for other in others)]
     axes = tuple(dict.fromkeys(axis for type in types for axis in type.axes))
-    varies = {axis for type in types for axis in type.axes if axis not in type.thin}
-    return replace(value.type, axes=axes, thin=frozenset(axes) - varies)
+    varies = {axis for type in types for axis in type.axes if axis not in type.broadcast_axes}
+    return replace(value.type, axes=axes, broadcast_axes=frozenset(axes) - varies)
 
 
 def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -> tuple[Axis, ...]:

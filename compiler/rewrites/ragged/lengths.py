@@ -314,7 +314,7 @@ class Lengths:
         if length is None:
             return index
         valid = self.valid((*(axis for axis in index.type.axes if varies(index, axis)), *self.steps))
-        type = Type(IndexInto(axis), index.type.axes, index.type.thin)
+        type = Type(IndexInto(axis), index.type.axes, index.type.broadcast_axes)
         out = self.apply(op_named("within"), (index, length), type, axes=(axis,), mask=valid)
         self.zero[out.id] = self.zero.get(index.id, set())
         return out
@@ -398,8 +398,8 @@ class Lengths:
 
     def both(self, a: Value, b: Value) -> Value:
         axes = (*b.type.axes, *(axis for axis in a.type.axes if axis not in b.type.axes))
-        thin = {axis for axis in axes if not any(varies(value, axis) for value in (a, b))}
-        return self.apply(Conjunction(), (a, b), Type(Scalar.BOOL, axes, frozenset(thin)))
+        broadcast_axes = {axis for axis in axes if not any(varies(value, axis) for value in (a, b))}
+        return self.apply(Conjunction(), (a, b), Type(Scalar.BOOL, axes, frozenset(broadcast_axes)))
 
     def cleared(self, value: Value, axes: Iterable[Axis], fill: Static | float | int = 0) -> Value:
         """The value, with `fill` where one of these axes, of those that it varies along, is in its padding."""
@@ -419,7 +419,7 @@ class Lengths:
         every = (*value.type.axes, *(axis for axis in valid.type.axes if axis not in value.type.axes))
         varying = {axis for axis in valid.type.axes if varies(valid, axis)}
         fraction = isinstance(number, float) and number % 1
-        type = Type(Scalar.REAL if fraction else value.type.element, every, value.type.thin - varying)
+        type = Type(Scalar.REAL if fraction else value.type.element, every, value.type.broadcast_axes - varying)
         out = self.apply(Choice(), (valid, value, self.constant(static)), type)
         filled[out.id] = filled.get(value.id, set()) | set(axes)
         return out
@@ -445,7 +445,7 @@ def _whole(*sizes: Static) -> bool:
 
 
 def varies(value: Value, axis: Axis) -> bool:
-    return axis in value.type.axes and axis not in value.type.thin
+    return axis in value.type.axes and axis not in value.type.broadcast_axes
 
 
 def _start(axis: Axis) -> int:

@@ -148,7 +148,7 @@ def _norm(body: Lengths, node: Apply, acts: list[Axis]) -> None:
         return
     x, valid, mean_of = node.operands[0], body.valid(acts), op_named("mean")
     gone = set(node.axes)
-    small = Type(Scalar.REAL, tuple(axis for axis in x.type.axes if axis not in gone), x.type.thin - gone)
+    small = Type(Scalar.REAL, tuple(axis for axis in x.type.axes if axis not in gone), x.type.broadcast_axes - gone)
     if isinstance(node.traits.reads, Normalise) and node.traits.reads.centred:
         mean = body.apply(mean_of, (x,), small, axes=node.axes, mask=valid)
         x = body.apply(Sum((1, -1)), (x, mean), x.type)
@@ -170,7 +170,9 @@ def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
         turned = known(node.options.get("descending", Literal(False))) is True
         last = reads.largest_first is turned
         gone = set(node.axes)
-        type = Type(x.type.element, tuple(axis for axis in x.type.axes if axis not in gone), x.type.thin - gone)
+        type = Type(
+            x.type.element, tuple(axis for axis in x.type.axes if axis not in gone), x.type.broadcast_axes - gone
+        )
         end = body.apply(op_named("max" if last else "min"), (x,), type, axes=node.axes, mask=valid)
         x = body.apply(Choice(), (valid, x, end), x.type)
     body.nodes.append(replace(node, operands=(x,)))

@@ -131,8 +131,12 @@ class RaggedBody(Lengths):
         valid = self.valid(dict.fromkeys((*axes, *(axis for axis in after.type.axes if varies(after, axis)))))
         if valid is None or after is before:
             return after
-        thin = {axis for axis in after.type.axes if not any(varies(one, axis) for one in (valid, before, after))}
-        held = self.apply(Choice(), (valid, after, before), replace(after.type, thin=frozenset(thin)))
+        broadcast_axes = {
+            axis for axis in after.type.axes if not any(varies(one, axis) for one in (valid, before, after))
+        }
+        held = self.apply(
+            Choice(), (valid, after, before), replace(after.type, broadcast_axes=frozenset(broadcast_axes))
+        )
         node = self.nodes[-1]
         assert isinstance(node, Apply)
         self.infinite.note(node, [])

@@ -91,7 +91,7 @@ def _real(value: Value) -> bool:
 
 def _same_type(x: Value, out: Value) -> bool:
     same = x.type.element == out.type.element and set(x.type.axes) == set(out.type.axes)
-    return same and x.type.thin == out.type.thin and x.role == out.role
+    return same and x.type.broadcast_axes == out.type.broadcast_axes and x.role == out.role
 
 
 def _joined(first: OpTraits, a: Static, then: OpTraits, b: Static) -> tuple[OpTraits, Static] | None:

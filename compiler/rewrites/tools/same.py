@@ -17,7 +17,7 @@ def spelling(node: Node) -> object | None:
         case Apply() if not (node.weights or node.name or draws(node) or node.op in STATEFUL):
             options = tuple(sorted((name, repr(value)) for name, value in node.options.items()))
             kind = node.out.type
-            shape = (kind.element, frozenset(kind.axes), kind.thin)
+            shape = (kind.element, frozenset(kind.axes), kind.broadcast_axes)
             return (node.op, node.operands, node.axes, node.made, node.each, node.mask, options, node.seen, shape)
         case Call() if pure(node.graph):
             return (node.graph, node.args, frozenset(node.axes), frozenset(node.consts))

@@ -171,7 +171,8 @@ def _odd(graph: Graph, args: Sequence[Value], axes: Mapping[Axis, Axis]) -> Iter
         formal = item.value
         same = {axes.get(axis, axis) for axis in formal.type.axes} == set(arg.type.axes)
         kinds = (isinstance(one.type.element, IndexInto) or one.type.element for one in (formal, arg))
-        if formal.type.thin or arg.type.thin or not same or formal.role != arg.role or len(set(kinds)) > 1:
+        lacks = formal.type.broadcast_axes or arg.type.broadcast_axes
+        if lacks or not same or formal.role != arg.role or len(set(kinds)) > 1:
             yield place
 
 

@@ -89,7 +89,7 @@ class Terms:
         return Type(
             IndexInto(self.axis(element.axis)) if isinstance(element, IndexInto) else element,
             tuple(map(self.axis, type.axes)),
-            frozenset(map(self.axis, type.thin)),
+            frozenset(map(self.axis, type.broadcast_axes)),
         )
 
     def over(self, node: Node) -> Node:

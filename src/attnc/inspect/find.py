@@ -154,7 +154,7 @@ class _Paths:
         sides = tuple(
             Side(axis.name, outward[axis].name, outward[axis].family, axis.is_width, axis.extent)
             for axis in value.type.axes
-            if axis not in value.type.thin
+            if axis not in value.type.broadcast_axes
         )
         element = value.type.element
         softmax = _softmax(node)

@@ -159,5 +159,5 @@ def test_what_is_there_in_name_only(expression: str, axes: str) -> None:
     graph = attnc.loads(TEXT.replace("made = EXPRESSION", body)).model("net").graph
     (call,) = [node for node in graph.nodes if isinstance(node, Call)]
     (type,) = [out.type for node in call.graph.nodes for out in makes(node) if out.name == "made"]
-    thin = ", ".join(sorted(axis.name for axis in type.thin))
-    assert ", ".join(axis.name for axis in type.axes) + (f" / {thin}" if thin else "") == axes
+    broadcast_axes = ", ".join(sorted(axis.name for axis in type.broadcast_axes))
+    assert ", ".join(axis.name for axis in type.axes) + (f" / {broadcast_axes}" if broadcast_axes else "") == axes
