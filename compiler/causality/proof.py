@@ -19,7 +19,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Re
 from ..sizes.axes import Axis
 from ..sizes.limits import PROOF
 from ..sizes.predicates import Cases, Linear
-from .given import Given, anything, constant_info, counted
+from .caller_sizes import CallerSizes, constant_info, reach_of_anything, reach_of_number
 from .leak import Trace, leak
 from .reach import Bound, Digit, Info, everything, over_info, unite
 from .step import Step
@@ -27,14 +27,14 @@ from .step import Step
 
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
-    given = Given(frozenset({axis.family}))
-    found = _first_leak(graph, output, axis, span, given)
-    if found is not None and _first_leak(graph, output, axis, span, replace(given, wanted=axis)) is None:
+    sizes = CallerSizes(frozenset({axis.family}))
+    found = _first_leak(graph, output, axis, span, sizes)
+    if found is not None and _first_leak(graph, output, axis, span, replace(sizes, wanted=axis)) is None:
         return None
     return found
 
 
-def _first_leak(graph: Graph, output: int, axis: Axis, span: Span, given: Given) -> Diagnostic | None:
+def _first_leak(graph: Graph, output: int, axis: Axis, span: Span, sizes: CallerSizes) -> Diagnostic | None:
     """What a result reads after its own item, in the order of the proof; None if that is nothing."""
     analysis = CausalityAnalysis()
     inputs = [
@@ -44,11 +44,11 @@ def _first_leak(graph: Graph, output: int, axis: Axis, span: Span, given: Given)
                 for a in entry.value.type.axes
                 if a.family == axis.family
             }
-            | (counted(entry.default, entry.value.span, given) if entry.default is not None else {})
+            | (reach_of_number(entry.default, entry.value.span, sizes) if entry.default is not None else {})
         )
         for entry in graph.inputs
     ]
-    info = analysis.run(graph, inputs, given)[output]
+    info = analysis.run(graph, inputs, sizes)[output]
     for bound, trace in info.reach.items():
         if not _within(bound, axis):
             return leak(trace, _reached(bound, axis), graph, axis, span)
@@ -80,14 +80,14 @@ class CausalityAnalysis:
     kept: dict[object, list[Info]] = field(default_factory=dict)
     fuel: int = field(default_factory=lambda: PROOF)  # read late: a test of the limit sets it
 
-    def run(self, graph: Graph, inputs: list[Info], given: Given) -> list[Info]:
+    def run(self, graph: Graph, inputs: list[Info], sizes: CallerSizes) -> list[Info]:
         """The infos of a graph's outputs."""
         if graph.target:
             text = f"`{graph.name}` is an op of your own: it may read anything"
-            read = anything(text, None, inputs, [entry.value for entry in graph.inputs], given)
+            read = reach_of_anything(text, None, inputs, [entry.value for entry in graph.inputs], sizes)
             read = {bound: replace(trace, at=graph) for bound, trace in read.items()}  # it stands where it is called
             return [Info(read) for _ in graph.outputs]
-        key = (id(graph), given, tuple(_freeze(info) for info in inputs))
+        key = (id(graph), sizes, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
             return self.kept[key]
         self.fuel -= len(graph.nodes)
@@ -98,27 +98,27 @@ class CausalityAnalysis:
         for node in graph.nodes:
             match node:
                 case Constant(value, out):
-                    infos[out.id] = constant_info(value, out, given)
+                    infos[out.id] = constant_info(value, out, sizes)
                 case Positions(axis, out):
                     form = Linear.of({axis: 1}, 0)
                     infos[out.id] = Info({}, linear=form, uppers=(form,))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = Step(node, infos, given, graph).info()
+                    infos[node.out.id] = Step(node, infos, sizes, graph).info()
                 case Call():
-                    self.call(node, infos, given, graph)
+                    self.call(node, infos, sizes, graph)
                 case Repeat():
-                    self._repeat(node, infos, given, graph)
+                    self._repeat(node, infos, sizes, graph)
                 case Scan():
-                    self._scan(node, infos, given, graph)
+                    self._scan(node, infos, sizes, graph)
         result = [infos[output.value.id] for output in graph.outputs]
         self.kept[key] = result
         return result
 
-    def call(self, node: Call, infos: dict[int, Info], given: Given, graph: Graph) -> None:
+    def call(self, node: Call, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
         """Puts the infos of a call's results beside those of its arguments."""
-        inner = given.inside(node)
+        inner = sizes.inside(node)
         entering = []
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
@@ -127,9 +127,9 @@ class CausalityAnalysis:
         for out, info in zip(node.outs, self.run(node.graph, entering, inner), strict=True):
             infos[out.id] = leaving(over_info(info, names), node.graph, node, graph)
 
-    def _scan(self, node: Scan, infos: dict[int, Info], given: Given, graph: Graph) -> None:
+    def _scan(self, node: Scan, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
         """A state depends on items up to the one at hand: each step adds its own, and none after it."""
-        inner = given.inside(node)
+        inner = sizes.inside(node)
         entering = []
         for entry, arg in zip(node.graph.inputs, node.args, strict=True):
             back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
@@ -154,13 +154,13 @@ class CausalityAnalysis:
         for out, info in zip(node.outs, found, strict=True):
             infos[out.id] = Info(leaving(over_info(info, names), node.graph, node, graph).reach)
 
-    def _repeat(self, node: Repeat, infos: dict[int, Info], given: Given, graph: Graph) -> None:
+    def _repeat(self, node: Repeat, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
         carried = [Info(infos[arg.id].reach) for arg in node.args[: node.carried]]
         outside = [infos[arg.id] for arg in node.args[node.carried :]]
         for attempt in range(8):
             after = [Info(info.reach) for info in carried]
             for body in node.bodies:
-                found = [leaving(info, body, node, graph) for info in self.run(body, [*carried, *outside], given)]
+                found = [leaving(info, body, node, graph) for info in self.run(body, [*carried, *outside], sizes)]
                 after = [Info(unite(a.reach, b.reach)) for a, b in zip(after, found, strict=True)]
             settled = all(set(a.reach) == set(b.reach) for a, b in zip(carried, after, strict=True))
             carried = after

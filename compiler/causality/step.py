@@ -11,7 +11,7 @@ from ..graph.traits import Arrange, Gather, IndexMap, Normalise, Pointwise, Redu
 from ..graph.values import Role
 from ..sizes.axes import Axis, known
 from ..sizes.predicates import ALWAYS, Cases, Facts, both, closed, shared, without
-from .given import Given, anything, counted, counts
+from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
 from .leak import Trace
 from .pointwise import pointwise
 from .reach import TOP, ZERO, Bound, Digit, Info, Reach, over_info, unite
@@ -25,12 +25,12 @@ class Step:
 
     node: Apply
     infos: dict[int, Info]
-    given: Given
+    sizes: CallerSizes
     graph: Graph
 
     def info(self) -> Info:
         found = self._made()
-        numbers = [counted(value, self.node.span, self.given) for value in self.node.options.values()]
+        numbers = [reach_of_number(value, self.node.span, self.sizes) for value in self.node.options.values()]
         return replace(found, reach=unite(found.reach, *numbers)) if any(numbers) else found
 
     def _made(self) -> Info:
@@ -60,7 +60,7 @@ class Step:
             case _:
                 text = f"what `{node.op}` reads is not known: it may read anything"
                 values = node.operands if node.mask is None else (*node.operands, node.mask)
-                return Info(anything(text, node.span, read, values, self.given))
+                return Info(reach_of_anything(text, node.span, read, values, self.sizes))
 
     # -- reach ---------------------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class Step:
 
         def order(axis: Axis, bound: tuple[Axis, int]) -> tuple[bool, bool, int]:
             other, k = bound
-            return other != self.given.wanted, axis not in first or other != first[axis][0], k
+            return other != self.sizes.wanted, axis not in first or other != first[axis][0], k
 
         return {axis: min(bounds, key=partial(order, axis)) for axis, bounds in found.items()}
 
@@ -121,7 +121,7 @@ class Step:
         read = {d.axis for part in parts for bound in part.reach for d in bound}
         for axis in sorted(axes - read, key=lambda axis: axis.id):
             d, text = digit(Digit(axis))
-            if counts(axis, self.given) and (d.axis is None or d.offset > 0):
+            if reveals_length(axis, self.sizes) and (d.axis is None or d.offset > 0):
                 out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
         return out
 
@@ -195,7 +195,7 @@ class Step:
 
         reach = self._replaced(digit, x.reach)
         for axis in self.node.axes:
-            if counts(axis, self.given):
+            if reveals_length(axis, self.sizes):
                 last, text = digit(Digit(axis))
                 reach = unite(reach, {(last,): self._step(text, None)})
         return Info(reach, without(x.true, axes), without(x.false, axes))
@@ -211,7 +211,7 @@ class Step:
 
     def _ended(self, x: Info, axis: Axis) -> Reach:
         """Where a result goes on after the last item of an axis, what stands there tells that it was the last."""
-        if counts(axis, self.given) and not any(d.axis == axis for bound in x.reach for d in bound):
+        if reveals_length(axis, self.sizes) and not any(d.axis == axis for bound in x.reach for d in bound):
             text = f"`{self.node.op}` goes on after the last `{axis.name}`: even of equal items, it tells their number"
             return unite(x.reach, {(Digit(axis),): self._step(text, None)})
         return x.reach
@@ -239,7 +239,7 @@ class Step:
         axis, (place, tap) = node.axes[0], node.made
         pad = known(node.options["pad"])
         entering = x.reach
-        if counts(axis, self.given) and not any(d.axis == axis for bound in entering for d in bound):
+        if reveals_length(axis, self.sizes) and not any(d.axis == axis for bound in entering for d in bound):
             entering = unite(entering, {(Digit(axis),): self._step(f"`{node.op}` gives 0 past the last item", None)})
         reach: Reach = {}
         for bound, trace in entering.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..causality.given import Given, constant_info
+from ..causality.caller_sizes import CallerSizes, constant_info
 from ..causality.proof import CausalityAnalysis
 from ..causality.reach import Info, over_info
 from ..causality.step import Step
@@ -44,39 +44,40 @@ class SiteFacts:
     _whole: CausalityAnalysis = field(default_factory=CausalityAnalysis)  # of calls that are kept whole
 
     def __post_init__(self) -> None:
-        self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, Given(), Where())
+        self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, CallerSizes(), Where())
 
     # -- forward -------------------------------------------------------------------------------------------------
 
-    def _run(self, site: Site, inputs: list[Info], env: ConstValues, given: Given, where: Where) -> list[Info]:
+    def _run(self, site: Site, inputs: list[Info], env: ConstValues, sizes: CallerSizes, where: Where) -> list[Info]:
         infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
         self.infos.setdefault(site, []).append(infos)
         self.where[site] = where
         for place, node in enumerate(site.graph.nodes):
             match node:
                 case Constant(value, out):
-                    infos[out.id] = constant_info(substituted(value, env), out, given)
+                    infos[out.id] = constant_info(substituted(value, env), out, sizes)
                 case Positions(axis, out):
                     form = Linear.of({axis: 1}, 0)
                     infos[out.id] = Info({}, linear=form, uppers=(form,))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
-                    infos[node.out.id] = Step(node, infos, given, site.graph).info()
+                    infos[node.out.id] = Step(node, infos, sizes, site.graph).info()
                 case Call() if place in site.inside:
-                    self._call(site, place, node, infos, env, given, where)
+                    self._call(site, place, node, infos, env, sizes, where)
                 case Call():
                     consts = tuple((const, substituted(static, env)) for const, static in node.consts)
-                    self._whole.call(replace(node, consts=consts), infos, given, site.graph)
+                    self._whole.call(replace(node, consts=consts), infos, sizes, site.graph)
                 case Repeat() if place in site.inside:
-                    self._repeat(site, place, node, infos, env, given, where)
+                    self._repeat(site, place, node, infos, env, sizes, where)
                 case Repeat() | Scan():
                     infos.update({out.id: Info({}) for out in node.outs})
         return [infos[output.value.id] for output in site.graph.outputs]
 
     def _call(
-        self, site: Site, place: int, node: Call, infos: dict[int, Info], env: ConstValues, given: Given, where: Where
-    ) -> None:
+        self, site: Site, place: int, node: Call, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
+        where: Where,
+    ) -> None:  # fmt: skip
         child = site.inside[place][0]
         entering = []
         for item, arg in zip(child.graph.inputs, node.args, strict=True):
@@ -84,13 +85,14 @@ class SiteFacts:
             entering.append(over_info(infos[arg.id], back))
         consts = {const: known(substituted(static, env)) for const, static in node.consts}
         inner = {const: number for const, number in consts.items() if number is not None}
-        found = self._run(child, entering, inner, given.inside(node), where)
+        found = self._run(child, entering, inner, sizes.inside(node), where)
         for out, info in zip(node.outs, found, strict=True):
             infos[out.id] = over_info(info, dict(node.axes))
 
     def _repeat(
-        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, given: Given, where: Where
-    ) -> None:
+        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
+        where: Where,
+    ) -> None:  # fmt: skip
         args = [infos[arg.id] for arg in node.args]
         entering = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
         count = known(substituted(node.count, env))
@@ -113,7 +115,7 @@ class SiteFacts:
                 chosen.append(kinds[key])
             there = Where(node, tuple(chosen)) if len(looks) > 1 else where
             for look in looks or [env]:
-                self._run(body, entering, look, given, there)
+                self._run(body, entering, look, sizes, there)
         infos.update({out.id: Info({}) for out in node.outs})
 
     # -- what is asked -------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What sizes and other numbers tell: a size that only a run knows says how many items come after."""
+"""What sizes and other numbers reveal: a size known only at run time says how many items come after."""
 
 from __future__ import annotations
 
@@ -17,45 +17,46 @@ from .reach import TOP, Info, Reach, everything
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What the axes and consts of a graph stand for where it is called.
+class CallerSizes:
+    """What is known of the sizes that the callers of a graph give its axes and consts.
 
-    families: of the axes whose run-time size tells how many items there are.
-    consts:   those without a value, each with what it is given in terms of the outermost graph.
-    telling:  those that are given a run-time size, which tells how many items there are.
-    wanted:   the axis that a bound is wanted of, where what is left out of a sum has several.
+    families:  of the axes whose run-time size reveals how many items there are.
+    consts:    those without a value, each with its number in terms of the outermost graph.
+    revealing: those that stand for a run-time size, which reveals how many items there are.
+    wanted:    the axis that a bound is wanted of, where what is left out of a sum has several.
     """
 
     families: frozenset[int] = frozenset()
     consts: frozenset[tuple[Const, Static]] = frozenset()
-    telling: frozenset[Const] = frozenset()
+    revealing: frozenset[Const] = frozenset()
     wanted: Axis | None = None
 
-    def inside(self, node: Call | Scan) -> Given:
+    def inside(self, node: Call | Scan) -> CallerSizes:
         """The same for the graph that is called here."""
-        families = {formal.family for formal, actual in node.axes if counts(actual, self)}
-        families |= {axis.family for axis in node.graph.lifted if counts(axis, self)}
+        families = {formal.family for formal, actual in node.axes if reveals_length(actual, self)}
+        families |= {axis.family for axis in node.graph.lifted if reveals_length(axis, self)}
         open = [(formal, static) for formal, static in node.consts if formal.value is None]
         consts = frozenset((formal, found) for formal, static in open if (found := self.outermost(static)) is not None)
-        telling = frozenset(formal for formal, static in open if counted(static, None, self))
+        revealing = frozenset(formal for formal, static in open if reach_of_number(static, None, self))
         wanted = next((formal for formal, actual in node.axes if actual == self.wanted), None)
-        return Given(frozenset(families), consts, telling, self.wanted if self.wanted in node.graph.lifted else wanted)
+        wanted = self.wanted if self.wanted in node.graph.lifted else wanted
+        return CallerSizes(frozenset(families), consts, revealing, wanted)
 
     def outermost(self, static: Static) -> Static | None:
-        """A number with what its consts are given put in; None if that is too long to reason with."""
+        """A number with the numbers of its consts put in; None if that is too long to reason with."""
         try:
-            return substitute(static, {}, {const.id: given for const, given in self.consts})
+            return substitute(static, {}, {const.id: number for const, number in self.consts})
         except TooMuch:
             return None
 
 
-def counts(axis: Axis, given: Given) -> bool:
-    """Whether the number of an axis's items grows with the input's: who knows it knows how many come after."""
+def reveals_length(axis: Axis, sizes: CallerSizes) -> bool:
+    """Whether the number of an axis's items grows with the input, so that it reveals how many come after."""
     seen, left = {axis}, [axis]
     while left:
         part = left.pop()
         if part.is_width and part.extent is None:
-            if part.family in given.families or (part.size and given.telling.intersection(consts_in(part.size))):
+            if part.family in sizes.families or (part.size and sizes.revealing.intersection(consts_in(part.size))):
                 return True
             parts = set() if part.size is None else {*axes_in(part.size)} - seen
             seen |= parts
@@ -63,11 +64,13 @@ def counts(axis: Axis, given: Given) -> bool:
     return False
 
 
-def anything(text: str, span: Span | None, infos: Iterable[Info], values: Iterable[Value], given: Given) -> Reach:
-    """What may read any item of these values, and may tell how many there are."""
+def reach_of_anything(
+    text: str, span: Span | None, infos: Iterable[Info], values: Iterable[Value], sizes: CallerSizes
+) -> Reach:
+    """The reach of what may read any item of these values, and may reveal how many there are."""
     read = everything(text, span, *(info.reach for info in infos))
-    tells = any(counts(axis, given) for value in values for axis in value.type.axes)
-    return read if read or not tells else {(TOP,): Trace(text, span, None)}
+    reveals = any(reveals_length(axis, sizes) for value in values for axis in value.type.axes)
+    return read if read or not reveals else {(TOP,): Trace(text, span, None)}
 
 
 def _extent(size: Static) -> tuple[Axis, int] | None:
@@ -82,22 +85,22 @@ def _extent(size: Static) -> tuple[Axis, int] | None:
             return None
 
 
-def counted(value: Static, span: Span | None, given: Given) -> Reach:
-    """What a number tells: a size that is known at run time only says how many items there are."""
-    told = any(counts(axis, given) for axis in axes_in(value)) or given.telling.intersection(consts_in(value))
-    if known(value) is not None or not told:
+def reach_of_number(value: Static, span: Span | None, sizes: CallerSizes) -> Reach:
+    """The reach of a number: a size known only at run time reveals how many items there are."""
+    reveals = any(reveals_length(axis, sizes) for axis in axes_in(value))
+    if known(value) is not None or not (reveals or sizes.revealing.intersection(consts_in(value))):
         return {}
     shown = f"|{axes_in(value)[0].name}|" if isinstance(value, SizeOf) else "a size"
     return {(TOP,): Trace(f"{shown} tells how many items there are", span, None)}
 
 
-def constant_info(value: Static, out: Value, given: Given) -> Info:
+def constant_info(value: Static, out: Value, sizes: CallerSizes) -> Info:
     number = known(value)
-    if reach := counted(value, out.span, given):
+    if reach := reach_of_number(value, out.span, sizes):
         return Info(reach, extent=_extent(value))
     form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
     true = NEVER if number is not None and not number else ALWAYS
     false = NEVER if number else ALWAYS
-    whole = given.outermost(value) if number is None else None
+    whole = sizes.outermost(value) if number is None else None
     open = whole is not None and never_negative(poly(whole))
     return Info({}, true, false, form, (form,) if form else (), extent=_extent(value), never_negative=open)
