@@ -42,7 +42,7 @@ class Session:
     const_formulas: dict[int, Static] = field(default_factory=dict)
     waiting: dict[int, list[Diagnostic]] = field(default_factory=dict)
     _ids: int = 0
-    _told: set[tuple[str, object]] = field(default_factory=set)
+    _reported: set[tuple[str, object]] = field(default_factory=set)
 
     def fresh(self) -> int:
         self._ids += 1
@@ -91,10 +91,10 @@ class Session:
 
     def add(self, found: Diagnostic) -> bool:
         """Collect; False if it was there already."""
-        here = (found.code, place(found.span) or found.message)
-        if here in self._told:
+        here = (found.code, location_key(found.span) or found.message)
+        if here in self._reported:
             return False
-        self._told.add(here)
+        self._reported.add(here)
         self.diagnostics.append(found)
         return True
 
@@ -103,6 +103,6 @@ class Session:
         return sum(d.severity is Severity.ERROR for d in self.diagnostics)
 
 
-def place(span: Span | None) -> tuple[int, int, int] | None:
+def location_key(span: Span | None) -> tuple[int, int, int] | None:
     """Where a diagnostic stands: two of one code at one place are the same."""
     return None if span is None else (id(span.source), span.start, span.end)

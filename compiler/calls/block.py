@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...dsl.diagnostic import Diagnostic, Severity
 from ...dsl.source import Span
-from ..base.session import place
+from ..base.session import location_key
 from ..graph.equality import first_difference, models
 from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
 from ..graph.typed_value import TypedValue
@@ -217,7 +217,10 @@ class BlockCall(SpecialisedCall):
         elif body.numbered:
             self._one_set(graph)
         if self.block.is_model:
-            all(builder.own_model(model, place(model.span), span, self.checker.owners, body) for model in models(graph))
+            all(
+                builder.own_model(model, location_key(model.span), span, self.checker.owners, body)
+                for model in models(graph)
+            )
         elif self.shared is None:
             body.may_own(name, span)
             own(body, name, span)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Diagnostic, Label, Severity
-from ..base.session import place
+from ..base.session import location_key
 from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto
 from ..sizes.axes import Axis, Number, known
@@ -132,10 +132,12 @@ class SpecialisedCall(Arguments):
         """
         known = set()
         if self.body.environment.module.library or not self.block.module.library:
-            known = {(d.code, place(d.span)) for d, _ in self.checker.alone[self.block].problems}
-        known |= {(d.code, place(d.span)) for d in self.checker.session.diagnostics}
+            known = {(d.code, location_key(d.span)) for d, _ in self.checker.alone[self.block].problems}
+        known |= {(d.code, location_key(d.span)) for d in self.checker.session.diagnostics}
         for problem, deep in specialisation.problems:
-            if (problem.code, place(problem.span)) in known or (problem.severity is Severity.WARNING and not deep):
+            if (problem.code, location_key(problem.span)) in known or (
+                problem.severity is Severity.WARNING and not deep
+            ):
                 continue
             if only is not None and problem.code not in only:
                 continue

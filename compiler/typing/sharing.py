@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...dsl.source import Span
-from ..base.session import place
+from ..base.session import location_key
 from ..graph.equality import Way, Ways
 from ..graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
 from .scope import Caller, Scope
@@ -31,7 +31,7 @@ def _callers(nodes: Iterable[Node]) -> Iterator[Calling]:
 def _ways_of(node: Calling, checker: Caller) -> Iterator[tuple[object, Way]]:
     for child in children(node):
         if child.kind == "model" and owns(child, checker.owners):
-            yield place(child.span), Way(node.name, child)
+            yield location_key(child.span), Way(node.name, child)
         for declared, way in ways(child, checker).items():
             yield declared, Way(node.name or way.name, way.model)  # a model adds nothing to names
 
