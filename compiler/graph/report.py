@@ -62,10 +62,10 @@ class Report:
         lines += [f"    {change.rewrite}: {change.what}" for change in self.changes] or ["    none changed anything"]
         lines += ["", "attention"]
         for one in self.attended:
-            lines += [f"    {place(one.span)}: softmax in `{one.block}` ({', '.join(one.paths)})"]
+            lines += [f"    {location(one.span)}: softmax in `{one.block}` ({', '.join(one.paths)})"]
             lines += [f"        sees: {one.sees}"]
             for part in one.unread:
-                lines += [f"        not read: {part.what}, {place(part.span)}: {part.why}"]
+                lines += [f"        not read: {part.what}, {location(part.span)}: {part.why}"]
             lines += [f"        {backend}: {text}" for backend, text in one.how.items()]
             lines += [f"        {one.note}"] if one.note else []
         lines += [] if self.attended else ["    none"]
@@ -73,7 +73,7 @@ class Report:
         return "\n".join(lines) + "\n"
 
 
-def place(span: Span | None) -> str:
+def location(span: Span | None) -> str:
     """`decoder.attn:12`."""
     if span is None:
         return "somewhere"

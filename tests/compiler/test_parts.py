@@ -14,7 +14,7 @@ from attnc.compiler.check import Program, build
 from attnc.compiler.graph.expanded import steps
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Call, makes
-from attnc.compiler.graph.report import place
+from attnc.compiler.graph.report import location
 from attnc.compiler.graph.sized import require_sizes
 from attnc.compiler.names.folders import Folders, Outside
 from attnc.dsl import syntax as s
@@ -434,8 +434,8 @@ def test_warnings_are_told_where_errors_leave_room() -> None:
 
 def test_a_place_is_where_it_begins() -> None:
     source = Source("main.attn", "a\nb\nc\n")
-    assert place(Span(source, 2, 5)) == "main.attn:2"
-    assert place(None) == "somewhere"
+    assert location(Span(source, 2, 5)) == "main.attn:2"
+    assert location(None) == "somewhere"
 
 
 @pytest.mark.parametrize(
