@@ -25,10 +25,10 @@ from .block import BlockCall
 
 @dataclass
 class ScanCall(BlockCall):
-    """`given` are the arguments as the caller wrote them; the callee sees those of `_arranged`."""
+    """`as_written`: the arguments for all steps; the callee sees those of `_arranged`."""
 
     axis: Axis | None = None
-    given: dict[str, tuple[TypedValue, Span]] | None = None
+    as_written: dict[str, tuple[TypedValue, Span]] | None = None
 
     def run(self) -> list[TypedValue | None] | None:
         assert self.call.scan is not None
@@ -85,7 +85,7 @@ class ScanCall(BlockCall):
         given = self._with_first_values(arguments)
         if given is None or not self._goes_round(bound):
             return None
-        self.given = arguments = given
+        self.as_written = arguments = given
         stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
         if not stepping:
             body.report(
@@ -232,7 +232,7 @@ class ScanCall(BlockCall):
         body, builder, graph, axis = self.body, self.body.builder, specialisation.graph, self.axis
         assert axis is not None
         assert graph is not None
-        assert self.given is not None
+        assert self.as_written is not None
         if any(axis == actual for formal, actual in self.actual if formal.id not in self.of_sizes):
             body.report(
                 "E0411",
@@ -243,12 +243,12 @@ class ScanCall(BlockCall):
             return [None] * len(graph.outputs)
         names = [formal.name.text for formal in self.block.decl.formals]
         entering = [name for name in names if name in arguments and not self._put_in(arguments[name][0])]
-        args = tuple(builder.take(self.given[formal][0]) for formal in entering)
+        args = tuple(builder.take(self.as_written[formal][0]) for formal in entering)
         states = tuple((entering.index(formal), position) for formal, position in self._states.items())
         steps = tuple(
             index
             for index, formal in enumerate(entering)
-            if formal not in self._states and self.given[formal][0].has(axis)
+            if formal not in self._states and self.as_written[formal][0].has(axis)
         )
         values: list[Value] = []
         outs: list[TypedValue | None] = []
