@@ -162,7 +162,7 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     # A value may have more axes of time than the result: it is the same along these.
     leaving: list[tuple[Cell, Demand]] = [(cell, (None,) * len(cell.axes)) for cell in given]
     step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
-    new = frozenset(axis for (home, _, visible), axis in axes.made.items() if home is root and visible is None)
+    new = frozenset(axis for (home, _, visible), axis in axes.by_origin.items() if home is root and visible is None)
     step = take_tail(step, new, axes.tail)
     prepare = Prepare(root, maker.keys, axes).build()
     caches = tuple(_cache(kept) for kept in maker.kept)
@@ -218,7 +218,7 @@ def _keep(visible: VisibleRange, site: Site | None) -> Need:
         site = site.parent
     if repeat is None or site is None or site.parent is None or len(repeat.bodies) == 1:
         return visible.keep
-    number = site.parent.inside[site.place].index(site)
+    number = site.parent.inside[site.index].index(site)
     return tuple(keep for keep, variant in zip(visible.keep, repeat.variant, strict=True) if variant == number)
 
 

@@ -48,7 +48,7 @@ class Axes:
 
     time: Axis
     ids: count[int] = field(default_factory=lambda: count(1 << 40))
-    made: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
+    by_origin: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
     families: dict[VisibleRange, int] = field(default_factory=dict)
     alike: dict[tuple[object, ...], VisibleRange] = field(default_factory=dict)
 
@@ -66,9 +66,9 @@ class Axes:
             return axis
         visible = None if mode is None else self._first(mode.root())
         key = (site.home(axis), axis, visible)
-        if key not in self.made:
-            self.made[key] = axis if mode is ENTIRE else self._fresh(axis, self._family(visible))
-        return self.made[key]
+        if key not in self.by_origin:
+            self.by_origin[key] = axis if mode is ENTIRE else self._fresh(axis, self._family(visible))
+        return self.by_origin[key]
 
     def _first(self, visible: VisibleRange) -> VisibleRange:
         """One range for all that hold the same items: what is made along them, such as a mask, is then made once."""
@@ -205,15 +205,17 @@ class StepBuilder:
         """The axes over which a site lifts, in the decoding graph."""
         found = [axis for axis in site.graph.lifted if not site.timed(axis)]
         found += [
-            new for (home, axis, _), new in self.axes.made.items() if axis in site.graph.lifted and home is not site
+            new
+            for (home, axis, _), new in self.axes.by_origin.items()
+            if axis in site.graph.lifted and home is not site
         ]
         return tuple(dict.fromkeys(found))
 
     def _finish(self, b: GraphBuilder, inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Graph:
         site, graph = b.site, b.site.graph
-        own = [new for (home, _, _), new in self.axes.made.items() if home is site]
+        own = [new for (home, _, _), new in self.axes.by_origin.items() if home is site]
         ranges = []
-        for (_, _, visible), new in self.axes.made.items():
+        for (_, _, visible), new in self.axes.by_origin.items():
             keep = None if visible is None or visible is ENTIRE else self._keep(site, visible)
             if keep is not None:
                 ranges.append((new, keep))
@@ -223,7 +225,7 @@ class StepBuilder:
         )  # fmt: skip
         axes: dict[Axis, None] = {}
         for axis in graph.axes:  # what stands for one of them stands in its place
-            stand = [new for (home, old, _), new in self.axes.made.items() if home is site and old == axis]
+            stand = [new for (home, old, _), new in self.axes.by_origin.items() if home is site and old == axis]
             axes.update(dict.fromkeys(stand or [axis]))
         axes.update(dict.fromkeys(own))
         return replace(
@@ -286,7 +288,7 @@ class StepBuilder:
                     self._recall(b, cell)
                 else:
                     for demand in distinct_demands(cell):
-                        self._given(b, node, cell, demand)
+                        self._leaf(b, node, cell, demand)
             case Apply():
                 cell = site.cells[node.out.id]
                 if cell.stored:
@@ -311,7 +313,7 @@ class StepBuilder:
             if cell.stored:
                 self._recall(b, cell)
 
-    def _given(self, b: GraphBuilder, node: Constant | Positions | Parameter, cell: Cell, demand: Demand) -> None:
+    def _leaf(self, b: GraphBuilder, node: Constant | Positions | Parameter, cell: Cell, demand: Demand) -> None:
         """A number, indices, or a weight."""
         site = b.site
         match node:
@@ -368,19 +370,19 @@ class StepBuilder:
         modes = dict(zip(cell.axes, demand, strict=True))
         if cell.kind == STATIC:
             values = tuple(b.get(site.cells[v.id], {}) for v in node.operands)
-            if held_to_lengths(site, node):  # as in `_made`
+            if held_to_lengths(site, node):  # as in `_computed`
                 b.values[cell, demand] = values[0]
                 return
             mask = None if node.mask is None else b.get(site.cells[node.mask.id], {})
             b.nodes.append(replace(node, operands=values, mask=mask, out=b.value(cell, demand)))
             return
         reads = next(reads for known, reads in self.analysis.reads[cell].items() if norm(known) == demand)
-        whole = norm(tuple((reads.made or modes)[axis] for axis in cell.axes))
+        whole = norm(tuple((reads.result or modes)[axis] for axis in cell.axes))
         if (cell, whole) not in b.values:  # once, though several of its rows are wanted
-            self._made(b, node, cell, whole, reads)
+            self._computed(b, node, cell, whole, reads)
         self._rows(b, b.values[cell, whole], cell, whole, demand)
 
-    def _made(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, reads: Reads) -> None:
+    def _computed(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, reads: Reads) -> None:
         """What the op gives in the modes in which it gives it."""
         site = b.site
         modes = dict(zip(cell.axes, demand, strict=True))
@@ -546,7 +548,7 @@ class StepBuilder:
             return
         graph = self.graph(child, entering, leaving, shown)
         pairs = [(formal, actual) for formal, actual in node.axes if not site.timed(actual)]
-        for (home, axis, visible), made in list(self.axes.made.items()):
+        for (home, axis, visible), made in list(self.axes.by_origin.items()):
             if home is child and axis in outward:
                 pairs.append((made, self.axes.at(site, outward[axis], visible)))
         b.nodes.append(replace(node, graph=graph, args=tuple(args), outs=tuple(outs), axes=tuple(pairs)))

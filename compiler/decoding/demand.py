@@ -53,12 +53,12 @@ Modes = dict[Axis, Mode]
 class Reads:
     """How an op reads its operands for given modes of its result: theirs, and those of the axes that it reduces.
 
-    made: the modes in which it gives its result, where these are others: of all rows the wanted ones are taken.
+    result: the modes in which it gives its result, where these are others: of all rows the wanted ones are taken.
     """
 
     operands: list[tuple[Value, Modes]]
     eaten: Modes = field(default_factory=dict)
-    made: Modes = field(default_factory=dict)
+    result: Modes = field(default_factory=dict)
 
 
 def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
@@ -361,7 +361,7 @@ class DemandAnalysis:
                 case Repeat():
                     self._repeat(site, place, node)
 
-    def _made(self, cell: Cell) -> list[Demand]:
+    def _computed(self, cell: Cell) -> list[Demand]:
         """The modes in which a value is made at the step, rather than remembered or kept from before."""
         if cell.stored:
             return []
@@ -370,11 +370,11 @@ class DemandAnalysis:
     def _apply(self, site: Site, node: Apply) -> None:
         cell = site.cells[node.out.id]
         if cell.kind == STATIC:
-            if self._made(cell):
+            if self._computed(cell):
                 for value in reads(node):
                     self._demand(site.cells[value.id], {}, None)
             return
-        for demand in self._made(cell):
+        for demand in self._computed(cell):
             known = self.reads.setdefault(cell, {})
             if demand not in known:
                 known[demand] = through(site, node, dict(zip(cell.axes, demand, strict=True)), self.facts)
@@ -393,7 +393,7 @@ class DemandAnalysis:
 
     def groups(self, site: Site, node: Call | Scan) -> list[Modes]:
         """The different modes in which the results of a call that is kept whole are demanded."""
-        return groups(site, node, self._made)
+        return groups(site, node, self._computed)
 
     def _call(self, site: Site, place: int, node: Call) -> None:
         child = site.inside[place][0]
@@ -405,7 +405,7 @@ class DemandAnalysis:
 
     def _down(self, outer: Cell, inner: Cell, node: Call, child: Site) -> None:
         """What is demanded of a result is demanded of the value inside the block that becomes it."""
-        for demand in self._made(outer):
+        for demand in self._computed(outer):
             wanted = dict(zip(outer.axes, demand, strict=True))
             outward = dict(node.axes)
             modes = {axis: wanted.get(outward.get(axis, axis)) for axis in inner.axes}
@@ -413,7 +413,7 @@ class DemandAnalysis:
 
     def _up(self, inner: Cell, outer: Cell, outward: dict[Axis, Axis]) -> None:
         """What is demanded of an input inside the block is demanded of the value that is passed for it."""
-        for demand in self._made(inner):
+        for demand in self._computed(inner):
             modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, demand, strict=True)}
             self._demand(outer, modes, inner)
 

@@ -168,24 +168,24 @@ def _mapped(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
 def weights_together(step: Graph) -> list[tuple[str, ...]]:
     """The paths of the weights [out, in] that the maps of a step read: those that are done together, together."""
     found: dict[tuple[str, ...], None] = {}
-    for prefix, graph in _places(step, ""):
+    for prefix, graph in _with_prefix(step, ""):
         for node in graph.nodes:
             if isinstance(node, Apply) and node.op == "map":
                 found.setdefault(tuple(f"{prefix}{one.weights[0].name}" for one in joined(graph, node)))
     return list(found)
 
 
-def _places(graph: Graph, prefix: str) -> Iterator[tuple[str, Graph]]:
+def _with_prefix(graph: Graph, prefix: str) -> Iterator[tuple[str, Graph]]:
     """Each graph of a step with the path of its weights, once for each pass of a repeat."""
     yield prefix, graph
     for node in graph.nodes:
         match node:
             case Call() if node.graph.stepped is not None:
-                yield from _places(node.graph, f"{prefix}{node.name}.")
+                yield from _with_prefix(node.graph, f"{prefix}{node.name}.")
             case Repeat() if node.shared:
                 for body in node.bodies:
-                    yield from _places(body, f"{prefix}{node.name}.")
+                    yield from _with_prefix(body, f"{prefix}{node.name}.")
             case Repeat() if all(body.stepped is not None for body in node.bodies):
                 for number in range(int(evaluate(node.count) or 0)):
                     body = node.bodies[node.runs(number)]
-                    yield from _places(body, f"{prefix}{node.name}.{number}.")
+                    yield from _with_prefix(body, f"{prefix}{node.name}.{number}.")

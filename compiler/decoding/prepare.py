@@ -36,11 +36,11 @@ class Prepare:
             if site.parent is None:
                 return []
             number = next(i for i, item in enumerate(site.graph.inputs) if item.value is cell.value)
-            above = site.parent.graph.nodes[site.place]
+            above = site.parent.graph.nodes[site.index]
             assert isinstance(above, Call | Repeat)
             found = [site.parent.cells[above.args[number].id]]
             if isinstance(above, Repeat) and number < above.carried:
-                bodies = site.parent.inside[site.place]
+                bodies = site.parent.inside[site.index]
                 found += [body.cells[body.graph.outputs[number].value.id] for body in bodies]
             return found
         match node:

@@ -63,7 +63,7 @@ class Site:
     origin: Graph | None
     families: frozenset[int]
     parent: Site | None
-    place: int  # of the node in the parent's graph
+    index: int  # of the node in the parent's graph
     name: str  # what the node adds to the path of a cache, `{i}` for the number of a pass
     repeat: Repeat | None  # it is the body of this one
     passes: int
@@ -341,7 +341,7 @@ def _sources(site: Site, value: Value, axis: Axis) -> list[tuple[Site, Value, Ax
         case Call() if whole(site, node):
             return [(site, one, axis) for one in node.args]
         case None if site.parent is not None:
-            above = site.parent.graph.nodes[site.place]
+            above = site.parent.graph.nodes[site.index]
             place = next(place for place, item in enumerate(site.graph.inputs) if item.value is value)
             if isinstance(above, Call):
                 return [(site.parent, above.args[place], dict(above.axes).get(axis, axis))]
