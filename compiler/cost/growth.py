@@ -25,11 +25,11 @@ def order(poly: Poly, constant: Iterable[SizeSymbol] = ()) -> str:
         poly = put(poly, symbol, ONE)
     terms = [_smooth(monomial) for monomial, c in poly.terms.items() if c > 0]
     leading = [term for term in terms if not any(_larger(other, term) for other in terms)]
-    shown = [" ".join(power(s, e) for s, e in sorted(term, key=_place)) or "1" for term in dict.fromkeys(leading)]
+    shown = [" ".join(power(s, e) for s, e in sorted(term, key=_by_rank)) or "1" for term in dict.fromkeys(leading)]
     return f"O({' + '.join(shown) or '1'})"
 
 
-def _place(item: tuple[SizeSymbol, int]) -> tuple[int, str]:
+def _by_rank(item: tuple[SizeSymbol, int]) -> tuple[int, str]:
     return (ORDER[item[0].rank], item[0].name)
 
 

@@ -66,7 +66,7 @@ def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Se
     frame.read = frozenset(value.id for node in graph.nodes for value in reads(node))
     frame.read |= {output.value.id for output in graph.outputs}
     for number, node in enumerate(graph.nodes):
-        frame.place = number
+        frame.index = number
         if any(out.id in alive for out in makes(node)):
             frame.visit(node)
         else:
@@ -140,7 +140,7 @@ class _Frame:
     saved: dict[Root, Poly] = field(default_factory=dict)
     peaks: list[Poly] = field(default_factory=list)
     below: dict[int, Memory] = field(default_factory=dict)
-    place: int = 0
+    index: int = 0
     read: frozenset[int] = frozenset()
 
     def enter(self, value: Value, place: int, graded: bool) -> None:
@@ -153,7 +153,7 @@ class _Frame:
         if size is not None:
             self.now += size - self.alive.get(root, ZERO)
             self.alive[root] = self.sizes[root] = size
-        self.ends_at[root] = max(self.ends_at.get(root, self.place), self.ends.get(value.id, self.place))
+        self.ends_at[root] = max(self.ends_at.get(root, self.index), self.ends.get(value.id, self.index))
         if root in self.alive:
             self.due.setdefault(self.ends_at[root], []).append(root)
 
@@ -162,12 +162,12 @@ class _Frame:
 
     def leave(self, but: frozenset[Root] = frozenset()) -> None:
         """Arrays that no name holds any more are gone."""
-        due = self.due.pop(self.place, [])
+        due = self.due.pop(self.index, [])
         for root in due:
-            if root in self.alive and root not in but and self.ends_at[root] <= self.place:
+            if root in self.alive and root not in but and self.ends_at[root] <= self.index:
                 self.now -= self.alive.pop(root)
         if but:
-            self.due[self.place] = due
+            self.due[self.index] = due
 
     def visit(self, node: Node) -> None:
         match node:
@@ -201,8 +201,10 @@ class _Frame:
             return
         size = ZERO if out.role is Role.CONSTANT else meter.bytes(out)
         self.hold(out, out.id, size)
-        more = self._masked(node) * node.traits.cost.spare + (self._places(out) if node.traits.cost.places else ZERO)
-        self.below[self.place] = Memory(size + more)
+        more = self._masked(node) * node.traits.cost.spare + (
+            self._indices(out) if node.traits.cost.makes_indices else ZERO
+        )
+        self.below[self.index] = Memory(size + more)
         self.note(more)
         if graded:
             self._save(node)
@@ -238,12 +240,12 @@ class _Frame:
                     self.saved["count", out.id] = self._count(node, node.mask)
                 case "copy":
                     self.saved["copy", out.id] = meter.bytes(node.operands[0])
-        if node.traits.cost.places:
-            self.saved["places", out.id] = self._places(out)
+        if node.traits.cost.makes_indices:
+            self.saved["places", out.id] = self._indices(out)
         if node.mask is not None:
             self.keep(node.mask)
 
-    def _places(self, out: Value) -> Poly:
+    def _indices(self, out: Value) -> Poly:
         """An index for each item of a result."""
         return self.meter.bytes(replace(out, type=replace(out.type, element=Scalar.INT)))
 
@@ -276,7 +278,7 @@ class _Frame:
         found = _graph(
             node.graph, scope, self.meter.values, self.meter.real, [self.graded[arg.id] for arg in node.args]
         )
-        self.below[self.place] = found
+        self.below[self.index] = found
         self.note(found.peak)
         self.saved[("call", node.outs[0].id)] = found.saved
         for place in found.inputs:
@@ -334,7 +336,7 @@ class _Frame:
             return
         peak = largest((one.peak for one in every), values)
         alike = node.index is None and len(node.bodies) == 1
-        self.below[self.place] = Memory(peak, passes=(found,) if alike else tuple(every))
+        self.below[self.index] = Memory(peak, passes=(found,) if alike else tuple(every))
         self.saved[("repeat", node.outs[0].id)] = saved
         self._results(node.outs, found.results, node.args)
 
@@ -346,7 +348,7 @@ class _Frame:
         for place, state in node.states:
             graded[place] = graded[place] or found.results[state].graded
         found = _graph(node.graph, scope, self.meter.values, self.meter.real, graded)
-        self.below[self.place] = found
+        self.below[self.index] = found
         read = [result for out, result in zip(node.outs, found.results, strict=True) if out.id in self.read]
         made = total(result.bytes for result in read)
         self.note(found.peak + made * (length - 1))

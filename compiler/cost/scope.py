@@ -45,10 +45,10 @@ class SizeScope:
     def size(self, axis: Axis) -> Poly:
         """|axis|. A derived axis is its formula, or, where that is a sum, a symbol that stands for it."""
         if axis not in self._axes:
-            self._axes[axis] = self._found(axis)
+            self._axes[axis] = self._new_size(axis)
         return self._axes[axis]
 
-    def _found(self, axis: Axis) -> Poly:
+    def _new_size(self, axis: Axis) -> Poly:
         rank = WIDTH if axis.is_width else DEPTH
         if axis.size is not None:
             size = named(apply("is", (self.number(axis.size),), axis.label), axis.label, rank)

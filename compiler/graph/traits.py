@@ -233,7 +233,7 @@ class OpCost:
            "discrete" operands that are no reals, "mask" a byte for each item of the result, "copy" one more first
            operand, "count" how many items the mask keeps.
     spare: how many more arrays of the size of what is masked a mask takes while the op runs.
-    places: it makes an index for each item of its result, too: where that stood. Its gradient goes there.
+    makes_indices: it makes an index for each item of its result, too: where that stood. Its gradient goes there.
     """
 
     work: int = 1
@@ -241,7 +241,7 @@ class OpCost:
     moves: bool = True
     saves: tuple[str, ...] = ()
     spare: int = 1
-    places: bool = False
+    makes_indices: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

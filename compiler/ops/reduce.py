@@ -274,7 +274,7 @@ ROWS: tuple[Op, ...] = (
         running,
         result="[q, k]",
         masked=False,
-        cost=OpCost(reads=True, saves=("x",), places=True),
+        cost=OpCost(reads=True, saves=("x",), makes_indices=True),
         since="0.2",
     ),
     _reduction(
