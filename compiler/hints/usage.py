@@ -61,13 +61,13 @@ class Usage:
 
     body: Scope
     call: s.CallExpr
-    made: OpApplication
+    application: OpApplication
     apart: tuple[s.Argument, ...]
     label: str
 
     @property
     def op(self) -> Op:
-        return self.made.op
+        return self.application.op
 
     def no_brackets(self) -> None:
         """Report that there are no brackets: no op has an implicit axis (D3). The help has the axes at hand."""
@@ -84,9 +84,9 @@ class Usage:
             help += self._of_two()
         self.body.report(
             "E0318",
-            f"`{self.made.shown}` takes its axes in brackets"
+            f"`{self.application.shown}` takes its axes in brackets"
             if self.apart
-            else f"`{self.made.shown}` does not say which axes it acts on",
+            else f"`{self.application.shown}` does not say which axes it acts on",
             self.apart[0].span if self.apart else self.call.callee.span,
             "" if self.apart else "no axes in brackets",
             help=help,
@@ -100,7 +100,7 @@ class Usage:
         help, fix = self._mapped(axes)
         self.body.report(
             "E0318",
-            f"`{self.made.shown}` needs an arrow: the axes it eats, then those it makes",
+            f"`{self.application.shown}` needs an arrow: the axes it eats, then those it makes",
             brackets.span,
             help=help,
             fix=[*fix, *without(self.call, self.apart)] if fix else [],
@@ -120,7 +120,7 @@ class Usage:
         """Report axes that are named in brackets and again among the arguments."""
         self.body.report(
             "E0319",
-            f"`{self.made.shown}` takes its axes in brackets",
+            f"`{self.application.shown}` takes its axes in brackets",
             self.apart[0].span,
             help="they stand there already: leave it out",
             fix=without(self.call, self.apart),
@@ -148,7 +148,7 @@ class Usage:
 
     def _mapped(self, axes: list[Axis]) -> tuple[str, Edits]:
         """What to write for a map that names these axes: those that an operand has stand before the arrow."""
-        op, operands, brackets = self.op, self.made.operands, self.call.brackets
+        op, operands, brackets = self.op, self.application.operands, self.call.brackets
         if not operands:  # a mistake in them is reported
             return f"its form is `{op.usage}`", []
         eats: list[Axis] = []
@@ -178,7 +178,7 @@ class Usage:
 
     def _could_eat(self) -> list[Axis]:
         """The axis of its operand that a map could eat, if there is but one."""
-        x = self.made.operands[0]
+        x = self.application.operands[0]
         if self.op.reads == Pointwise(Lookup()):
             return [x.element.axis] if isinstance(x.element, IndexInto) else []
         has = [axis for axis in x.axes if axis not in self.body.environment.lifted]
@@ -192,15 +192,19 @@ class Usage:
 
     def _one_of(self) -> str:
         """What to write for an op that acts on axes of its operands, of which none is named."""
-        made, op, meant = self.made, self.op, self._meant()
+        application, op, meant = self.application, self.op, self._meant()
         if not self._has():
             return f"its form is `{op.usage}`"
-        targets = made.operands[0].element
-        if len(op.operands) > 1 and isinstance(targets, IndexInto) and len(made.spans) > 1:
-            first, second = (span.text for span in made.spans)
-            return f"the {op.operands[0]} come first: write `{made.shown}[{targets.axis.name}]({second}, {first})`"
-        others = made.operands[1:]
-        stand = f"{' and '.join(show_axes(wire.axes) for wire in made.operands)} stand{'' if others else 's'} here: "
+        targets = application.operands[0].element
+        if len(op.operands) > 1 and isinstance(targets, IndexInto) and len(application.spans) > 1:
+            first, second = (span.text for span in application.spans)
+            return (
+                f"the {op.operands[0]} come first: write `{application.shown}[{targets.axis.name}]({second}, {first})`"
+            )
+        others = application.operands[1:]
+        stand = (
+            f"{' and '.join(show_axes(wire.axes) for wire in application.operands)} stand{'' if others else 's'} here: "
+        )
         if op.learned and not meant:
             off = op.optional
             rest = [each.span.text for each in self.call.arguments if each.name is None or each.name.text not in off]
@@ -215,23 +219,23 @@ class Usage:
 
     def _of_two(self) -> str:
         bare = written(Notation.BARE, self.op.name)
-        return f"; `{self.made.shown}(x, y)` is of two values, item by item" if bare is not None else ""
+        return f"; `{self.application.shown}(x, y)` is of two values, item by item" if bare is not None else ""
 
     def _has(self) -> list[Axis]:
         """The axes of the first operand, where the op acts on axes."""
-        if self.op.brackets is not Brackets.ACTS or not self.made.operands:
+        if self.op.brackets is not Brackets.ACTS or not self.application.operands:
             return []
-        return [axis for axis in self.made.operands[0].axes if axis not in self.body.environment.lifted]
+        return [axis for axis in self.application.operands[0].axes if axis not in self.body.environment.lifted]
 
     def _meant(self) -> list[Axis]:
         """Those of its axes that the op may be meant to act on."""
-        others = self.made.operands[1:]
+        others = self.application.operands[1:]
         looked_up = {wire.element.axis.family for wire in others if isinstance(wire.element, IndexInto)}
         meant = [
             axis for axis in self._has() if axis.family in looked_up
         ]  # another operand has indices into it, as the targets of a loss
         if not meant:
-            meant = self._joined(self.made.operands) if self.op.variadic and others else self._has()
+            meant = self._joined(self.application.operands) if self.op.variadic and others else self._has()
         return [axis for axis in meant if not self.op.learned or self._is_fixed(axis)]
 
     def _joined(self, wires: list[TypedValue]) -> list[Axis]:
