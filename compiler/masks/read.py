@@ -32,10 +32,10 @@ from ..sizes.functions import OPERATIONS
 
 @dataclass(eq=False)
 class Reader:
-    """The terms of one graph's values. `given`: those of its inputs, where a caller knows more than the value."""
+    """The terms of one graph's values. `input_terms`: those of its inputs, where a caller knows more than the value."""
 
     graph: Graph
-    given: Mapping[int, Term] = field(default_factory=dict)
+    input_terms: Mapping[int, Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._makers: dict[int, Node] = {}
@@ -53,8 +53,8 @@ class Reader:
         return self._terms[value.id]
 
     def _read(self, value: Value) -> Term:
-        if value.id in self.given:
-            return self.given[value.id]
+        if value.id in self.input_terms:
+            return self.input_terms[value.id]
         node = self._makers.get(value.id)
         match node:
             case Positions(axis, _):
