@@ -88,14 +88,14 @@ class Whose:
             help = (
                 f"give it in the call, and {holds} holds there too: `{block}[{name} = {given}]`; or give its own size"
             )
-            fix = [edit for each in meeting.theirs for edit in self._given(each, name, given)]
+            fix = [edit for each in meeting.theirs for edit in self._bracket_edits(each, name, given)]
         wrong = bool(differing) and ours and in_use
-        related = [(module.places.get(each), f"`{each}` comes without `{name}`") for each in meeting.theirs]
-        place = theirs.span if isinstance(theirs, Axis) else module.blocks[block].module.places.get(name)
+        related = [(module.spans.get(each), f"`{each}` comes without `{name}`") for each in meeting.theirs]
+        place = theirs.span if isinstance(theirs, Axis) else module.blocks[block].module.spans.get(name)
         self.checker.session.report(
             "E0212" if wrong else "W0513",
             message,
-            module.places.get(name),
+            module.spans.get(name),
             related=[*related, (place, f"the `{name}` of `{block}`")],
             notes=[f"a {_kind(mine)} here, a {_kind(theirs)} there: they are never one"] if other_kind else [],
             help=help,
@@ -199,7 +199,7 @@ class Whose:
                     found.append(axis in graph.lifted)
         return found
 
-    def _given(self, callee: str, name: str, given: str) -> Iterator[tuple[Span, str]]:
+    def _bracket_edits(self, callee: str, name: str, given: str) -> Iterator[tuple[Span, str]]:
         """The edits that give it in the brackets of each call."""
         for own in self.module.own:
             shared = {

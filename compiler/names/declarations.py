@@ -140,7 +140,7 @@ class Declarations(Uses):
         )
 
     def _declare(self, name: s.Ident, callee: bool = False) -> bool:
-        places = self.module.places
+        places = self.module.spans
         if name.text in ELEMENTS:
             self.session.report(
                 "E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name"

@@ -71,7 +71,7 @@ class Module:
     blocks: dict[str, BlockDef] = field(default_factory=dict)
     configs: dict[str, s.ConfigDecl] = field(default_factory=dict)
     own: list[BlockDef] = field(default_factory=list)
-    places: dict[str, Span] = field(default_factory=dict)  # where each name was declared or used
+    spans: dict[str, Span] = field(default_factory=dict)  # where each name was declared or used
     read: set[str] = field(default_factory=set)  # file-level names that something mentions
     missing: set[str] = field(default_factory=set)  # names of files that could not be read: nothing is known of them
 

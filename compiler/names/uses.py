@@ -147,7 +147,7 @@ class Uses(ABC):
             "E0212",
             f"`{ident.text}` comes from two files, and is not the same in both",
             ident.span,
-            related=[(self.module.places.get(ident.text), "the first is used here")],
+            related=[(self.module.spans.get(ident.text), "the first is used here")],
             help=_one_of_two(ident.text, name),
         )
 
@@ -160,7 +160,7 @@ class Uses(ABC):
                 item = item or other.axes.get(used.name.text) or other.consts.get(used.name.text)
                 if item is not None:
                     self._keep(wanted, item)
-                    self.module.places.setdefault(wanted, used.span)
+                    self.module.spans.setdefault(wanted, used.span)
 
     def _keep(self, name: str, item: Override) -> None:
         if isinstance(item, Axis):
@@ -187,7 +187,7 @@ class Uses(ABC):
     def _stub(self, use: s.UseDecl) -> None:
         """Keep the names of a file that could not be read known, so that nothing else is said about them."""
         for used in use.names:
-            self.module.places.setdefault((used.rename or used.name).text, used.span)
+            self.module.spans.setdefault((used.rename or used.name).text, used.span)
             self.module.read.add((used.rename or used.name).text)
             self.module.missing.add((used.rename or used.name).text)
 
@@ -195,25 +195,25 @@ class Uses(ABC):
         module, name, ident = self.module, used.name.text, used.rename or used.name
         local = ident.text
         if name in other.blocks:
-            if local in module.places:
-                self._twice(ident, module.places[local])
+            if local in module.spans:
+                self._twice(ident, module.spans[local])
             else:
-                module.places[local] = ident.span
+                module.spans[local] = ident.span
                 module.blocks[local] = other.blocks[name]
         elif name in other.axes or name in other.consts:
             module.read.add(local)
             if name in overrides:
                 return
-            if local in module.places:
+            if local in module.spans:
                 self.session.report(
                     "E0212",
                     f"`{local}` comes from two files",
                     ident.span,
-                    related=[(module.places[local], "and from here")],
+                    related=[(module.spans[local], "and from here")],
                     help=_one_of_two(local, name),
                 )
                 return
-            module.places[local] = ident.span
+            module.spans[local] = ident.span
             if name in other.axes:
                 module.axes[local] = other.axes[name]
             else:
@@ -230,7 +230,7 @@ class Uses(ABC):
                 help=did_you_mean(name, known) or f"it has {', '.join(known)}",
                 fix=respelt(used.name.span, near),
             )
-            module.places.setdefault(local, ident.span)
+            module.spans.setdefault(local, ident.span)
             module.missing.add(local)
 
     def _twice(self, name: s.Ident, first: Span) -> None:

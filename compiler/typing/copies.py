@@ -20,7 +20,7 @@ def copies(axis: Axis, environment: Environment, apart: Iterable[Axis] = ()) -> 
 
 def new_copy(axis: Axis, environment: Environment) -> tuple[str, str]:
     """A free name for a copy of an axis, and how it is declared."""
-    taken = environment.names.keys() | environment.module.places.keys()
+    taken = environment.names.keys() | environment.module.spans.keys()
     copy = next((name for name in ("past", "other", "second") if name not in taken), f"{axis.name}2")
     if axis.name in environment.block.generics:
         return copy, f"`{copy}: {axis.kind.value} like {axis.name}` among the parameters"
