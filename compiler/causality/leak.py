@@ -59,7 +59,7 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
     notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in shown]
     if len(shown) < len(steps):
         notes.insert(STEPS_SHOWN // 2, f"... {len(steps) - len(shown)} steps more ...")
-    place = _place(trace, claim)
+    place = _leak_span(trace, claim)
     related = [(step.span, f"{number}. {step.text}") for number, step in shown if step.span is not None]
     seen = [item for item in related if item[0].source is claim.source]
     here = next((said for span, said in reversed(seen) if span == place), "")
@@ -199,19 +199,19 @@ def _where(span: Span) -> str:
     return f"{span.source.name}:{line}:{column}"
 
 
-def _place(trace: Trace, claim: Span) -> Span:
+def _leak_span(trace: Trace, claim: Span) -> Span:
     """Where the last step was taken, in the file of the claim; else the claim."""
     if trace.again and trace.before is not None:
         trace = trace.before
     span, via = trace.span, list(trace.via)
     mask = trace.node.mask if trace.node else None
     if mask is not None and trace.home is not None:
-        span, via = _made(mask, trace.home, via)
+        span, via = _mask_origin(mask, trace.home, via)
     places = (span, *(node.span for node, _ in via))
     return next((place for place in places if place is not None and place.source is claim.source), claim)
 
 
-def _made(mask: Value, graph: Graph, via: list[Around]) -> tuple[Span | None, list[Around]]:
+def _mask_origin(mask: Value, graph: Graph, via: list[Around]) -> tuple[Span | None, list[Around]]:
     """Where a mask is made, and what is around there: one that a block is given, where its caller made it."""
     while via:
         number = next((n for n, entry in enumerate(graph.inputs) if entry.value.id == mask.id), None)

@@ -29,11 +29,11 @@ class Step:
     graph: Graph
 
     def info(self) -> Info:
-        found = self._made()
+        found = self._result()
         numbers = [reach_of_number(value, self.node.span, self.sizes) for value in self.node.options.values()]
         return replace(found, reach=unite(found.reach, *numbers)) if any(numbers) else found
 
-    def _made(self) -> Info:
+    def _result(self) -> Info:
         node, traits = self.node, self.node.traits
         parts = [self.infos[value.id] for value in node.operands]
         mask = self.infos[node.mask.id] if node.mask else None
