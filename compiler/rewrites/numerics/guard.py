@@ -49,7 +49,7 @@ class _Guard:
         self.reads = Counter(value.id for node in graph.nodes for value in reads(node))
         self.reads.update(output.value.id for output in graph.outputs)
         self.same: dict[int, Value] = {}  # results of calls that are made here now
-        self.made: dict[tuple[int, int], Value] = {}  # by value and condition
+        self.guarded: dict[tuple[int, int], Value] = {}  # by value and condition
         self.conditions: dict[tuple[object, ...], Value] = {}  # by what makes them of others
         self.inlined: dict[int, tuple[Value, ...]] = {}  # results of calls that are made here too
 
@@ -86,9 +86,9 @@ class _Guard:
         alone: nothing but what is made harmless reads what is made of the value.
         """
         key = value.id, c.id
-        if key not in self.made:
-            self.made[key] = self._harmless(value, c, alone) if self.risky(value, alone) else value
-        return self.made[key]
+        if key not in self.guarded:
+            self.guarded[key] = self._harmless(value, c, alone) if self.risky(value, alone) else value
+        return self.guarded[key]
 
     def _harmless(self, value: Value, c: Value, alone: bool) -> Value:
         node = self.makers[value.id]
@@ -146,12 +146,12 @@ class _Guard:
             c, [axis for axis in c.type.axes if axis not in node.out.type.axes or axis in c.type.broadcast_axes]
         )
         for step in undone(node, place, c.type.axes):
-            others = () if step.behind is None else (self.places(step.made[0], step.behind),)
+            others = () if step.behind is None else (self.positions_behind(step.made[0], step.behind),)
             type = c.type.axes if step.stays else _instead(c.type.axes, step.axes, step.made)
             c = self.condition(OPS[step.op], c, type, step.axes, step.made, others)
         return c
 
-    def places(self, axis: Axis, behind: Sequence[Axis]) -> Value:
+    def positions_behind(self, axis: Axis, behind: Sequence[Axis]) -> Value:
         """Where the items of an axis are that stand behind those of others."""
         first: Static = Literal(0)
         for other in behind:
