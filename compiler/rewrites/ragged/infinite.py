@@ -43,13 +43,13 @@ from .lengths import InputFacts, Lengths, varies
 class Domain:
     """An operand of which an op makes what is infinite or no number, where the others are finite.
 
-    place:    which of its operands.
+    operand:  which of its operands.
     harmless: a number of which it makes a finite one, with a finite derivative; 1 if possible, for inputs read 1 in
               padding.
     has_0:    whether it does of 0.
     """
 
-    place: int
+    operand: int
     harmless: float
     has_0: bool = False
 
@@ -104,10 +104,10 @@ class Infinite:
 
     def __init__(self, body: Lengths) -> None:
         self._body = body
-        inputs, given = body.old.inputs, body.given
-        self.hollow = {inputs[place].value.id for place in given.hollow}
-        self.odd = {inputs[place].value.id for place in given.odd}
-        self.wild = {inputs[place].value.id for place in given.wild}
+        inputs, facts = body.old.inputs, body.input_facts
+        self.hollow = {inputs[place].value.id for place in facts.hollow}
+        self.odd = {inputs[place].value.id for place in facts.odd}
+        self.wild = {inputs[place].value.id for place in facts.wild}
 
     def perhaps(self, value: Value) -> bool:
         """Whether it may be infinite, in padding or elsewhere."""
@@ -123,7 +123,7 @@ class Infinite:
         value = node.operands[place]
         ragged = self._ragged(node.out)
         within = domain(node)
-        within = within if within is not None and within.place == place else None
+        within = within if within is not None and within.operand == place else None
         around = self._body.steps or any(not varies(value, axis) for axis in ragged)
         odd = value.id in self.odd or (within is not None and not within.has_0 and value.id in self.hollow)
         if value.id in self.wild or (odd and around):
@@ -150,7 +150,7 @@ class Infinite:
             self.odd.add(out.id)
         within = domain(node)
         if within is not None:
-            operand = node.operands[within.place]
+            operand = node.operands[within.operand]
             if operand.role is not Role.CONSTANT or operand.id in self._body.sizes:
                 self.odd.add(out.id)
         joins = isinstance(reads, Pointwise) and isinstance(reads.meaning, Sum) and len(reads.meaning.times) > 1

@@ -96,7 +96,7 @@ class Lengths:
     old: Graph
     families: tuple[int, ...]
     around: tuple[CallerAxis, ...]
-    given: InputFacts
+    input_facts: InputFacts
     problems: dict[object, Diagnostic]
     nodes: list[Node] = field(default_factory=list)
     lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them
@@ -125,7 +125,7 @@ class Lengths:
             for filled, places in ((self.zero, one.zeros), (self.one, one.ones)):
                 for place in places:
                     filled.setdefault(self.old.inputs[place].value.id, set()).add(one.axis)
-        for place in self.given.numbers:
+        for place in self.input_facts.numbers:
             value = self.old.inputs[place].value
             self.same[value.id] = replace(value, role=Role.DATA)
 

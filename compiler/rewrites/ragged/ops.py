@@ -115,7 +115,7 @@ def _defined(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """
     within = domain(node)
     assert within is not None
-    place = within.place
+    place = within.operand
     x = node.operands[place]
     if x.id in body.sizes:
         x = body.or_one(x) if node.traits.reads == Pointwise(Remainder()) else x
