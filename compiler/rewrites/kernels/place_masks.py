@@ -143,7 +143,7 @@ class _Placer:
         placed = []
         for graph in graphs:
             names = _Fresh(graph, [])
-            given = tuple(_given(place, term, entries, names) for place, term, entries in shape)
+            given = tuple(_argument(place, term, entries, names) for place, term, entries in shape)
             placed.append(self.graph(graph, given))
         gone = frozenset.intersection(*(one.unread for one in placed))
         made = tuple(self._without(one.graph, gone) for one in placed)
@@ -261,7 +261,7 @@ def _entries(term: Term) -> list[_Entry]:
     return list(found.values())
 
 
-def _given(place: int, term: Term, entries: list[_Entry], fresh: _Fresh) -> tuple[int, Term, tuple[Value, ...]]:
+def _argument(place: int, term: Term, entries: list[_Entry], fresh: _Fresh) -> tuple[int, Term, tuple[Value, ...]]:
     """The term with its arguments as new inputs of the callee."""
     inside: dict[Leaf | Number, Leaf] = {}
     for entry in entries:

@@ -19,12 +19,12 @@ _ids = count(1 << 41)  # of axes made here: no other axis has such an id
 class TargetBody:
     """A body under construction. Of what is brought into it, what it has already is not made again.
 
-    made: axes that stand for own axes of the bodies that nodes come from.
+    new_axes: axes that stand for own axes of the bodies that nodes come from.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.nodes: list[Node] = []
-        self.made: list[Axis] = []
+        self.new_axes: list[Axis] = []
         self._fresh = Fresh(graph)
         self._known: dict[object, tuple[Value, ...]] = {}
         self._local: dict[object, Axis] = {}
@@ -50,7 +50,7 @@ class TargetBody:
         """An axis of this body that stands for one of another: one for all that are alike."""
         if key not in self._local:
             self._local[key] = make
-            self.made.append(make)
+            self.new_axes.append(make)
         return self._local[key]
 
 
