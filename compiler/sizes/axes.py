@@ -61,7 +61,7 @@ class Arith:
     op: str
     args: tuple[Static, ...]
     terms: int = field(init=False, compare=False, repr=False)  # a formula may hold another many times over
-    found: dict[str, Any] = field(init=False, compare=False, repr=False, default_factory=dict)  # see `once`
+    answers: dict[str, Any] = field(init=False, compare=False, repr=False, default_factory=dict)  # see `once`
 
     def __post_init__(self) -> None:
         terms = 1 + sum(arg.terms if isinstance(arg, Arith) else 1 for arg in self.args)
@@ -132,9 +132,9 @@ def once(question: Callable[[Static], T]) -> Callable[[Static], T]:
     def answer(static: Static) -> T:
         if not isinstance(static, Arith):
             return question(static)
-        if name not in static.found:
-            static.found[name] = question(static)
-        result: T = static.found[name]
+        if name not in static.answers:
+            static.answers[name] = question(static)
+        result: T = static.answers[name]
         return result
 
     return answer
