@@ -204,7 +204,7 @@ class RaggedBody(Lengths):
             case Apply():
                 mask = None if node.mask is None else self.now(node.mask)
                 operands = tuple(map(self.now, node.operands))
-                node = replace(node, operands=operands, out=self._typed_as(node.out, operands), mask=mask)
+                node = replace(node, operands=operands, out=self._result(node.out, operands), mask=mask)
                 self._op(self._beside_items(node) if node.out.type.element is Scalar.REAL else node)
             case Call():
                 self._call(node)
@@ -240,7 +240,7 @@ class RaggedBody(Lengths):
 
         return replace(node, operands=tuple(map(of_items, node.operands)))
 
-    def _typed_as(self, out: Value, of: Sequence[Value]) -> Value:
+    def _result(self, out: Value, of: Sequence[Value]) -> Value:
         """A result: no number any more where it is made of one that each example has its own of."""
         if out.role is Role.CONSTANT and any(value.role is not Role.CONSTANT for value in of):
             self.same[out.id] = out = replace(out, role=max(value.role for value in of))
@@ -275,7 +275,7 @@ class RaggedBody(Lengths):
         body = self.owner.body(node.graph, tuple(families), around, self._said(node.graph, args))
         wanted = tuple(body.used)
         extras = tuple(self._extra_input(one, families) for one in wanted)
-        outs = tuple(self._typed_as(out, [made]) for out, made in zip(node.outs, body.outputs, strict=True))
+        outs = tuple(self._result(out, [made]) for out, made in zip(node.outs, body.outputs, strict=True))
         self.nodes.append(replace(node, graph=self.owner.graph(body, wanted), args=(*args, *extras), outs=outs))
         self.infinite.called(outs, body.infinite.of(enumerate(body.outputs)))
 
@@ -333,7 +333,7 @@ class RaggedBody(Lengths):
         extras = tuple(self._extra_input(one, families) for one in wanted)
         graphs = tuple(self.owner.graph(body, wanted) for body in bodies)
         outs = tuple(
-            self._typed_as(out, [args[place], *(body.outputs[place] for body in bodies)])
+            self._result(out, [args[place], *(body.outputs[place] for body in bodies)])
             for place, out in enumerate(node.outs)
         )
         self.nodes.append(replace(node, bodies=graphs, args=(*args, *extras), outs=outs))

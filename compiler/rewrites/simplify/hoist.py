@@ -29,11 +29,11 @@ def hoist(graph: Graph) -> Graph:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A body divided: `taken` make its tables, of which it reads `read`; `nodes` stay, inputs at `unread` can go."""
+    """A body divided: `taken` make tables, `nodes` stay and read `tables`; inputs at `unread` can go."""
 
     graph: Graph
     taken: tuple[Node, ...]
-    read: tuple[Value, ...]
+    tables: tuple[Value, ...]
     nodes: tuple[Node, ...]
     unread: frozenset[int]
     fresh: Fresh
@@ -88,18 +88,18 @@ class _Hoister:
         terms = Terms(caller, parts.graph, dict(node.axes), dict(node.consts), values)
         caller.bring(parts.taken, terms)
         left = [arg for place, arg in enumerate(node.args) if place not in parts.unread]
-        args = (*left, *(values[value.id] for value in parts.read))
+        args = (*left, *(values[value.id] for value in parts.tables))
         return replace(node, graph=body, args=args, axes=tuple(terms.axes.items()))
 
     def _block(self, graph: Graph) -> tuple[_Parts, Graph] | None:
         """A block that runs several times, divided, and what is left of it; None where nothing can be taken out."""
         if id(graph) not in self._blocks:
             parts = self._divided(graph, 0, None) if id(graph) in self.tables.often else None
-            if parts is None or not parts.read:
+            if parts is None or not parts.tables:
                 self._blocks[id(graph)] = None
             else:
                 left = [place for place in range(len(graph.inputs)) if place not in parts.unread]
-                self._blocks[id(graph)] = parts, parts.body(parts.read, left, {})
+                self._blocks[id(graph)] = parts, parts.body(parts.tables, left, {})
         return self._blocks[id(graph)]
 
     def _repeat(self, caller: TargetBody, node: Repeat) -> Repeat:
@@ -107,7 +107,7 @@ class _Hoister:
         for body, old in zip(bodies, node.bodies, strict=True):
             caller.new_axes += body.axes[len(old.axes) :]
         divided = [self._divided(body, node.carried, node.index) for body in node.bodies]
-        if all(id(body) not in self.tables.often for body in node.bodies) or not any(one.read for one in divided):
+        if all(id(body) not in self.tables.often for body in node.bodies) or not any(one.tables for one in divided):
             kept = all(a is b for a, b in zip(bodies, node.bodies, strict=True))
             return node if kept else replace(node, bodies=tuple(bodies))
         # All bodies take the same tables, each under a value of its own.
@@ -117,10 +117,10 @@ class _Hoister:
         for parts in divided:
             values = {item.value.id: arg for item, arg in zip(parts.graph.inputs, node.args, strict=True)}
             caller.bring(parts.taken, Terms(caller, parts.graph, {}, {}, values, own=False))
-            tables |= {values[value.id].id: values[value.id] for value in parts.read}
+            tables |= {values[value.id].id: values[value.id] for value in parts.tables}
             found: dict[int, Value] = {}
             own.append(found)
-            same.append({value.id: found.setdefault(values[value.id].id, value) for value in parts.read})
+            same.append({value.id: found.setdefault(values[value.id].id, value) for value in parts.tables})
         unread = frozenset.intersection(*(parts.unread for parts in divided))
         left = [place for place in range(len(node.args)) if place not in unread]
         made = []
