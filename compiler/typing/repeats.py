@@ -128,20 +128,20 @@ class Repeats(Expressions):
             if index is not None and any(index in consts_in(static) for static in formula.statics):
                 given = {}
                 for at in passes:
-                    self.checker.spend(formula.place)
+                    self.checker.spend(formula.reported_at)
                     in_pass = replace(formula, passes=((index.name, at), *formula.passes))
                     in_pass = in_pass.with_values({}, {index.id: Literal(at)})
                     given.setdefault(in_pass.statics, in_pass)
             for each in given.values():
                 if each.undetermined:
                     self.formulas.append(each)
-                elif each.place not in reported and self._found_invalid(each):
-                    reported.add(each.place)
+                elif each.reported_at not in reported and self._found_invalid(each):
+                    reported.add(each.reported_at)
 
     def _found_invalid(self, formula: Formula) -> bool:
         """Whether something is wrong with numbers whose values are known by now; reported."""
         kept = self.environment.mute()
-        formula.validator(self.environment, formula.statics, formula.place)
+        formula.validator(self.environment, formula.statics, formula.reported_at)
         found = self.environment.unmute(kept)
         where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
         for problem, deep in found:

@@ -36,7 +36,7 @@ class Formula:
     passes: tuple[tuple[str, int], ...] = ()
 
     @property
-    def place(self) -> Span:
+    def reported_at(self) -> Span:
         return self.call or self.span
 
     @property
