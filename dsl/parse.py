@@ -72,19 +72,19 @@ def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnost
             elif node is not None:
                 items.append(node)
         problems += _placed(source, layout, [each for each in layout.problems if not _lies_in(each, skipped)])
-    problems.sort(key=_place)
+    problems.sort(key=_start)
     if problems and (len(problems) > MAX_ERRORS or not layout.complete):
         del problems[MAX_ERRORS:]
         problems[-1] = replace(problems[-1], notes=("there may be more: the rest of the file was not looked at",))
     return File(tuple(items), layout.comments, Span(source, 0, len(source.text))), problems
 
 
-def _place(problem: Diagnostic) -> tuple[int, int]:
+def _start(problem: Diagnostic) -> tuple[int, int]:
     return (problem.span.start, problem.span.end) if problem.span is not None else (0, 0)
 
 
 def _lies_in(problem: Diagnostic, pieces: list[Piece]) -> bool:
-    at = _place(problem)[0]
+    at = _start(problem)[0]
     nearest = bisect_right(pieces, at, key=lambda piece: piece.start) - 1
     return nearest >= 0 and at < pieces[nearest].end
 
@@ -94,7 +94,7 @@ def _placed(source: Source, layout: Layout, problems: list[Diagnostic]) -> list[
 
     Of a line with several mistakes no place would do: they are left as they are, and mended one by one.
     """
-    lines = [_line_at(layout, _place(problem)[0]) for problem in problems]
+    lines = [_line_at(layout, _start(problem)[0]) for problem in problems]
     starts = {piece.start for piece in layout.pieces}
     closing = Closing()
     placed = []
@@ -107,7 +107,7 @@ def _placed(source: Source, layout: Layout, problems: list[Diagnostic]) -> list[
         assert span is not None and fix is not None
         closers = fix.edits[0].text
         reads = partial(_reads, source, line, line.start in starts)
-        place = closing.place(layout.text[line.start : line.end], span.start - line.start, closers, reads)
+        place = closing.offset(layout.text[line.start : line.end], span.start - line.start, closers, reads)
         if place is None:
             placed.append(replace(problem, related=(), fix=None))
             continue

@@ -225,7 +225,7 @@ class _Mend:
 def _mends(fix: Fix | None) -> list[_Mend]:
     """The fixed lines, edits on one line taken together."""
     groups: list[list[Edit]] = []
-    for edit in sorted(fix.edits, key=_place) if fix is not None else ():
+    for edit in sorted(fix.edits, key=_edit_key) if fix is not None else ():
         if groups and _joins(groups[-1][-1], edit):
             groups[-1].append(edit)
         else:
@@ -233,7 +233,7 @@ def _mends(fix: Fix | None) -> list[_Mend]:
     return [_mend(group) for group in groups]
 
 
-def _place(edit: Edit) -> tuple[str, int, int]:
+def _edit_key(edit: Edit) -> tuple[str, int, int]:
     return edit.span.source.name, edit.span.start, edit.span.end
 
 

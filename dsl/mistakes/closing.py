@@ -31,7 +31,7 @@ class Closing:
     def __init__(self) -> None:
         self.left = MAX_READ
 
-    def place(self, statement: str, opened: int, closers: str, reads: Callable[[str], bool]) -> int | None:
+    def offset(self, statement: str, opened: int, closers: str, reads: Callable[[str], bool]) -> int | None:
         """Where in a statement to close the bracket at `opened`, and those around it that `closers` closes as well.
 
         reads: whether a statement can be read. None: it can with no place, or it is too long to tell.
@@ -54,7 +54,7 @@ def _likely(statement: str, opened: int) -> Iterator[int]:
     soon as it can: `K[a as b, mask = m)`. Round ones hold as much as they can. But those that stand at the beginning of
     an expression are there for the sake of a sum: `(a - b % c == 0`.
     """
-    places = list(_places(statement, opened))
+    places = list(_gaps(statement, opened))
     whole = [place.at for place in places if not place.splits]
     split = [place.at for place in places if place.splits]
     if statement[opened] == "[":
@@ -69,7 +69,7 @@ def _likely(statement: str, opened: int) -> Iterator[int]:
     yield from whole[::-1] + split[::-1]
 
 
-def _places(statement: str, opened: int) -> Iterator[_Gap]:
+def _gaps(statement: str, opened: int) -> Iterator[_Gap]:
     """Behind each token that the bracket at `opened` holds, down to what closes a bracket further out."""
     depth, at, last, sums = 0, opened + 1, "", False
     for found in TOKEN.finditer(statement, at):

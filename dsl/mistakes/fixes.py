@@ -47,7 +47,7 @@ def repair(source: Source, check: Check, seconds: float = math.inf) -> Repaired:
             text = apply(source.text, edits)
             changed = Source(source.name, text)
             after = tuple(check(changed))
-            if text != source.text and _good(found, after, chosen, _made(changed, edits)):
+            if text != source.text and _good(found, after, chosen, _inserted(changed, edits)):
                 source, found = changed, after
                 fixed += chosen
                 break
@@ -83,7 +83,7 @@ def _apart(wanted: list[Diagnostic]) -> list[Diagnostic]:
     return chosen
 
 
-def _made(changed: Source, edits: Sequence[Edit]) -> list[Span]:
+def _inserted(changed: Source, edits: Sequence[Edit]) -> list[Span]:
     """Where the edits are in the text that has them."""
     made = []
     moved = 0
