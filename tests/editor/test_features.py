@@ -133,7 +133,9 @@ def typing(seed: int, edits: int) -> None:
         ask_everything(analysis, chance.randrange(len(text) + 1))
         lines = Lines(text)
         assert all(
-            lines.offset(*lines.place(at)) == at for at in (offset, len(text)) if text[at - 1 : at + 1] != "\r\n"
+            lines.offset(*lines.line_and_column(at)) == at
+            for at in (offset, len(text))
+            if text[at - 1 : at + 1] != "\r\n"
         )
 
 
@@ -214,8 +216,8 @@ def test_lines_count_as_the_protocol_does(encoding: str) -> None:
     text = "a\r\nb\U0001d4a6c\rd\n\u2028e\n"  # a line separator ends no line
     lines = Lines(text, encoding)
     width = {"utf-8": 4, "utf-16": 2, "utf-32": 1}[encoding]
-    assert lines.place(text.index("c")) == (1, 1 + width) and lines.offset(1, 1 + width) == text.index("c")
-    assert lines.place(text.index("d")) == (2, 0) and lines.place(text.index("e")) == (
+    assert lines.line_and_column(text.index("c")) == (1, 1 + width) and lines.offset(1, 1 + width) == text.index("c")
+    assert lines.line_and_column(text.index("d")) == (2, 0) and lines.line_and_column(text.index("e")) == (
         3,
         3 if encoding == "utf-8" else 1,
     )
@@ -257,7 +259,10 @@ block g(x: [d]) -> [d] {
 """
     for whole in (text, text.replace("\n", "\r\n")):
         lines = Lines(whole)
-        found = [(lines.place(start)[0] + 1, lines.place(end)[0] + 1, what) for start, end, what in folds.folds(whole)]
+        found = [
+            (lines.line_and_column(start)[0] + 1, lines.line_and_column(end)[0] + 1, what)
+            for start, end, what in folds.folds(whole)
+        ]
         assert found == [
             (1, 2, True),
             (9, 24, False),

@@ -63,7 +63,7 @@ class Converter:
         return self.lines(source).offset(place.line, place.character)
 
     def position(self, source: Source, offset: int) -> lsp.Position:
-        return lsp.Position(*self.lines(source).place(offset))
+        return lsp.Position(*self.lines(source).line_and_column(offset))
 
     def range(self, span: Span) -> lsp.Range:
         return lsp.Range(self.position(span.source, span.start), self.position(span.source, span.end))

@@ -74,7 +74,7 @@ def axis_line(analysis: Analysis, axis: Axis, environment: Environment | None = 
     if symbol is not None and isinstance(node, s.Generic) and symbol.owner is not None:
         parts.append(f"a parameter of `{symbol.owner.name.text}`")
     if axis.span is not None:
-        parts.append(f"declared in {place(analysis, axis.span)}")
+        parts.append(f"declared in {location(analysis, axis.span)}")
     return ", ".join(part for part in parts if part)
 
 
@@ -107,7 +107,7 @@ def formula(static: Static) -> str:
     return f"`{show_static(static)}`"
 
 
-def place(analysis: Analysis, span: Span) -> str:
+def location(analysis: Analysis, span: Span) -> str:
     """`file:line`, as a link where the file is on disk."""
     path = analysis.project.path_of(span.source)
     line = span.source.position(span.start)[0]

@@ -35,7 +35,7 @@ class Lines:
                 return start + at
         return end
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def line_and_column(self, offset: int) -> tuple[int, int]:
         """The 0-based line and column of a character offset."""
         offset = max(0, min(offset, len(self.text)))
         line = bisect_right(self._starts, offset) - 1

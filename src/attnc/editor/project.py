@@ -43,7 +43,7 @@ class Project:
         """A buffer is opened, or changed."""
         known = self._open.get(path)
         if known is None or known.text != text:
-            self._open[path] = self._made(path, text)
+            self._open[path] = self._source(path, text)
             self._names.clear()
 
     def close(self, path: str) -> None:
@@ -81,10 +81,10 @@ class Project:
         if path not in self._kept or self._kept[path][0] != stamp:
             if path in self._kept:
                 self._names.clear()  # of other files, too: what they mention may be elsewhere now
-            self._kept[path] = stamp, self._made(path, read(path, regular=True).text)
+            self._kept[path] = stamp, self._source(path, read(path, regular=True).text)
         return self._kept[path][1]
 
-    def _made(self, path: str, text: str) -> Source:
+    def _source(self, path: str, text: str) -> Source:
         source = Source(self._shown(path), text)
         self._paths[source] = path
         return source

@@ -97,7 +97,7 @@ def _folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
 
 @answers(lsp.TEXT_DOCUMENT_HOVER)
 def _hover(params: lsp.HoverParams) -> lsp.Hover | None:
-    analysis, offset = server.place(params)
+    analysis, offset = server.position_of(params)
     found = hover(analysis, offset)
     if found is None:
         return None
@@ -107,25 +107,25 @@ def _hover(params: lsp.HoverParams) -> lsp.Hover | None:
 
 @answers(lsp.TEXT_DOCUMENT_DEFINITION)
 def _definition(params: lsp.DefinitionParams) -> list[lsp.Location]:
-    return [server.converter.location(span) for span in dict.fromkeys(navigate.definition(*server.place(params)))]
+    return [server.converter.location(span) for span in dict.fromkeys(navigate.definition(*server.position_of(params)))]
 
 
 @answers(lsp.TEXT_DOCUMENT_REFERENCES)
 def _references(params: lsp.ReferenceParams) -> list[lsp.Location]:
-    found = navigate.references(*server.place(params), declaration=params.context.include_declaration)
+    found = navigate.references(*server.position_of(params), declaration=params.context.include_declaration)
     return [server.converter.location(span) for span in dict.fromkeys(found)]
 
 
 @answers(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
 def _highlight(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
     kinds = {True: lsp.DocumentHighlightKind.Write, False: lsp.DocumentHighlightKind.Read}
-    found = navigate.highlight(*server.place(params))
+    found = navigate.highlight(*server.position_of(params))
     return [lsp.DocumentHighlight(server.converter.range(each.span), kinds[each.declares]) for each in found]
 
 
 @answers(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(trigger_characters=["(", "[", ","]))
 def _signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
-    found = signature(*server.place(params))
+    found = signature(*server.position_of(params))
     if found is None:
         return None
     doc = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.doc) if found.doc else None
@@ -135,7 +135,7 @@ def _signature(params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
 
 @answers(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=[".", "[", "(", ":", " "]))
 def _complete(params: lsp.CompletionParams) -> lsp.CompletionList:
-    analysis, offset = server.place(params)
+    analysis, offset = server.position_of(params)
     snippets = bool(_capability("text_document.completion.completion_item.snippet_support"))
     start = around(analysis.text, offset).start
     found = complete(analysis, offset)
@@ -163,7 +163,7 @@ def _capability(path: str) -> Any:
 @answers(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
 def _prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
     try:
-        found = renaming.prepare(*server.place(params))
+        found = renaming.prepare(*server.position_of(params))
     except renaming.RenameRefused as refused:
         raise JsonRpcException(str(refused), REFUSED) from None
     return lsp.PrepareRenamePlaceholder(server.converter.range(found.span), found.symbol.name)
@@ -172,7 +172,7 @@ def _prepare(params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | 
 @answers(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
 def _rename(params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     try:
-        return server.converter.edits(renaming.rename(*server.place(params), params.new_name))
+        return server.converter.edits(renaming.rename(*server.position_of(params), params.new_name))
     except renaming.RenameRefused as refused:
         raise JsonRpcException(str(refused), REFUSED) from None
 

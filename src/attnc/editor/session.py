@@ -58,7 +58,7 @@ class Server(LanguageServer):
         self.converter = Converter(self.project, "utf-16")
         self.analyses: dict[str, Analysis] = {}
         self.versions: dict[str, int | None] = {}
-        self.told: dict[str, tuple[Analysis, int | None]] = {}  # of which the client has the diagnostics
+        self.published: dict[str, tuple[Analysis, int | None]] = {}  # of which the client has the diagnostics
         self.received: dict[str, int] = {}  # how many changes of each text came in
         self.timers: dict[str, asyncio.TimerHandle] = {}
         self.drawn: tuple[object, str, str] = (None, "", "")
@@ -108,7 +108,7 @@ class Server(LanguageServer):
             known = self.analyses[path] = analyse(self.project, path, known)
         return known
 
-    def place(self, params: Any) -> tuple[Analysis, int]:
+    def position_of(self, params: Any) -> tuple[Analysis, int]:
         """The text and the offset that a request is about."""
         analysis = self.analysis(params.text_document.uri)
         return analysis, self.converter.offset(analysis.source, params.position)
@@ -119,7 +119,7 @@ class Server(LanguageServer):
         self.converter.opened[path] = document.uri
         self.versions[path] = document.version
         self.project.open(path, document.text)
-        self.told.pop(path, None)  # a path may be opened anew, under another address
+        self.published.pop(path, None)  # a path may be opened anew, under another address
         self.check(path)
 
     def changed(self, params: lsp.DidChangeTextDocumentParams) -> None:
@@ -133,7 +133,7 @@ class Server(LanguageServer):
     def closed(self, uri: str) -> None:
         path = path_of(uri)
         self.project.close(path)
-        for known in (self.converter.opened, self.versions, self.analyses, self.told):
+        for known in (self.converter.opened, self.versions, self.analyses, self.published):
             known.pop(path, None)
         self.tell(lambda: self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, [])))
 
@@ -174,15 +174,15 @@ class Server(LanguageServer):
         """Once for each version of a text, and again when a text that it uses was changed."""
         uri = self.converter.opened[path]
         analysis, version = self.analysis(uri), self.versions[path]
-        if self.told.get(path) != (analysis, version):
+        if self.published.get(path) != (analysis, version):
             found = [self.converter.diagnostic(problem, analysis) for problem in analysis.diagnostics]
-            self.told[path] = analysis, version
+            self.published[path] = analysis, version
             params = lsp.PublishDiagnosticsParams(uri, found, version)
             self.tell(lambda: self.text_document_publish_diagnostics(params))
 
     def confess(self, path: str, bug: Exception) -> None:
         """attnc itself failed while a text was checked: what was said of the text before holds no more."""
-        self.told.pop(path, None)
+        self.published.pop(path, None)
         words = (
             f"attnc failed on this text, which is a mistake of its own ({type(bug).__name__}: {bug}): please report it"
         )

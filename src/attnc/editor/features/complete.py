@@ -36,11 +36,11 @@ def complete(analysis: Analysis, offset: int) -> list[Offer]:
 
 class _Completion:
     def __init__(self, analysis: Analysis, offset: int, place: Around) -> None:
-        self.analysis, self.offset, self.place = analysis, offset, place
+        self.analysis, self.offset, self.cursor = analysis, offset, place
         self.view, self.at, self.names, self.visible = visible_names(analysis, place.start)
 
     def offers(self) -> Iterator[Offer]:
-        place = self.place
+        place = self.cursor
         first = place.line[0].text if place.line else ""
         if first == "use" and not place.opened:
             yield from self._use()
@@ -66,19 +66,19 @@ class _Completion:
     # -- the top of a file
 
     def _use(self) -> Iterator[Offer]:
-        line = [token.text for token in self.place.line[1:]]
+        line = [token.text for token in self.cursor.line[1:]]
         if ":" in line:
             given = {text for text in line[line.index(":") + 1 :] if text not in (",", "as")}
-            if self.place.previous in (":", ","):
+            if self.cursor.previous in (":", ","):
                 parts = [text for text in line[: line.index(":")] if text != "."]
                 yield from offers.used_names(self.analysis, parts, given)
-            elif self.place.previous != "as":
+            elif self.cursor.previous != "as":
                 yield from offers.words(["as"])
         elif not line or line[-1] == ".":
             yield from offers.modules(self.analysis.path, [text for text in line if text != "."])
 
     def _top(self, first: str) -> Iterator[Offer]:
-        place = self.place
+        place = self.cursor
         if not place.line:
             yield from offers.snippets(offers.ITEMS)
         elif first in ("width", "depth"):
@@ -94,7 +94,7 @@ class _Completion:
 
     def _declaration(self, kind: str) -> Iterator[Offer]:
         """`width a as b like c`, `depth d = size`."""
-        if self.place.previous in ("width", "depth", ",", "as", "const"):
+        if self.cursor.previous in ("width", "depth", ",", "as", "const"):
             return
         if {"=", "<="} & set(self._texts()):
             yield from self._sizes()
@@ -111,13 +111,13 @@ class _Completion:
 
     def _signature(self, opened: Opened) -> bool:
         """Whether a bracket belongs to the head of a block, or to a type in it."""
-        line = self.place.line
+        line = self.cursor.line
         keyword = bool(line) and line[0].text in ("block", "model", "op")
-        return keyword and all(each.bracket != "{" for each in self.place.opened)
+        return keyword and all(each.bracket != "{" for each in self.cursor.opened)
 
     def _in_signature(self, opened: Opened) -> Iterator[Offer]:
-        previous = self.place.previous
-        outer = self.place.opened[0]
+        previous = self.cursor.previous
+        outer = self.cursor.opened[0]
         if opened is not outer or not opened.head:  # the brackets of a type
             yield from offers.axes(self.view, self._with_parameters())
         elif previous == ":" and opened.bracket == "[":
@@ -137,7 +137,7 @@ class _Completion:
     def _with_parameters(self) -> dict[str, Symbol]:
         """The names in scope, and the parameters of the signature that is being written."""
         found = dict(self.visible)
-        line = [token.text for token in self.place.line]
+        line = [token.text for token in self.cursor.line]
         for name, colon, kind in zip(line, line[1:], line[2:], strict=False):
             if colon == ":" and kind in AXES and name not in found:
                 span = Span(self.view.source, self.at, self.at)
@@ -146,13 +146,13 @@ class _Completion:
 
     def _kind(self, first: str) -> str:
         """Of what kind a copy is to be: that of the declaration."""
-        words = [token.text for token in self.place.line if token.text in AXES]
+        words = [token.text for token in self.cursor.line if token.text in AXES]
         return words[-1] if words else first if first in AXES else ""
 
     # -- bodies
 
     def _body(self, first: str) -> Iterator[Offer]:
-        place, head = self.place, self._brace_head()
+        place, head = self.cursor, self._brace_head()
         if head == "config":
             if place.previous == "=":
                 yield from self._sizes()
@@ -190,16 +190,16 @@ class _Completion:
 
     def _brace_head(self) -> str:
         """The word that the item of the innermost brace begins with."""
-        before = [t for t in self.place.before if t.start < (self.place.inner.at if self.place.inner else 0)]
+        before = [t for t in self.cursor.before if t.start < (self.cursor.inner.at if self.cursor.inner else 0)]
         names = [t.text for t in before if t.text in ("config", "block", "model", "op")]
         return "config" if names[-1:] == ["config"] and len(before) < 4 else ""
 
     def _expression(self) -> Iterator[Offer]:
-        if self.place.previous == "|>":  # only what is called
+        if self.cursor.previous == "|>":  # only what is called
             yield from offers.blocks(self.visible, piped=True)
             yield from offers.ops(piped=True)
             yield from offers.words(["scan"])
-            if self.place.word:
+            if self.cursor.word:
                 yield from offers.library(self.analysis, self.visible, piped=True)
             return
         yield from offers.values(self.view, self.visible, self.at)
@@ -208,12 +208,12 @@ class _Completion:
         yield from offers.blocks(self.visible)
         yield from offers.ops()
         yield from offers.words(["true", "false", "not", "scan", "pi"])
-        if self.place.word:
+        if self.cursor.word:
             yield from offers.library(self.analysis, self.visible)
 
     def _labels(self) -> Iterator[Offer]:
         """The labels of the file, those of the same callee first."""
-        callee = self.place.line[-2].text
+        callee = self.cursor.line[-2].text
         for mention in self.names.mentions:
             symbol = mention.symbol
             if symbol.kind == "label":
@@ -223,7 +223,7 @@ class _Completion:
     # -- brackets and calls
 
     def _in_brackets(self, opened: Opened) -> Iterator[Offer]:
-        previous = self.place.previous
+        previous = self.cursor.previous
         callee = opened.head[0].text if opened.head else ""
         symbol = self._callee(callee)
         op = describe.op_named(callee, brackets=True)
@@ -236,7 +236,7 @@ class _Completion:
             for offer in offers.axes(self.view, self.visible):  # those of the kind that is wanted first
                 yield replace(offer, rank=1 if offer.kind == kind else 5)
             if previous in ("[", ","):
-                yield from offers.parameters(self.view, symbol, *_given(opened.parts))
+                yield from offers.parameters(self.view, symbol, *_arguments_before(opened.parts))
         elif previous in ("[", ",", "->", ":"):
             names = self._operands(opened) if op is not None else [callee]
             wires = [wire for name in names if (wire := offers.latest(self.view, name, self.at)) is not None]
@@ -267,7 +267,7 @@ class _Completion:
             if depth == 0 and after and token.text == ")":
                 break
             after.append(token)
-        piped = [token.text for token in self.place.line] if "|>" in self._texts() else []
+        piped = [token.text for token in self.cursor.line] if "|>" in self._texts() else []
         return [token.text for token in after if token.is_name] + piped
 
     def _copies(self, opened: Opened) -> Iterator[Offer]:
@@ -293,7 +293,7 @@ class _Completion:
         if not part:
             brackets = any(token.text == "[" for token in self._between(opened))
             op, symbol = describe.op_named(callee, brackets), self._callee(callee)
-            count, given = _given(opened.parts)
+            count, given = _arguments_before(opened.parts)
             count += bool(opened.head) and self._piped(opened.head[0])
             if symbol is not None:
                 yield from offers.arguments(symbol, count, given)
@@ -306,13 +306,13 @@ class _Completion:
 
     def _piped(self, callee: Token) -> bool:
         """Whether the first argument of a call stands before it: `x |> f(...)`."""
-        before = [token.text for token in self.place.before if token.start < callee.start]
+        before = [token.text for token in self.cursor.before if token.start < callee.start]
         return before[-1:] == ["|>"]
 
     def _between(self, opened: Opened) -> Iterable[Token]:
         """What stands between the name of a call and its parenthesis."""
         end = opened.head[-1].end if opened.head else opened.at
-        return [token for token in self.place.before if end <= token.start < opened.at]
+        return [token for token in self.cursor.before if end <= token.start < opened.at]
 
     def _callee(self, name: str) -> Symbol | None:
         """The block that a name calls."""
@@ -324,10 +324,10 @@ class _Completion:
         return symbol if isinstance(symbol.meant.node, s.BlockDecl | s.OpDecl) else None
 
     def _texts(self) -> list[str]:
-        return [token.text for token in self.place.line]
+        return [token.text for token in self.cursor.line]
 
 
-def _given(parts: list[list[Token]]) -> tuple[int, set[str]]:
+def _arguments_before(parts: list[list[Token]]) -> tuple[int, set[str]]:
     """What a call is given before the cursor: how many without a name, and the names of the others."""
     named = {part[0].text for part in parts if len(part) > 1 and part[1].text == "="}
     return len(parts) - 1 - sum(len(part) > 1 and part[1].text == "=" for part in parts[:-1]), named

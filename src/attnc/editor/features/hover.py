@@ -192,7 +192,7 @@ def name_page(view: Analysis, mention: Mention) -> str:
     if meant.kind in VALUES | {"result"}:
         return _value(view, mention)
     if (ours := _in_its_place(view, mention)) is not None:
-        theirs = f"in place of `{describe.head(symbol)}`, declared in {describe.place(view, meant.span)}"
+        theirs = f"in place of `{describe.head(symbol)}`, declared in {describe.location(view, meant.span)}"
         return f"{name_page(view, Mention(ours.span, ours, declares=True))}\n\n{theirs}"
     parts = [describe.code(describe.head(symbol))]
     if meant.kind in AXES:
@@ -211,13 +211,13 @@ def name_page(view: Analysis, mention: Mention) -> str:
     elif meant.kind in CALLED:
         parts.append(describe.doc(meant))
     elif meant.kind == "file":
-        return f"`{meant.name}`: {describe.place(view, meant.span)}\n\n{_opening(meant)}"
+        return f"`{meant.name}`: {describe.location(view, meant.span)}\n\n{_opening(meant)}"
     elif meant.kind == "label":
         parts = [f"`{meant.name}`: a label. The weights of what it labels are stored under this name."]
     elif meant.kind == "share":
         parts.append("one set of weights for all its calls")
     if symbol.path != view.path or meant.path != view.path:
-        parts.append(f"declared in {describe.place(view, meant.span)}")
+        parts.append(f"declared in {describe.location(view, meant.span)}")
     return "\n\n".join(part for part in parts if part)
 
 
