@@ -174,7 +174,7 @@ def _function(word: str, args: Sequence[_Tex]) -> _Tex:
     return _Tex(rf"{word}\left({', '.join(arg.tex for arg in args)}\right)")
 
 
-def _given(name: str, value: Static) -> str:
+def _setting(name: str, value: Static) -> str:
     return f"{_named(name)} = {_static(value).tex}"
 
 
@@ -312,7 +312,7 @@ def _over_axes(node: Apply, args: Sequence[_Tex]) -> _Tex:
     if node.axes and isinstance(op, Op) and op.binds != Precedence.ATOM:
         return _Tex(rf"{_under(word, node.axes)} {args[0].within(op.binds + 1)}", op.binds)
     usual = {option.name: option.default for option in op.options} if isinstance(op, Op) else {}
-    chosen = [_Tex(_given(n, v)) for n, v in node.options.items() if evaluate(v) != usual.get(n)]
+    chosen = [_Tex(_setting(n, v)) for n, v in node.options.items() if evaluate(v) != usual.get(n)]
     label = _label(node.name if node.weights else None)
     return _function(_under(word + label, node.axes, node.made), [*args, *chosen])
 
@@ -330,7 +330,7 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     if isinstance(node, Repeat):
         _repeat(rows, node)
         return
-    consts = [_given(c.name, v) for c, v in node.consts if _tells(rows, node, c, v)]
+    consts = [_setting(c.name, v) for c, v in node.consts if _tells(rows, node, c, v)]
     args = ", ".join([*(rows.terms[v.id].tex for v in node.args), *consts])
     label = node.name.split(".")[-1]
     power = rf"^{{\mathrm{{{escaped(label)}}}}}" if label and label != node.graph.name else ""

@@ -13,10 +13,10 @@ that are left are the queries'. NumPy does the figures; only pictures need matpl
 from __future__ import annotations
 
 from .find import Spot, spots
-from .given import inputs
 from .look import Look, look
 from .maps import Map
 from .measure import carried, entropy, spectrum
+from .model_inputs import inputs
 from .problem import InspectError
 
 __all__ = ["InspectError", "Look", "Map", "Spot", "carried", "entropy", "inputs", "look", "spectrum", "spots"]

@@ -146,7 +146,7 @@ class _Paths:
 
     def __init__(self, root: Graph) -> None:
         self.root = root
-        self.known = {(_place(found), _key(found.steps), found.value.id): found.path for found in everything(root)}
+        self.known = {(_enclosing(found), _key(found.steps), found.value.id): found.path for found in everything(root)}
 
     def spot(self, found: Found) -> Spot:
         node, value = found.node, found.value
@@ -190,7 +190,7 @@ class _Paths:
         if value is None:
             return None
         names = {axis: axis for axis in (*found.value.type.axes, *value.type.axes)}  # of the softmax's block -> here
-        graph, around = found.graph, _place(found)
+        graph, around = found.graph, _enclosing(found)
         while True:
             back = {here.name: inner.name for inner, here in names.items()}
             path = self.known.get((around, _key(steps), value.id))
@@ -216,7 +216,7 @@ class _Paths:
             value = outer.args[place]
 
 
-def _place(found: Found) -> tuple[str, ...]:
+def _enclosing(found: Found) -> tuple[str, ...]:
     """The blocks, repeats and passes around a value."""
     return tuple(found.path.split(".")[:-1])
 

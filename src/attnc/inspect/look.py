@@ -13,8 +13,8 @@ import numpy as np
 from ..compiler.sizes.axes import evaluate
 from ..spec import Model, suggestion
 from .find import Mask, Side, Spot, chosen, families
-from .given import inputs as checked
 from .maps import Array, Map, named
+from .model_inputs import inputs as checked
 from .problem import InspectError
 
 if TYPE_CHECKING:

@@ -199,12 +199,12 @@ def _ways(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> _Wa
                 continue
             ours = [filled(pattern, values) for pattern in rule.ours]
             lost = [name for name in ours if name not in specs]
-            problems += [f"{rule.place} makes `{name}`, which the spec has not" for name in lost]
+            problems += [f"{rule.location} makes `{name}`, which the spec has not" for name in lost]
             theirs = tuple(filled(pattern, values) for pattern in rule.theirs)
             if rule.stacked is not None:
                 count = _extents(spec).get(rule.stacked)
                 if count is None:
-                    problems.append(f"{rule.place} stacks `{rule.stacked}`, which is no axis of {spec}")
+                    problems.append(f"{rule.location} stacks `{rule.stacked}`, which is no axis of {spec}")
                     continue
                 theirs = tuple(filled(theirs[0], {f"{rule.stacked}_": str(i)}) for i in range(count))
             if lost:
@@ -212,7 +212,9 @@ def _ways(map: Map, specs: Mapping[str, WeightSpec], problems: list[str]) -> _Wa
             link = _Link(rule, theirs, tuple(specs[name] for name in ours))
             for name in ours:
                 if ways[name] and not rule.other:
-                    problems.append(f"{ways[name][-1].rule.place} and {rule.place} both make `{name}`, without `or`")
+                    problems.append(
+                        f"{ways[name][-1].rule.location} and {rule.location} both make `{name}`, without `or`"
+                    )
                 ways[name].append(link)
     patterns = [pattern for rule in map.rules for pattern in rule.ours]
     problems += [

@@ -75,14 +75,14 @@ class Transform:
 class Rule:
     """`theirs -> ours : steps`, the braces with commas written out.
 
-    place: its file and line.
+    location: its file and line.
     other: it began with `or`.
     """
 
     theirs: tuple[str, ...]
     ours: tuple[str, ...]
     steps: tuple[Transform, ...]
-    place: str
+    location: str
     other: bool
 
     @property
@@ -160,7 +160,7 @@ class Map:
         return Map(name, tuple(rules), tuple(ties), tuple(ignored), tuple(optional))
 
 
-def _rules(line: str, place: str) -> list[Rule]:
+def _rules(line: str, location: str) -> list[Rule]:
     """What one line says: one rule, or one for each pair of two lists. Raises ValueError."""
     other = line.startswith("or ")
     head, arrow, rest = line.removeprefix("or ").partition("->")
@@ -184,12 +184,12 @@ def _rules(line: str, place: str) -> list[Rule]:
             raise ValueError("`split` has one name of theirs and several of ours, `{Q, K, V}`; `merge` the reverse")
         if (len(theirs) > 1) != merge:
             raise ValueError("`merge` has several names of theirs, `{q, k, v}`, and one of ours; `split` the reverse")
-        return [Rule(theirs, ours, steps, place, other)]
+        return [Rule(theirs, ours, steps, location, other)]
     if len(theirs) != len(ours):
         raise ValueError(
             f"{len(theirs)} names of theirs and {len(ours)} of ours: `: split`, `: merge`, or as many of both"
         )
-    return [Rule((their,), (our,), steps, place, other) for their, our in zip(theirs, ours, strict=True)]
+    return [Rule((their,), (our,), steps, location, other) for their, our in zip(theirs, ours, strict=True)]
 
 
 def _same_places(theirs: tuple[str, ...], ours: tuple[str, ...], stacked: set[str]) -> None:

@@ -211,7 +211,7 @@ def label_list(name: str, text: str) -> list[str]:
 
 def read_text(name: str, text: str, args: argparse.Namespace) -> tuple[list[int], list[str]]:
     """The ids of a text, and its tokens."""
-    from ...inspect.given import ids
+    from ...inspect.model_inputs import ids
 
     if args.tokens is None:
         raise CannotRun(f"--text {name}=... needs --tokens FILE: a token on each line, in order of ids")
