@@ -111,10 +111,10 @@ def offset(unexpected: UnexpectedToken | UnexpectedCharacters, text: str) -> int
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """What the rules look at."""
+class _Context:
+    """Where the parser could not go on, as the rules see it."""
 
-    found: str  # the text found, "" at the end of the line
+    text: str  # what stands there, "" at the end of the line
     kind: str  # its terminal
     accepts: frozenset[str]
     span: Span  # of what was found
@@ -189,7 +189,7 @@ def explain(
     last = _LAST.search(before.rstrip())
     start = piece.line_at(at).start - piece.start
     gap = source.text[piece.start + len(before.rstrip()) : at]
-    place = _Place(
+    context = _Context(
         found,
         kind,
         accepts,
@@ -205,9 +205,9 @@ def explain(
         what = f"the name `{found}`"
     elif found in RESERVED:
         what = f"the word `{found}`"
-    wanted = _listed(_words(place))
+    wanted = _listed(_words(context))
     for rule in _RULES:
-        finding = rule(place)
+        finding = rule(context)
         if finding is not None:
             break
     else:
@@ -225,11 +225,11 @@ def explain(
 # -- words
 
 
-def _words(place: _Place) -> list[str]:
+def _words(context: _Context) -> list[str]:
     """What would have been right, as words for a sentence."""
-    accepts = set(place.accepts)
+    accepts = set(context.accepts)
     words = []
-    if place.begins_item:
+    if context.begins_item:
         return ["`block`, `model` or a declaration"]
     if "RETURN" in accepts:
         words.append("a statement")
@@ -238,7 +238,7 @@ def _words(place: _Place) -> list[str]:
         words.append("an expression")
         accepts -= _EXPRESSION
     accepts -= {"INT", "FLOAT"}  # of which alone no brackets are made
-    if place.after_expression:
+    if context.after_expression:
         words.append("an operator")
         accepts -= _OPERATORS | _SUFFIXES
     words += (word for kind, word in _WORDS.items() if kind in accepts)
@@ -274,43 +274,43 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
 # -- rules, the most specific first
 
 
-def _chain(place: _Place) -> _Finding | None:
-    if place.kind not in _COMPARISONS or "AND" not in place.accepts:
+def _chain(context: _Context) -> _Finding | None:
+    if context.kind not in _COMPARISONS or "AND" not in context.accepts:
         return None
-    left, sign, middle = place.values[-3:]  # an expression that is complete, but takes no comparison, is one
+    left, sign, middle = context.values[-3:]  # an expression that is complete, but takes no comparison, is one
     again = middle.span.text
     return _Finding(
         code="E0109",
         message="comparisons do not chain",
         label="a second comparison",
-        help=f"write `{left.span.text} {sign} {again} and {again} {place.found} ...`",
+        help=f"write `{left.span.text} {sign} {again} and {again} {context.text} ...`",
         fix=((Span(middle.span.source, middle.span.end, middle.span.end), f" and {again}"),),
     )
 
 
-def _to_nothing(place: _Place) -> _Finding | None:
-    if place.previous == "->" and place.found == "]":
+def _to_nothing(context: _Context) -> _Finding | None:
+    if context.previous == "->" and context.text == "]":
         return _Finding(
             "a map makes an axis; for one number it is of size 1, `depth one = 1`, or a `dot` with a `param`"
         )
     return None
 
 
-def _equals(place: _Place) -> _Finding | None:
-    if place.found == "==" and place.kind == "EQUAL":  # the first half was taken for `=`
-        fix = ((place.span, "="),)
+def _equals(context: _Context) -> _Finding | None:
+    if context.text == "==" and context.kind == "EQUAL":  # the first half was taken for `=`
+        fix = ((context.span, "="),)
         return _Finding(
             "a value is bound with one `=`", message="expected `=`, found `==`", label="expected `=`", fix=fix
         )
-    if place.found == "=" and "EQUALS" in place.accepts:
-        inside = place.opener in ("(", "[") or place.first == "if"
-        return _Finding("two values are compared with `==`", fix=((place.span, "=="),) if inside else ())
+    if context.text == "=" and "EQUALS" in context.accepts:
+        inside = context.opener in ("(", "[") or context.first == "if"
+        return _Finding("two values are compared with `==`", fix=((context.span, "=="),) if inside else ())
     return None
 
 
-def _no_value(place: _Place) -> _Finding | None:
-    typed = re.match(r"\s*(\w+) *: *(\w*\[[^]]*\])\s*$", place.line)
-    if typed is None or "EQUAL" not in place.accepts or not (place.newline or place.found in ("", "\n")):
+def _no_value(context: _Context) -> _Finding | None:
+    typed = re.match(r"\s*(\w+) *: *(\w*\[[^]]*\])\s*$", context.line)
+    if typed is None or "EQUAL" not in context.accepts or not (context.newline or context.text in ("", "\n")):
         return None
     name, type = typed.groups()
     return _Finding(
@@ -318,33 +318,33 @@ def _no_value(place: _Place) -> _Finding | None:
     )
 
 
-def _item_begins(place: _Place) -> _Finding | None:
-    if not place.begins_item:
+def _item_begins(context: _Context) -> _Finding | None:
+    if not context.begins_item:
         return None
-    word = place.found
-    if word in RESERVED or re.match(r"[ \t]*(?:=(?!=)|,|:[ \t]*\w*\[)", place.span.source.text[place.span.end :]):
+    word = context.text
+    if word in RESERVED or re.match(r"[ \t]*(?:=(?!=)|,|:[ \t]*\w*\[)", context.span.source.text[context.span.end :]):
         return _Finding(
             code="E0106",
             message="a statement stands outside of any block",
             help="move it into a `block` or a `model`; a number that is used in many places is a `const`",
         )
-    if place.kind != "NAME":
+    if context.kind != "NAME":
         return None
-    moved = _moved(word, place.span)
+    moved = _moved(word, context.span)
     if moved is not None:
         return moved
     meant = _meant(word, ITEM_WORDS, ITEM_ALIASES)
     known = _listed([f"`{each}`" for each in ITEM_WORDS if each != "param"])
-    whole, fix = _whole_line(place, meant)
+    whole, fix = _whole_line(context, meant)
     if meant and not whole and word not in ITEM_ALIASES:
-        fix = ((place.span, meant),)
+        fix = ((context.span, meant),)
     help = f"write `{whole or meant}`" if meant else f"a file is made of {known}"
     if word == "import" and not whole:
         help = "delete it: a spec needs no library, and `use file: name` brings what another file declares"
     return _Finding(
         code="E0106",
         message=f"`{word}` begins nothing that the language knows",
-        label=f"expected {_listed(_words(place))}",
+        label=f"expected {_listed(_words(context))}",
         help=help,
         fix=fix,
     )
@@ -376,80 +376,85 @@ def _moved(word: str, span: Span) -> _Finding | None:
     return _Finding(help, "E0106", f"`{word}` stands before `{kind}`", span=span, fix=edit)
 
 
-def _whole_line(place: _Place, meant: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
+def _whole_line(context: _Context, meant: str) -> tuple[str, tuple[tuple[Span, str], ...]]:
     """What to write for a line of another language, and the edit where it is certain."""
-    source, start, end = place.span.source, place.span.start, place.span.end
+    source, start, end = context.span.source, context.span.start, context.span.end
     line = source.text[end:].partition("\n")[0].partition("#")[0].rstrip()
     imported = re.fullmatch(r"[ \t]+([A-Za-z_][\w.]*)[ \t]+import[ \t]+(\w[\w, \t]*)", line)
-    if place.found == "from" and imported is not None:
+    if context.text == "from" and imported is not None:
         use = f"use {imported[1]}: {imported[2]}"
         return use, ((Span(source, start, end + len(line)), use),)
     alone = re.fullmatch(r"[ \t]+([A-Za-z_][\w.]*)", line)
-    if place.found in ("import", "include") and re.match(r"[ \t]+[\w.]+[ \t]+as\b|[ \t]+(torch|numpy|jax)\b", line):
+    if context.text in ("import", "include") and re.match(r"[ \t]+[\w.]+[ \t]+as\b|[ \t]+(torch|numpy|jax)\b", line):
         return "", ()
-    if place.found in ("import", "include") and alone is not None:
+    if context.text in ("import", "include") and alone is not None:
         return f"use {alone[1]}: name, other", ()
     head = re.match(r"[ \t]+(\w+)[ \t]*\(", line)
-    if meant in ("block", "model") and place.found in ITEM_ALIASES and head is not None and "->" not in line:
+    if meant in ("block", "model") and context.text in ITEM_ALIASES and head is not None and "->" not in line:
         return f"{meant} {head[1]}(x: [...]) -> [...] {{ ... }}", ()
     return "", ()
 
 
-def _item_word_as_name(place: _Place) -> _Finding | None:
-    alone = place.before.strip() == place.previous and place.found in ("=", "as", "like", "<=")
-    if alone and place.previous in ITEM_WORDS and place.previous not in RESERVED:
-        return _Finding(f"an axis is declared by its kind: `depth {place.previous} = ...`")
+def _item_word_as_name(context: _Context) -> _Finding | None:
+    alone = context.before.strip() == context.previous and context.text in ("=", "as", "like", "<=")
+    if alone and context.previous in ITEM_WORDS and context.previous not in RESERVED:
+        return _Finding(f"an axis is declared by its kind: `depth {context.previous} = ...`")
     return None
 
 
-def _else_if(place: _Place) -> _Finding | None:
-    if place.found in ("elif", "elseif", "elsif") and place.previous == "}":
-        return _Finding("write `else if`", fix=((place.span, "else if"),))
-    if place.found == "else":
+def _else_if(context: _Context) -> _Finding | None:
+    if context.text in ("elif", "elseif", "elsif") and context.previous == "}":
+        return _Finding("write `else if`", fix=((context.span, "else if"),))
+    if context.text == "else":
         return _Finding("an `else` stands behind the `}` of its `if`")
     return None
 
 
-def _statement_begins(place: _Place) -> _Finding | None:
+def _statement_begins(context: _Context) -> _Finding | None:
     """A line of a body begins with a name, and what follows binds nothing."""
-    if "COLON" not in place.accepts or place.line.strip() != place.previous:
+    if "COLON" not in context.accepts or context.line.strip() != context.previous:
         return None
-    word, span = place.previous, place.previous_span
-    moved = _moved(word, span) if place.found in RESERVED else None
+    word, span = context.previous, context.previous_span
+    moved = _moved(word, span) if context.text in RESERVED else None
     if moved is not None:
         return moved
-    if word in ("block", "model", "use", "config", "op") and place.kind == "NAME":
+    if word in ("block", "model", "use", "config", "op") and context.kind == "NAME":
         return _Finding("it stands at the top of a file", "E0106", f"`{word}` begins no statement", span=span)
-    if word in _NO_STATEMENTS and place.found not in ("=", ","):
+    if word in _NO_STATEMENTS and context.text not in ("=", ","):
         return _Finding(_NO_STATEMENTS[word], "E0106", f"`{word}` begins no statement", span=span)
-    if place.found in ("(", "[", ".") and place.gap == "":
-        rest = place.span.source.text[place.span.start :].split("\n", 1)[0]
-        if place.found == "[" and re.match(r"\[[^]]*\][ \t]*=(?!=)", rest):
+    if context.text in ("(", "[", ".") and context.gap == "":
+        rest = context.span.source.text[context.span.start :].split("\n", 1)[0]
+        if context.text == "[" and re.match(r"\[[^]]*\][ \t]*=(?!=)", rest):
             return _Finding(
                 "bind a new name: `select(condition, new, old)` changes some of the items",
                 "E0110",
                 "a value cannot be changed in place",
             )
-        call = {"(": "(...)", "[": "[...]", ".": ".label(...)"}[place.found]
+        call = {"(": "(...)", "[": "[...]", ".": ".label(...)"}[context.text]
         return _unbound(f"{word}{call}", span)
-    if place.kind == "NAME" or place.found in ("-", "(") or place.found in RESERVED or place.kind in ("INT", "FLOAT"):
+    if (
+        context.kind == "NAME"
+        or context.text in ("-", "(")
+        or context.text in RESERVED
+        or context.kind in ("INT", "FLOAT")
+    ):
         meant = _meant(word, STATEMENT_WORDS, _STATEMENT_ALIASES)
         if word == "for":
-            return _Finding(_loop(place), "E0106", "`for` begins no statement", span=span)
+            return _Finding(_loop(context), "E0106", "`for` begins no statement", span=span)
         if meant:
             fix = ((span, meant),) if word not in _STATEMENT_ALIASES else ()
             return _Finding(f"write `{meant}`", "E0106", f"`{word}` begins no statement", span=span, fix=fix)
         return _Finding("a statement reads `name = value`")
-    if place.kind in _OPERATORS:
+    if context.kind in _OPERATORS:
         return _unbound(f"{word} ...", span)
-    if place.kind in ("_NL", "RBRACE"):
+    if context.kind in ("_NL", "RBRACE"):
         return _unbound(word, span)
     return None
 
 
-def _loop(place: _Place) -> str:
+def _loop(context: _Context) -> str:
     """The `repeat` for `for i in range(n)`."""
-    rest = place.span.source.text[place.span.start :].split("\n", 1)[0]
+    rest = context.span.source.text[context.span.start :].split("\n", 1)[0]
     counted = r"range[ \t]*\((?:[ \t]*0[ \t]*,)?([^,{}]*)\)"
     head = re.match(rf"(\w+)[ \t]+in[ \t]+(?:{counted}|((?!range)[^,{{}}:#]*))[ \t]*(?:[{{:#]|\Z)", rest)
     count = (head[2] or head[3] or "").strip() if head is not None else ""
@@ -465,227 +470,246 @@ def _unbound(value: str, span: Span) -> _Finding:
     return _Finding(what, "E0110", "a statement must bind its value", "nothing takes what it gives", span)
 
 
-def _reserved(place: _Place) -> _Finding | None:
+def _reserved(context: _Context) -> _Finding | None:
     word, span = "", None
-    if place.found in RESERVED and "NAME" in place.accepts and "TRUE" not in place.accepts:
-        word, span = place.found, place.span
-    elif place.previous in RESERVED and place.found in ("=", ":") and place.line.strip() == place.previous:
-        word, span = place.previous, place.previous_span
+    if context.text in RESERVED and "NAME" in context.accepts and "TRUE" not in context.accepts:
+        word, span = context.text, context.span
+    elif context.previous in RESERVED and context.text in ("=", ":") and context.line.strip() == context.previous:
+        word, span = context.previous, context.previous_span
     if not word:
         return None
-    if word in ("width", "depth", "const") and place.opener == "(" and place.before.rstrip().endswith(":"):
-        name = place.before.rstrip()[:-1].replace("(", " ").replace(",", " ").split()[-1]
+    if word in ("width", "depth", "const") and context.opener == "(" and context.before.rstrip().endswith(":"):
+        name = context.before.rstrip()[:-1].replace("(", " ").replace(",", " ").split()[-1]
         return _Finding(
             f"widths, depths and consts of a block stand in brackets: `[{name}: {word}]`, before the parentheses",
             "E0108",
             f"`{word}` is no type of an argument",
             span=span,
         )
-    if word == "where" and place.previous == ".":
+    if word == "where" and context.previous == ".":
         help = "`select(condition, x, y)` chooses"
     else:
         help = f"take another name, such as `{word}_`"
     return _Finding(help, "E0108", f"`{word}` is a word of the language, not a name", span=span)
 
 
-def _shared_call(place: _Place) -> _Finding | None:
+def _shared_call(context: _Context) -> _Finding | None:
     """What `share` names is a block, not a call of it."""
-    head = re.fullmatch(r"share[ \t]+(\w+)[ \t]*=[ \t]*(\w+)[ \t]*", place.line)
-    if head is None or place.found not in ("(", "[", "."):
+    head = re.fullmatch(r"share[ \t]+(\w+)[ \t]*=[ \t]*(\w+)[ \t]*", context.line)
+    if head is None or context.text not in ("(", "[", "."):
         return None
-    text, start = place.span.source.text, place.span.start
+    text, start = context.span.source.text, context.span.start
     name, end = head[1], start + len(text[start:].partition("\n")[0].partition("#")[0].rstrip())
     called = re.search(rf"(?<![\w.]){name}[ \t]*[(\[]", text[end:].partition("\n}")[0]) is not None
     empty = re.fullmatch(r"\([ \t]*\)", text[start:end]) is not None  # else the calls are to be given what stands here
     return _Finding(
         f"it names the block alone, `share {name} = {head[2]}`; the calls give axes and arguments: `{name}(...)`",
         message=f"`share {name} = {head[2]}` takes no call",
-        fix=((Span(place.span.source, place.previous_span.end, end), ""),) if called and empty else (),
+        fix=((Span(context.span.source, context.previous_span.end, end), ""),) if called and empty else (),
     )
 
 
-def _op_with_body(place: _Place) -> _Finding | None:
+def _op_with_body(context: _Context) -> _Finding | None:
     """An op of one's own has no body."""
-    if place.first != "op" or not place.accepts & {"EQUAL", "ARROW"} or place.found not in ("{", ""):
+    if context.first != "op" or not context.accepts & {"EQUAL", "ARROW"} or context.text not in ("{", ""):
         return None
-    start = place.span.start - len(place.line)
-    word = Span(place.span.source, start, start + len("op"))
+    start = context.span.start - len(context.line)
+    word = Span(context.span.source, start, start + len("op"))
     return _Finding(
         'an `op` names a function in Python, `= "module:function"`; what is made of ops is a `block`',
-        fix=((word, "block"),) if place.found else (),
+        fix=((word, "block"),) if context.text else (),
     )
 
 
-def _body(place: _Place) -> _Finding | None:
-    if "LBRACE" not in place.accepts:
+def _body(context: _Context) -> _Finding | None:
+    if "LBRACE" not in context.accepts:
         return None
-    if place.found in ("=", ":") and re.match(r"\s*\{", place.span.source.text[place.span.end :]):
-        head = place.line.strip() if len(place.line) < 60 else "..."
-        start = place.previous_span.end
+    if context.text in ("=", ":") and re.match(r"\s*\{", context.span.source.text[context.span.end :]):
+        head = context.line.strip() if len(context.line) < 60 else "..."
+        start = context.previous_span.end
         return _Finding(
             f"nothing stands between them: `{head} {{`",
-            message=f"no `{place.found}` stands before the `{{`",
-            fix=((Span(place.span.source, start, place.span.end), ""),),
+            message=f"no `{context.text}` stands before the `{{`",
+            fix=((Span(context.span.source, start, context.span.end), ""),),
         )
-    if place.found == ":":
+    if context.text == ":":
         return _Finding("a body stands in braces: `{` here, and `}` after its last statement")
-    if place.found == "[" and "ARROW" in place.accepts:
-        return _Finding("a result is written `-> [axis, ...]`", fix=((place.span, "-> ["),))
-    if place.found == "causal" and "ARROW" in place.accepts:
+    if context.text == "[" and "ARROW" in context.accepts:
+        return _Finding("a result is written `-> [axis, ...]`", fix=((context.span, "-> ["),))
+    if context.text == "causal" and "ARROW" in context.accepts:
         return _Finding("the claim stands behind a result: `-> [seq, d] causal seq`")
-    if place.found == "causal" and place.before.rstrip().endswith(")"):
+    if context.text == "causal" and context.before.rstrip().endswith(")"):
         return _Finding("the claim stands behind its result, inside: `-> (out: [seq, d] causal seq, state: [d])`")
     return None
 
 
-def _signature(place: _Place) -> _Finding | None:
+def _signature(context: _Context) -> _Finding | None:
     """Mistakes in types and in what a block takes."""
-    name = place.previous
-    if place.accepts == {"COLON"} and place.found in (",", ")", "]", "="):
-        if place.opener == "[":
+    name = context.previous
+    if context.accepts == {"COLON"} and context.text in (",", ")", "]", "="):
+        if context.opener == "[":
             return _Finding(f"say what it is: `{name}: width`, `{name}: depth` or `{name}: const`")
         return _Finding(f"say what type it has: `{name}: [axis, ...]`")
-    if place.found == "(" and place.accepts == {"NAME"} and re.search(r"\bscan[ \t]*\[\s*\w+\s*\]\s*\Z", place.before):
+    if (
+        context.text == "("
+        and context.accepts == {"NAME"}
+        and re.search(r"\bscan[ \t]*\[\s*\w+\s*\]\s*\Z", context.before)
+    ):
         return _Finding("the block that is scanned stands in front of its arguments: `scan[seq] cell(x, h = 0)`")
-    if place.found == "," and place.accepts == {"RSQB"} and re.search(r"\bscan[ \t]*\[\s*\w+\s*\Z", place.before):
+    if context.text == "," and context.accepts == {"RSQB"} and re.search(r"\bscan[ \t]*\[\s*\w+\s*\Z", context.before):
         return _Finding("a scan runs along one axis: scan the other one in a block of its own")
     if name == "scan":
         return _Finding("a scan names the axis that it runs along: `scan[seq] f(...)`")
-    if place.accepts == {"LSQB"} or (place.accepts == {"NAME", "LSQB"} and place.found):
+    if context.accepts == {"LSQB"} or (context.accepts == {"NAME", "LSQB"} and context.text):
         return _Finding("a type lists its axes: `[seq, model]`, `bool[q, k]`, or `[]` for a single number")
-    if place.found == ":" and "EQUAL" in place.accepts and (len(place.accepts) == 1 or place.first in ITEM_WORDS):
-        return _Finding(f"write `{name} = ...`", fix=((place.span, " ="),) if place.gap == "" else ())
-    if place.first == "param" and place.found == "," and "TILDE" in place.accepts:
+    if (
+        context.text == ":"
+        and "EQUAL" in context.accepts
+        and (len(context.accepts) == 1 or context.first in ITEM_WORDS)
+    ):
+        return _Finding(f"write `{name} = ...`", fix=((context.span, " ="),) if context.gap == "" else ())
+    if context.first == "param" and context.text == "," and "TILDE" in context.accepts:
         return _Finding("each `param` is a statement of its own, on a line of its own")
-    if place.first == "use" and place.found == "*":
+    if context.first == "use" and context.text == "*":
         return _Finding("name what it brings: `use path: name, other`")
-    if place.found == "[" and place.previous in ("(", ",") and re.search(r"->[ \t]*\([^()]*\Z", place.before):
+    if context.text == "[" and context.previous in ("(", ",") and re.search(r"->[ \t]*\([^()]*\Z", context.before):
         return _Finding("each of several results has a name: `-> (y: [...], z: [...])`")
-    hyphened = re.match(r"(?:-\w+)+", place.span.source.text[place.span.start :])
-    if place.first in ITEM_WORDS and place.line.split() == [place.first, name] and hyphened and place.gap == "":
+    hyphened = re.match(r"(?:-\w+)+", context.span.source.text[context.span.start :])
+    if context.first in ITEM_WORDS and context.line.split() == [context.first, name] and hyphened and context.gap == "":
         whole = (name + hyphened.group()).replace("-", "_")
-        at = place.previous_span.start
-        fix = ((Span(place.span.source, at, place.span.start + hyphened.end()), whole),)
-        return _Finding(f"a name has no `-`: write `{whole}`", fix=fix if place.first in ("block", "model") else ())
-    if place.first == "use" and place.found in ("import", "as") and "COLON" in place.accepts:
+        at = context.previous_span.start
+        fix = ((Span(context.span.source, at, context.span.start + hyphened.end()), whole),)
+        return _Finding(f"a name has no `-`: write `{whole}`", fix=fix if context.first in ("block", "model") else ())
+    if context.first == "use" and context.text in ("import", "as") and "COLON" in context.accepts:
         return _Finding("write `use path: name, other as alias`")
     return None
 
 
-def _where_chooses(place: _Place) -> _Finding | None:
-    if place.kind == "_WHERE" and "LPAR" in place.accepts and place.span.source.text.startswith("(", place.span.end):
-        return _Finding("choose between values with `select(condition, yes, no)`", fix=((place.span, "select"),))
+def _where_chooses(context: _Context) -> _Finding | None:
+    if (
+        context.kind == "_WHERE"
+        and "LPAR" in context.accepts
+        and context.span.source.text.startswith("(", context.span.end)
+    ):
+        return _Finding("choose between values with `select(condition, yes, no)`", fix=((context.span, "select"),))
     return None
 
 
-def _where_named(place: _Place) -> _Finding | None:
+def _where_named(context: _Context) -> _Finding | None:
     """`f(x, where = m)`."""
-    named = re.match(r"[ \t]*=(?!=)[ \t]*", place.span.source.text[place.span.end :])
-    if place.kind != "_WHERE" or named is None or place.opener != "(":
+    named = re.match(r"[ \t]*=(?!=)[ \t]*", context.span.source.text[context.span.end :])
+    if context.kind != "_WHERE" or named is None or context.opener != "(":
         return None
-    one = place.previous == "," and re.search(r"\w[ \t]*(?:\[[^][]*\])?[ \t]*\([^(),]+,[ \t]*\Z", place.before)
-    edit = Span(place.span.source, place.previous_span.start, place.span.end + named.end())
+    one = context.previous == "," and re.search(r"\w[ \t]*(?:\[[^][]*\])?[ \t]*\([^(),]+,[ \t]*\Z", context.before)
+    edit = Span(context.span.source, context.previous_span.start, context.span.end + named.end())
     return _Finding("a mask stands behind what it masks: `x where m`", fix=((edit, " where "),) if one else ())
 
 
-def _where_twice(place: _Place) -> _Finding | None:
-    if place.kind == "_WHERE" and "OR" in place.accepts:
+def _where_twice(context: _Context) -> _Finding | None:
+    if context.kind == "_WHERE" and "OR" in context.accepts:
         return _Finding("join the two masks with `and`")
     return None
 
 
-def _after_pipe(place: _Place) -> _Finding | None:
-    if "PIPE" in place.accepts and not place.after_expression and place.kind in _OPERATORS:
-        return _Finding(f"put the pipe in brackets: `(x |> f) {place.found} ...`")
-    if place.kind == "PIPE" and "OR" in place.accepts:
+def _after_pipe(context: _Context) -> _Finding | None:
+    if "PIPE" in context.accepts and not context.after_expression and context.kind in _OPERATORS:
+        return _Finding(f"put the pipe in brackets: `(x |> f) {context.text} ...`")
+    if context.kind == "PIPE" and "OR" in context.accepts:
         return _Finding("put what the pipe begins with in brackets: `(...) |> f`")
     return None
 
 
-def _slice(place: _Place) -> _Finding | None:
+def _slice(context: _Context) -> _Finding | None:
     """`x[1:]`, `x[:, 3]`, `x[seq = :4]`."""
-    begins = place.found == ":" and place.previous in ("[", ",", "=")
-    if place.opener != "[" or not (begins or (place.previous == ":" and place.kind in ("RSQB", "COMMA", "MINUS"))):
+    begins = context.text == ":" and context.previous in ("[", ",", "=")
+    if context.opener != "[" or not (
+        begins or (context.previous == ":" and context.kind in ("RSQB", "COMMA", "MINUS"))
+    ):
         return None
-    rest = re.match(r"([^][\n]*)\]?[ \t]*(\(?)", place.span.source.text[place.span.start :])
+    rest = re.match(r"([^][\n]*)\]?[ \t]*(\(?)", context.span.source.text[context.span.start :])
     if rest is not None and ("->" in rest[1] or rest[2]):  # the brackets of a call
         return None
-    value = re.search(r"([\w.]+)[ \t]*\[[^][]*\Z", place.before)
+    value = re.search(r"([\w.]+)[ \t]*\[[^][]*\Z", context.before)
     shown = value[1] if value else "x"
-    if begins and re.match(r"[ \t]*[],]", place.span.source.text[place.span.end :]):
+    if begins and re.match(r"[ \t]*[],]", context.span.source.text[context.span.end :]):
         return _Finding(f"an axis that is not named stays as it is: `{shown}[axis = e]` picks along another")
-    axis = re.search(r"(\w+)[ \t]*=[^,[]*\Z", place.before)
-    first = re.search(r"\b([1-9]\d*)[ \t]*:[ \t]*\Z", place.before)
+    axis = re.search(r"(\w+)[ \t]*=[^,[]*\Z", context.before)
+    first = re.search(r"\b([1-9]\d*)[ \t]*:[ \t]*\Z", context.before)
     return _Finding(piece(shown, axis[1] if axis else "axis", first[1] if first else "0"))
 
 
-def _brackets(place: _Place) -> _Finding | None:
+def _brackets(context: _Context) -> _Finding | None:
     """Brackets hold names of axes."""
     if (
-        place.opener == "["
-        and place.kind in _ARITHMETIC
-        and not place.after_expression
-        and re.fullmatch(r"\w[\w.]*", place.previous)
+        context.opener == "["
+        and context.kind in _ARITHMETIC
+        and not context.after_expression
+        and re.fullmatch(r"\w[\w.]*", context.previous)
     ):
-        size = f"{place.previous} {place.found} ..."
-        by_name = f"; a block takes a number by its name, `n = {size}`" if "ARROW" in place.accepts else ""
+        size = f"{context.previous} {context.text} ..."
+        by_name = f"; a block takes a number by its name, `n = {size}`" if "ARROW" in context.accepts else ""
         return _Finding(f"brackets hold names of axes: declare `depth name = {size}`, and write `name`{by_name}")
-    if place.opener == "[" and place.found == ":" and "COLON" not in place.accepts and "EQUAL" not in place.accepts:
+    if (
+        context.opener == "["
+        and context.text == ":"
+        and "COLON" not in context.accepts
+        and "EQUAL" not in context.accepts
+    ):
         return _Finding("what stands for a parameter is given by `=`: `f[q = seq, k = past](x)`")
-    if place.opener == "[" and place.found == "=" and re.fullmatch(r"[\d.]+", place.previous):
+    if context.opener == "[" and context.text == "=" and re.fullmatch(r"[\d.]+", context.previous):
         return _Finding("axes have names and no order: one item of an axis is `x[axis = 0]`")
-    if place.opener == "[" and place.found == "=" and "EQUAL" not in place.accepts:
+    if context.opener == "[" and context.text == "=" and "EQUAL" not in context.accepts:
         return _Finding("options stand in parentheses, behind the operand: `linear[a -> b](x, bias = false)`")
-    if place.opener != "[" or "NAME" not in place.accepts or "TRUE" in place.accepts:
+    if context.opener != "[" or "NAME" not in context.accepts or "TRUE" in context.accepts:
         return None
-    if place.kind in ("INT", "MINUS") and re.search(r"\.[ \t]*(shape|size)[ \t]*\[\Z", place.before.rstrip()):
+    if context.kind in ("INT", "MINUS") and re.search(r"\.[ \t]*(shape|size)[ \t]*\[\Z", context.before.rstrip()):
         return _Finding(_SIZE)
-    if place.kind in ("INT", "MINUS"):
+    if context.kind in ("INT", "MINUS"):
         return _Finding(
             "brackets hold names of axes: declare `depth name = size`; one item of an axis is `x[axis = 0]`"
         )
-    if place.found == "]" and place.previous == "[":
+    if context.text == "]" and context.previous == "[":
         return _Finding("name the axes that it acts on, or leave the brackets away")
     return None
 
 
-def _called(place: _Place) -> _Finding | None:
-    if place.found == "." and place.previous in (")", "]") and "NAME" not in place.accepts:
-        return _dotted(place)
-    if place.kind == "LPAR" and place.previous in (")", "]") and place.after_expression:
-        made = re.search(r"\.[ \t]*[A-Z]\w*\([^()]*\)\Z", place.before)  # `nn.Linear(8, 8)(x)`
+def _called(context: _Context) -> _Finding | None:
+    if context.text == "." and context.previous in (")", "]") and "NAME" not in context.accepts:
+        return _dotted(context)
+    if context.kind == "LPAR" and context.previous in (")", "]") and context.after_expression:
+        made = re.search(r"\.[ \t]*[A-Z]\w*\([^()]*\)\Z", context.before)  # `nn.Linear(8, 8)(x)`
         otherwise = "what is learned is an op, such as `linear[a -> b](x)`" if made else "bind the value first"
         return _Finding(f"only a name is called: {otherwise}")
-    attribute = re.search(r"\w(\.[ \t]*(\w+)(?:\[[^][]*\])?)\Z", place.before.rstrip())
+    attribute = re.search(r"\w(\.[ \t]*(\w+)(?:\[[^][]*\])?)\Z", context.before.rstrip())
     known = attribute is not None and attribute[2] in _ATTRIBUTES
-    if attribute is not None and (place.accepts == {"LPAR", "LSQB"} or (known and place.accepts == {"LPAR"})):
-        end = place.span.start - len(place.gap)
-        span = Span(place.span.source, end - len(attribute[1]), end - len(attribute[1]) + len(attribute[2]) + 1)
+    if attribute is not None and (context.accepts == {"LPAR", "LSQB"} or (known and context.accepts == {"LPAR"})):
+        end = context.span.start - len(context.gap)
+        span = Span(context.span.source, end - len(attribute[1]), end - len(attribute[1]) + len(attribute[2]) + 1)
         help = _ATTRIBUTES.get(attribute[2], f"it labels the weights of a call: `linear.{attribute[2]}[a -> b](x)`")
         return _Finding(
             help, message=f"`.{attribute[2]}` asks for a call", label="expected `(` or `[` behind it", span=span
         )
-    if place.accepts == {"LPAR"} and place.previous == "]":
+    if context.accepts == {"LPAR"} and context.previous == "]":
         return _Finding("give its operand: `(x)`; without one it can only stand after `|>`")
     return None
 
 
-def _dotted(place: _Place) -> _Finding | None:
+def _dotted(context: _Context) -> _Finding | None:
     """A dot behind a call, or behind its brackets: a label that came late, or a method of other languages."""
-    source, start = place.span.source, place.span.start
+    source, start = context.span.source, context.span.start
     word = re.match(r"\.[ \t]*(\w+)", source.text[start:])
     if word is None:
         return None
     label, end = word[1], start + word.end()
     called = re.match(r"[ \t]*[(\[]", source.text[end:]) is not None
-    if place.previous == ")":
+    if context.previous == ")":
         help = _ATTRIBUTES.get(label, "a label stands behind the name of what is called: `linear.out[a -> b](x)`")
         return _Finding(f"a value has no methods: `x |> {label}` pipes it" if called else help)
-    callee = re.search(r"(\w+)(\.[ \t]*\w+)?([ \t]*\[[^][]*\])[ \t]*\Z", place.before)
+    callee = re.search(r"(\w+)(\.[ \t]*\w+)?([ \t]*\[[^][]*\])[ \t]*\Z", context.before)
     if callee is None or callee[2]:
         return _Finding("a call has one label, before its brackets: `linear.out[a -> b](x)`")
     plain = re.match(r"[ \t]*(\([^()\n]*\))", source.text[end:])
-    at = start - len(place.before) + callee.end(1)
+    at = start - len(context.before) + callee.end(1)
     return _Finding(
         f"write `{callee[1]}.{label}{callee[3]}{plain[1] if plain else '(...)' if called else ''}`",
         message="a label stands before the brackets",
@@ -693,105 +717,115 @@ def _dotted(place: _Place) -> _Finding | None:
     )
 
 
-def _statement_within(place: _Place) -> _Finding | None:
+def _statement_within(context: _Context) -> _Finding | None:
     """The word of another statement in an expression, or behind it; of an `if` see `_ternary`."""
-    if place.found == "repeat" and "TRUE" in place.accepts:
+    if context.text == "repeat" and "TRUE" in context.accepts:
         return _Finding("a `repeat` has no value: `broadcast[a](x)` spreads one over an axis")
-    if place.found in STATEMENT_WORDS and place.found != "if" and place.after_expression and place.opener in ("", "{"):
+    if (
+        context.text in STATEMENT_WORDS
+        and context.text != "if"
+        and context.after_expression
+        and context.opener in ("", "{")
+    ):
         return _Finding("begin a new line")
     return None
 
 
-def _ternary(place: _Place) -> _Finding | None:
-    if place.found == "if" and (place.after_expression or "TRUE" in place.accepts):
+def _ternary(context: _Context) -> _Finding | None:
+    if context.text == "if" and (context.after_expression or "TRUE" in context.accepts):
         return _Finding("choose between values with `select(condition, yes, no)`")
-    if place.found == "~" and "TRUE" in place.accepts:
-        return _Finding("write `not`", fix=((place.span, "not "),))
-    if place.kind == "NOT" and "TRUE" in place.accepts:
+    if context.text == "~" and "TRUE" in context.accepts:
+        return _Finding("write `not`", fix=((context.span, "not "),))
+    if context.kind == "NOT" and "TRUE" in context.accepts:
         return _Finding("put it in brackets: `(not ...)`")
     return None
 
 
-def _foreign(place: _Place) -> _Finding | None:
+def _foreign(context: _Context) -> _Finding | None:
     """Forms that are written otherwise here."""
-    if re.search(r"\blambda[ \t]*\Z", place.before.rstrip()):
+    if re.search(r"\blambda[ \t]*\Z", context.before.rstrip()):
         return _Finding("functions have names: write a `block`")
-    if place.found == ">" and place.previous == ">":
-        pair = Span(place.span.source, place.previous_span.start, place.span.end)
-        named = re.match(r"[ \t]*[A-Za-z_]", place.span.source.text[place.span.end :])
+    if context.text == ">" and context.previous == ">":
+        pair = Span(context.span.source, context.previous_span.start, context.span.end)
+        named = re.match(r"[ \t]*[A-Za-z_]", context.span.source.text[context.span.end :])
         return _Finding("a pipe is `|>`", fix=((pair, "|>"),) if named else ())
-    if place.found == "times" and place.first == "repeat":
+    if context.text == "times" and context.first == "repeat":
         return _Finding("leave it out: `repeat n { ... }`")
-    if place.found == "<" and place.opener == "[":
+    if context.text == "<" and context.opener == "[":
         return _Finding("an arrow points to what is made: `linear[a -> b](x)`")
-    if place.kind in ("INT", "FLOAT") and place.previous == "~":
-        return _Finding(f"write `constant({place.found})`", fix=((place.span, f"constant({place.found})"),))
-    if place.found == "=" and place.accepts == {"LBRACE"} and place.first in ("block", "model"):
+    if context.kind in ("INT", "FLOAT") and context.previous == "~":
+        return _Finding(f"write `constant({context.text})`", fix=((context.span, f"constant({context.text})"),))
+    if context.text == "=" and context.accepts == {"LBRACE"} and context.first in ("block", "model"):
         return _Finding("a body stands in braces: `{ return ... }`")
     return None
 
 
-def _logic(place: _Place) -> _Finding | None:
+def _logic(context: _Context) -> _Finding | None:
     """Operators that other languages write as words, or as a bar."""
-    if place.kind == "BAR" and place.after_expression:
-        size = re.match(r"\|\w+\|", place.span.source.text[place.span.start :])
-        return None if size else _Finding("write `or`", fix=((place.span, "or"),))
-    rest = place.span.source.text[place.span.end :]
-    written = _OPERATOR_WORDS.get(place.found) if place.after_expression else None
-    if place.found == "is" and re.match(r"[ \t]+not\b", rest):
+    if context.kind == "BAR" and context.after_expression:
+        size = re.match(r"\|\w+\|", context.span.source.text[context.span.start :])
+        return None if size else _Finding("write `or`", fix=((context.span, "or"),))
+    rest = context.span.source.text[context.span.end :]
+    written = _OPERATOR_WORDS.get(context.text) if context.after_expression else None
+    if context.text == "is" and re.match(r"[ \t]+not\b", rest):
         written = "a != b"
     return _Finding(f"write `{written}`") if written else None
 
 
-def _misspelt(place: _Place) -> _Finding | None:
+def _misspelt(context: _Context) -> _Finding | None:
     """A word of the language that could stand here, with letters turned round or missing."""
-    known = tuple(sorted(filter(str.isalpha, map(_spelling, place.accepts - _WORDS.keys()))))
-    meant = _nearest(place.found.lower(), known) if place.kind == "NAME" and len(place.found) > 2 else ""
+    known = tuple(sorted(filter(str.isalpha, map(_spelling, context.accepts - _WORDS.keys()))))
+    meant = _nearest(context.text.lower(), known) if context.kind == "NAME" and len(context.text) > 2 else ""
     # `annd` is `and` for sure; of letters added there may come another operator.
-    if meant in TRUTH_WORDS and re.sub(r"(.)\1+", r"\1", place.found.lower()) != meant:
+    if meant in TRUTH_WORDS and re.sub(r"(.)\1+", r"\1", context.text.lower()) != meant:
         return None
-    return _Finding(f"write `{meant}`", fix=((place.span, meant),)) if meant else None
+    return _Finding(f"write `{meant}`", fix=((context.span, meant),)) if meant else None
 
 
-def _comma(place: _Place) -> _Finding | None:
+def _comma(context: _Context) -> _Finding | None:
     """Two things side by side."""
-    if place.found == "," and place.opener == "(" and place.previous not in ("(", ",") and "RPAR" in place.accepts:
+    if (
+        context.text == ","
+        and context.opener == "("
+        and context.previous not in ("(", ",")
+        and "RPAR" in context.accepts
+    ):
         return _Finding("there are no tuples: `a, b = f(x)` takes two results, `return a, b` gives two")
-    begins = ({"NAME"} if place.opener == "[" else _EXPRESSION | {"LSQB"}) - {"MINUS"}
-    if place.opener == "(" and place.accepts & {"COMMA", "PLUS"} == {"PLUS"} and place.kind in begins:
+    begins = ({"NAME"} if context.opener == "[" else _EXPRESSION | {"LSQB"}) - {"MINUS"}
+    if context.opener == "(" and context.accepts & {"COMMA", "PLUS"} == {"PLUS"} and context.kind in begins:
         return _Finding("join the two with an operator")
-    if "COMMA" not in place.accepts or place.kind not in begins or place.found == "as":
+    if "COMMA" not in context.accepts or context.kind not in begins or context.text == "as":
         return None
-    if place.opener in ("(", "[") and (place.newline or not place.after_expression):
-        at = place.previous_span.end
-        return _Finding("separate the two with a comma", fix=((Span(place.span.source, at, at), ","),))
-    if place.first in ("width", "depth", "const") and not place.after_expression:
-        at = place.previous_span.end
-        return _Finding("separate the two with a comma", fix=((Span(place.span.source, at, at), ","),))
-    if place.opener in ("(", "["):
+    if context.opener in ("(", "[") and (context.newline or not context.after_expression):
+        at = context.previous_span.end
+        return _Finding("separate the two with a comma", fix=((Span(context.span.source, at, at), ","),))
+    if context.first in ("width", "depth", "const") and not context.after_expression:
+        at = context.previous_span.end
+        return _Finding("separate the two with a comma", fix=((Span(context.span.source, at, at), ","),))
+    if context.opener in ("(", "["):
         return _Finding("separate the two with a comma, or join them with an operator")
     return None
 
 
-def _text(place: _Place) -> _Finding | None:
-    if place.found == "[" and "TRUE" in place.accepts:
-        where = "; axes stand in brackets behind the name of an op: `sum[d](x)`" if place.opener == "(" else ""
+def _text(context: _Context) -> _Finding | None:
+    if context.text == "[" and "TRUE" in context.accepts:
+        where = "; axes stand in brackets behind the name of an op: `sum[d](x)`" if context.opener == "(" else ""
         return _Finding(f"there are no lists{where}")
-    if place.kind != "STRING":
+    if context.kind != "STRING":
         return None
-    if infinite(place.found):
+    if infinite(context.text):
         return _Finding(FINITE)
-    if place.found.startswith('""') and "RETURN" in place.accepts:
+    if context.text.startswith('""') and "RETURN" in context.accepts:
         return _Finding("a comment begins with `#`")
-    if place.previous == "=" and place.opener == "(":
-        tanh = " (`gelu_tanh(x)` is an op of its own)" if "gelu" in place.before else ""
+    if context.previous == "=" and context.opener == "(":
+        tanh = " (`gelu_tanh(x)` is an op of its own)" if "gelu" in context.before else ""
         return _Finding(f"options are numbers, or `true` or `false`{tanh}")
     return _Finding(
         "text is the target of an `op` alone; axes stand in brackets: `dot[d](x, y)`, `split[a -> b, c](x)`"
     )
 
 
-_RULES: tuple[Callable[[_Place], _Finding | None], ...] = (
+_RULES: tuple[Callable[[_Context], _Finding | None], ...] = (
     _chain,
     _item_begins,
     _item_word_as_name,
