@@ -43,17 +43,15 @@ def mentions(text: str) -> Iterator[str]:
             yield constants[node.attr]
 
 
-def counted() -> Counter[str]:
-    """By file."""
+def counted() -> dict[str, Counter[str]]:
+    """By file: how often each op is named there."""
     files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
     names = {path: path.relative_to(ROOT).as_posix() for path in files}
-    return Counter(
-        {
-            name: sum(1 for _ in mentions(path.read_text(encoding="utf-8")))
-            for path, name in names.items()
-            if not name.startswith(HOMES)
-        }
-    )
+    return {
+        name: Counter(mentions(path.read_text(encoding="utf-8")))
+        for path, name in names.items()
+        if not name.startswith(HOMES)
+    }
 
 
 def test_ops_are_asked_for_by_what_they_do() -> None:
@@ -61,9 +59,11 @@ def test_ops_are_asked_for_by_what_they_do() -> None:
     rows = [line.split(" | ") for line in LEFT.read_text(encoding="utf-8").splitlines()]
     assert all(len(row) == 3 for row in rows), "path | places | why they may"
     listed = {path: int(number) for path, number, _ in rows}
-    found = {path: number for path, number in counted().items() if number}
+    ops = counted()
+    found = {path: names.total() for path, names in ops.items() if names}
     assert found == listed, "\n".join(
-        f"{path}: {found.get(path, 0)} places stand for one op by its name, {listed.get(path, 0)} are listed"
+        f"{path}: {found.get(path, 0)} places stand for one op by its name, {listed.get(path, 0)} are listed: "
+        f"{', '.join(sorted(ops.get(path, ())))}"
         for path in sorted({*found, *listed})
         if found.get(path) != listed.get(path)
     )

@@ -164,6 +164,8 @@ def test_the_row_is_whole(op: Op) -> None:
     assert glyph_of(op)
     assert "block f(" in op.example
     assert op.masked is False or "mask" in op.doc or op.group in ("reduce", "normalise")
+    for template in (op.torch, op.numpy):  # an operand that stands there twice would be computed twice
+        assert all(template.count(f"{{{place}}}") < 2 for place in range(3)), "write a function in its stead"
 
 
 @ROWS

@@ -6,6 +6,7 @@ import pytest
 
 import attnc
 from attnc.compiler.base.idioms import IDIOMS
+from attnc.compiler.ops import OPS, Notation
 
 WORDS = {
     "dot[d](x, y)": "einsum matmul bmm mm tensordot contract inner",
@@ -172,6 +173,11 @@ def test_a_class_is_told_as_its_function(name: str) -> None:
     (found,) = attnc.check(f"block f(x: []) -> [] {{\n    return {name}(x)\n}}\n")
     assert found.help == IDIOMS[name.lower()]
     assert found.fix is None
+
+
+def test_none_is_an_op() -> None:
+    """What is written as in other libraries needs no word about them: nothing would ever read it."""
+    assert not {name for name in IDIOMS if name in OPS and OPS[name].notation is Notation.CALL}
 
 
 def test_none_is_forgotten() -> None:
