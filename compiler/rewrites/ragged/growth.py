@@ -47,7 +47,7 @@ class Bound(IntEnum):
 
 
 def _is_known(node: Node) -> TypeGuard[Apply]:
-    """Whether its traits tell how large its result is: what is drawn at random is scaled, too."""
+    """Whether its traits say how large its result is; an op that draws at random also scales it."""
     return isinstance(node, Apply) and not node.traits.random
 
 
@@ -78,14 +78,14 @@ def _within(node: Apply) -> tuple[Value, ...] | None:
 
 
 def _is_safe(node: Apply) -> bool:
-    """Whether it makes of what is bounded what is bounded, and of what grows slowly what grows slowly, if no two
-    operands of a product do.
+    """Whether its result is bounded if its operands are, and grows slowly if they do, but for a product of two that
+    grow.
     """
     if _of_anything(node) is not None or _within(node) is not None:
         return True
     match node.traits.reads:
         case Pointwise(Sum((1,))):
-            return node.out.type.element is Scalar.REAL  # of an index it makes a number that grows with the axis
+            return node.out.type.element is Scalar.REAL  # as a number, an index grows with its axis
         case Pointwise(Sum() | Product() | Magnitude() | Compared() | Function(straight=True)):
             return True
         case Reduce(combination):

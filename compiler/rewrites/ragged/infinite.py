@@ -41,12 +41,12 @@ from .lengths import InputFacts, Lengths, varies
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """An operand of which an op makes what is infinite or no number, where the others are finite.
+    """An operand for which an op may be infinite or no number although the others are finite.
 
     operand:  which of its operands.
-    harmless: a number of which it makes a finite one, with a finite derivative; 1 if possible, for inputs read 1 in
+    harmless: a value of it for which the result and its derivative are finite; 1 if possible, since inputs read 1 in
               padding.
-    has_0:    whether it does of 0.
+    has_0:    whether they are finite for 0.
     """
 
     operand: int
@@ -55,7 +55,7 @@ class Domain:
 
 
 def domain(node: Apply) -> Domain | None:
-    """The operand that padding must leave in the op's domain; of what only overflows nothing is said."""
+    """The operand that padding must keep in the op's domain; ops that only overflow have none."""
     match node.traits.reads:
         case Pointwise(Quotient() | Remainder()):
             return Domain(1, 1)
@@ -84,7 +84,7 @@ def _is_0_of_nothing(reads: Reads) -> bool:
 
 
 def _has_values_in_gradient(reads: Reads) -> bool:
-    """Whether a gradient is multiplied by what may be infinite; else that goes through, and harms nothing yet."""
+    """Whether its gradient multiplies by a value that may be infinite; if not, that value does no harm here."""
     match reads:
         case Pointwise(Sum() | Choice() | Extreme() | Limited() | Magnitude() | Lookup() | Function(straight=True)):
             return False
@@ -95,44 +95,44 @@ def _has_values_in_gradient(reads: Reads) -> bool:
 
 
 class Infinite:
-    """Of one body, the values that may be infinite or no number, by ids.
+    """The values of one body that may be infinite or no number, by ids.
 
-    hollow: 0 in an example without items.
-    odd:    infinite perhaps, but not where the axes along which it varies are in their padding.
-    wild:   infinite perhaps, there too.
+    zero_without_items:  0 in an example without items.
+    infinite_in_items:   perhaps infinite, but not where the axes along which it varies are in their padding.
+    infinite_in_padding: perhaps infinite there, too.
     """
 
     def __init__(self, body: Lengths) -> None:
         self._body = body
         inputs, facts = body.old.inputs, body.input_facts
-        self.hollow = {inputs[place].value.id for place in facts.hollow}
-        self.odd = {inputs[place].value.id for place in facts.odd}
-        self.wild = {inputs[place].value.id for place in facts.wild}
+        self.zero_without_items = {inputs[place].value.id for place in facts.zero_without_items}
+        self.infinite_in_items = {inputs[place].value.id for place in facts.infinite_in_items}
+        self.infinite_in_padding = {inputs[place].value.id for place in facts.infinite_in_padding}
 
-    def perhaps(self, value: Value) -> bool:
+    def may_be_infinite(self, value: Value) -> bool:
         """Whether it may be infinite, in padding or elsewhere."""
-        return value.id in self.odd or value.id in self.wild
+        return value.id in self.infinite_in_items or value.id in self.infinite_in_padding
 
-    def tamed(self, node: Apply) -> Apply:
-        """The op, of operands that are finite where its result is padding."""
+    def made_finite(self, node: Apply) -> Apply:
+        """The op, with operands made finite where its result is padding."""
         if node.out.type.element is not Scalar.REAL or not _has_values_in_gradient(node.traits.reads):
             return node
-        return replace(node, operands=tuple(self._tame(node, place) for place in range(len(node.operands))))
+        return replace(node, operands=tuple(self._made_finite(node, place) for place in range(len(node.operands))))
 
-    def _tame(self, node: Apply, place: int) -> Value:
+    def _made_finite(self, node: Apply, place: int) -> Value:
         value = node.operands[place]
         ragged = self._ragged(node.out)
         within = domain(node)
         within = within if within is not None and within.operand == place else None
         around = self._body.steps or any(not varies(value, axis) for axis in ragged)
-        odd = value.id in self.odd or (within is not None and not within.has_0 and value.id in self.hollow)
-        if value.id in self.wild or (odd and around):
+        zero = value.id in self.zero_without_items and within is not None and not within.has_0
+        if value.id in self.infinite_in_padding or (around and (zero or value.id in self.infinite_in_items)):
             fill = 1 if within is None else within.harmless
             return self._body.cleared_over(value, (*ragged, *self._body.steps), fill)
         return value
 
     def note(self, node: Apply, acts: Sequence[Axis]) -> None:
-        """What the result of an op is, as it stands in the spec."""
+        """Note which of these the result of an op is, as the op stands in the spec."""
         out = node.out
         if out.type.element is not Scalar.REAL:
             return
@@ -140,39 +140,41 @@ class Infinite:
         given = {value.id for value in node.operands}
         spread = [v for v in node.operands if any(not varies(v, axis) for axis in ragged)]
         if _is_infinite_of_nothing(reads) and (acts or node.mask is not None):
-            (self.wild if ragged else self.odd).add(out.id)
+            (self.infinite_in_padding if ragged else self.infinite_in_items).add(out.id)
         elif not _has_values_in_gradient(reads):
-            if given & self.wild or any(value.id in self.odd for value in spread):
-                self.wild.add(out.id)
-            elif given & self.odd:
-                self.odd.add(out.id)
-        elif given & (self.wild | self.odd):
-            self.odd.add(out.id)
+            if given & self.infinite_in_padding or any(value.id in self.infinite_in_items for value in spread):
+                self.infinite_in_padding.add(out.id)
+            elif given & self.infinite_in_items:
+                self.infinite_in_items.add(out.id)
+        elif given & (self.infinite_in_padding | self.infinite_in_items):
+            self.infinite_in_items.add(out.id)
         within = domain(node)
         if within is not None:
             operand = node.operands[within.operand]
             if operand.role is not Role.CONSTANT or operand.id in self._body.sizes:
-                self.odd.add(out.id)
+                self.infinite_in_items.add(out.id)
         joins = isinstance(reads, Pointwise) and isinstance(reads.meaning, Sum) and len(reads.meaning.times) > 1
-        if (_is_0_of_nothing(reads) and acts) or (given & self.hollow and not joins):
-            self.hollow.add(out.id)
+        if (_is_0_of_nothing(reads) and acts) or (given & self.zero_without_items and not joins):
+            self.zero_without_items.add(out.id)
 
     def size(self, value: Value, static: Static) -> None:
-        """A number that is made of the lengths of an example."""
+        """Note what a number made of the lengths of an example is."""
         if undefined(static):
-            self.odd.add(value.id)
+            self.infinite_in_items.add(value.id)
 
     def of(self, values: Iterable[tuple[int, Value]]) -> InputFacts:
         """What is known of these values as inputs of a nested graph at these places."""
         pairs = [(place, value.id) for place, value in values if value.type.element is Scalar.REAL]
-        hollow, odd, wild = (
-            frozenset(place for place, value in pairs if value in kind) for kind in (self.hollow, self.odd, self.wild)
-        )
-        return InputFacts(hollow=hollow, odd=odd, wild=wild)
+        kinds = (self.zero_without_items, self.infinite_in_items, self.infinite_in_padding)
+        return InputFacts(frozenset(), *(frozenset(place for place, value in pairs if value in kind) for kind in kinds))
 
     def called(self, outs: Sequence[Value], given: InputFacts) -> None:
-        """The results at these places of a call, a scan or a repeat."""
-        for kind, places in ((self.hollow, given.hollow), (self.odd, given.odd), (self.wild, given.wild)):
+        """Note what is known of the results, by their places, of a call, a scan or a repeat."""
+        for kind, places in (
+            (self.zero_without_items, given.zero_without_items),
+            (self.infinite_in_items, given.infinite_in_items),
+            (self.infinite_in_padding, given.infinite_in_padding),
+        ):
             kind |= {outs[place].id for place in places}
 
     def _ragged(self, value: Value) -> list[Axis]:

@@ -67,30 +67,33 @@ class CallerAxis:
 class InputFacts:
     """What a caller knows of the inputs of a body, by their places.
 
-    numbers: each example has a number of its own, where the spec has one for all.
-    hollow, odd, wild: as `Infinite` says of values.
+    numbers: numbers of which each example has its own, where the spec has one for all.
+    zero_without_items, infinite_in_items, infinite_in_padding: see `Infinite`.
     """
 
     numbers: frozenset[int] = frozenset()
-    hollow: frozenset[int] = frozenset()
-    odd: frozenset[int] = frozenset()
-    wild: frozenset[int] = frozenset()
+    zero_without_items: frozenset[int] = frozenset()
+    infinite_in_items: frozenset[int] = frozenset()
+    infinite_in_padding: frozenset[int] = frozenset()
 
     def __or__(self, other: InputFacts) -> InputFacts:
         return InputFacts(
-            self.numbers | other.numbers, self.hollow | other.hollow, self.odd | other.odd, self.wild | other.wild
+            self.numbers | other.numbers,
+            self.zero_without_items | other.zero_without_items,
+            self.infinite_in_items | other.infinite_in_items,
+            self.infinite_in_padding | other.infinite_in_padding,
         )
 
 
 NOTHING = InputFacts()
-# what a body gets by a further input: the lengths of a family, or where an axis around it has no padding
+# what a further input of a body is: the lengths of a family, or where an axis around the body has no padding
 ExtraInput = int | Axis
 
 
 @dataclass
 class Lengths:
-    """One graph on its way. `families` are ragged in it, and what is `around` it is; what it needs to know of these
-    becomes inputs.
+    """One graph while it is rewritten. Its axes of `families` are ragged, and so are those `around` it; what it needs
+    to know of these becomes inputs.
     """
 
     old: Graph
@@ -293,14 +296,14 @@ class Lengths:
     # -- what would be refused of an example alone ------------------------------------------------------------------
 
     def demand(self, ok: Value, says: str, *shown: Value) -> None:
-        """Refuse a batch in which this is false of an example; the message shows what these are of it."""
+        """Refuse a batch in which `ok` is false of an example; the message shows its values of `shown`."""
         if self.idle:
             return
         ok = self._unless_padding(ok, self.steps)
         self.nodes.append(Apply(op_named("demand"), (ok, *shown), self._value(ok.type, ok.role), says=says))
 
     def demand_items(self, axis: Axis, node: Apply) -> None:
-        """Refuse to choose one of no items, where there is something that the choice is for."""
+        """Refuse an example without items to choose from, where a real item of the result needs the choice."""
         some = self.some_items(axis)
         outer = [other for other in node.out.type.axes if varies(node.out, other)]
         says = f"{node.op}[{axis.name}]: there is no item to choose; give at least one"
@@ -328,12 +331,12 @@ class Lengths:
         return self.apply(Disjunction(), (ok, padding), type)
 
     def fits(self, node: Apply) -> None:
-        """What an op takes for granted of extents (extents.py) it takes for granted of each example's own."""
+        """Demand of each example's own extents what an op takes for granted of extents (extents.py)."""
         claim = claim_of(node)
         if claim is None:
             return
         for axis in (*node.axes, *node.made):
-            self.length(axis)  # which is held to what its size is made of
+            self.length(axis)  # this demands what the size of a derived axis needs
         if holds(claim, {}):
             return
         left, relation, right = claim

@@ -67,7 +67,7 @@ def _masked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
         body.nodes.append(node)
         return
     mask = valid if node.mask is None else body.both(node.mask, valid)
-    if isinstance(reads, Normalise) and reads.logarithm:  # minus infinity is nothing to go on with
+    if isinstance(reads, Normalise) and reads.logarithm:  # what follows would make no number of minus infinity
         inner = body.apply(node.traits, node.operands, node.out.type, axes=node.axes, mask=mask)
         choice = op_meaning(Choice())
         body.nodes.append(Apply(choice, (valid, inner, body.constant(Literal(0.0))), node.out, span=node.span))
@@ -92,7 +92,7 @@ def _normalises_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 
 def _keeps_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """A product is 0 in padding if one factor is, and none is infinite there: times that it is no number."""
+    """A product is 0 in padding if one factor is and no other is infinite there: 0 times infinity is no number."""
     body.nodes.append(node)
 
     def finite(value: Value, axis: Axis) -> bool:
@@ -110,8 +110,8 @@ def _keeps_zero(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 def _defined(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Where a quotient, a logarithm, a root or a power could be undefined, padding reads 1, or what is harmless.
 
-    Nothing masks it before others read it, and neither 0 times infinity nor its gradient is 0. A remainder by the
-    length of an example without items is no number either.
+    Others read the result before anything masks it, and neither 0 times infinity nor its gradient is 0. A remainder by
+    the length of an example without items is no number either.
     """
     within = domain(node)
     assert within is not None
@@ -179,7 +179,7 @@ def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 
 def _running(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """Padding comes last, and no item reads what follows it. Its gradient does, but that of a sum holds no values."""
+    """Padding comes last, and no item reads what follows it; gradients do, but that of a sum multiplies by no value."""
     assert isinstance(node.traits.reads, Running)
     if not node.traits.reads.combination.adds:
         node = replace(node, operands=(body.cleared(node.operands[0], acts),))
@@ -198,7 +198,7 @@ def _gather(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 
 def _index(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """A number taken for an index of what stands behind the arrow."""
+    """A number becomes an index into the axis behind the arrow."""
     index = body.within(node.operands[0], node.made[0])
     body.nodes.append(replace(node, operands=(index,)))
     body.zero[node.out.id] = body.zero.get(index.id, set())

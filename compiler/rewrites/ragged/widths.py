@@ -92,7 +92,7 @@ class _ModelRewrite:
 
 @dataclass
 class RaggedBody(Lengths):
-    """One graph on its way, node by node."""
+    """One graph, rewritten node by node."""
 
     owner: _ModelRewrite = field(kw_only=True)
     states: tuple[tuple[int, int], ...] = field(kw_only=True)
@@ -121,7 +121,7 @@ class RaggedBody(Lengths):
             self.outputs.append(self.cleared_over(value, output.axes) if self.root else value)
         free = finite(self.old, self.states, self.seen)
         for into, made in self.states:
-            if made in free and not self.infinite.perhaps(self.outputs[made]):
+            if made in free and not self.infinite.may_be_infinite(self.outputs[made]):
                 continue
             self.outputs[made] = self._held(self.now(self.old.inputs[into].value), self.outputs[made])
 
@@ -216,8 +216,8 @@ class RaggedBody(Lengths):
                 self.nodes.append(node)
 
     def _beside_items(self, node: Apply) -> Apply:
-        """Beside items of a width a number made of its size is 1 where there are none: what an empty example is divided
-        by is all padding, and must make no NaN there, which gradients would spread.
+        """The op with 1 for a number made of a width's size where an example has no items of that width: all of its
+        items there are padding, and dividing them by 0 would make NaN, which gradients would spread.
         """
         families = {axis.family for axis in node.out.type.axes if varies(node.out, axis) and self.is_ragged(axis)}
 
@@ -234,14 +234,14 @@ class RaggedBody(Lengths):
             number = self._number(static, families)
             found = self.apply(Choice(), (some, number, self.constant(Literal(1))), value.type)
             self.sizes[found.id] = static
-            if value.id in self.infinite.odd:
-                self.infinite.odd.add(found.id)
+            if value.id in self.infinite.infinite_in_items:
+                self.infinite.infinite_in_items.add(found.id)
             return found
 
         return replace(node, operands=tuple(map(of_items, node.operands)))
 
     def _result(self, out: Value, of: Sequence[Value]) -> Value:
-        """A result: no number any more where it is made of one that each example has its own of."""
+        """A result: data, not a constant, where it is made of a number of which each example has its own."""
         if out.role is Role.CONSTANT and any(value.role is not Role.CONSTANT for value in of):
             self.same[out.id] = out = replace(out, role=max(value.role for value in of))
         return out
@@ -255,7 +255,7 @@ class RaggedBody(Lengths):
             )
         self.fits(node)
         acts = [axis for axis in node.axes if self.is_ragged(axis)]
-        node = self.infinite.tamed(node)
+        node = self.infinite.made_finite(node)
         leave_padding_out(self, node, acts)
         self.infinite.note(node, acts)
 
@@ -288,7 +288,8 @@ class RaggedBody(Lengths):
         seen = frozenset(place for place, out in enumerate(node.outs) if out.id in self._read)
         given: InputFacts | None = None
         found = self._said(node.graph, args)
-        found |= InputFacts(wild=found.odd.difference(node.steps))  # it lacks the axis of the steps
+        lacking = found.infinite_in_items.difference(node.steps)  # the axis of the steps
+        found |= InputFacts(infinite_in_padding=lacking)
         while found != given:  # what a step makes infinite the next one takes
             given = found
             body = self.owner.body(node.graph, tuple(families), around, given, states=node.states, seen=seen)
