@@ -20,7 +20,7 @@ from ..ops import OPS
 from ..sizes.axes import Axis, axes_in
 
 STEPS_SHOWN = 20  # of the path of a leak
-Around = tuple[Call | Repeat | Scan, Graph]  # what a graph runs in, and the graph where that stands
+Around = tuple[Call | Repeat | Scan, Graph]  # what runs a graph, and the graph in which that node stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Trace:
     """How a bound came about: the last step, and the one before.
 
     node: the op of the step, if it is one, in the graph `home`. via: the calls and repeats around it, innermost first,
-    as far as the bound has come; `at` is the graph that they lead to.
+    out to the graph `at`, in which the bound is now.
     """
 
     text: str
@@ -38,10 +38,10 @@ class Trace:
     home: Graph | None = None
     at: Graph | None = None
     via: tuple[Around, ...] = ()
-    again: bool = False  # the step before is taken again and again
+    again: bool = False  # the step is repeated without end
 
     def leaving(self, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Trace:
-        """The same path outside of a call or a repeat; one that only passes through stays as it was."""
+        """The path as seen outside of a call or a repeat; one whose last step is not in there stays as it was."""
         return replace(self, at=outer, via=(*self.via, (node, outer))) if self.at is inner else self
 
 
@@ -126,7 +126,7 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
                 alike = [each for each in node.out.type.axes if each.family == axis.family]
                 eaten = [each for each in alike if each in node.axes]
                 items = [each for each in alike if each not in node.axes]
-                if not items and axis not in eaten:  # which the mask gives it
+                if not items and axis not in eaten:  # the result has it from the mask alone
                     items = [axis]
                 if len(eaten) == len(items) == 1:
                     return _with_mask(node, eaten[0], items[0])
@@ -161,10 +161,10 @@ def _operand(node: Apply) -> str:
 
 
 def _kept(node: Apply, axis: Axis | None = None, copy: str = "") -> str:
-    """What the mask of an op says already, and `and`: what the user leaves out stays out.
+    """The conditions of an op's own mask, followed by `and`: the help keeps them.
 
-    But no comparison, which may be the leak itself, unless it bounds a distance. If the op reads a copy of the axis
-    instead, so does its mask.
+    It keeps no comparison, which may be the leak itself, unless it bounds a distance. If the op is to read a copy of
+    the axis, so are these.
     """
     mask = node.mask
     if mask is None or mask.span is None:

@@ -82,9 +82,9 @@ def _facts(meaning: Meaning, parts: list[Info]) -> tuple[Cases, Cases]:
             return a.false, a.true
         case Product(), [a, b]:
             return both(a.true, b.true), ALWAYS
-        case Sum(), _:  # a sum is not zero where one of its parts is not: a bias has no support, and so loses it
+        case Sum(), _:  # a bias may be non-zero anywhere, and so may what it is added to
             return reduce(either, (part.true for part in parts)), ALWAYS
-        case Quotient() | Rounded() | Magnitude() | Function(zero=True), [a, *_]:  # zero where that is
+        case Quotient() | Rounded() | Magnitude() | Function(zero=True), [a, *_]:  # zero where a is
             return a.true, ALWAYS
         case Choice(), [c, x, y]:
             return (

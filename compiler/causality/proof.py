@@ -85,7 +85,7 @@ class CausalityAnalysis:
         if graph.target:
             text = f"`{graph.name}` is an op of your own: it may read anything"
             read = reach_of_anything(text, None, inputs, [entry.value for entry in graph.inputs], sizes)
-            read = {bound: replace(trace, at=graph) for bound, trace in read.items()}  # it stands where it is called
+            read = {bound: replace(trace, at=graph) for bound, trace in read.items()}  # the step is the call
             return [Info(read) for _ in graph.outputs]
         key = (id(graph), sizes, tuple(_freeze(info) for info in inputs))
         if key in self.kept:
@@ -183,5 +183,5 @@ def _freeze(info: Info) -> object:
 
 
 def leaving(info: Info, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Info:
-    """The same outside of a call or a repeat: its traces know the way."""
+    """The same, seen outside of a call or a repeat: its traces have that node on their way."""
     return replace(info, reach={bound: trace.leaving(inner, node, outer) for bound, trace in info.reach.items()})

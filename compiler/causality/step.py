@@ -68,7 +68,7 @@ class Step:
         return Trace(text, self.node.span, before, self.node, self.graph, self.graph)
 
     def _replaced(self, digit: Callable[[Digit], tuple[Digit, str]], *reaches: Reach) -> Reach:
-        """With another digit for each; of one that reads further it is said how."""
+        """The reach with each digit replaced; a digit that now reads further comes with words that say how."""
         out: Reach = {}
         for reach in reaches:
             for bound, trace in reach.items():
@@ -126,7 +126,7 @@ class Step:
         return out
 
     def _reduce(self, how: Reduce, parts: list[Info], read: list[Info], kept: Cases) -> Info:
-        """What is masked is not read, nor, by some, what is zero."""
+        """It does not read what its mask leaves out; some ops do not read zeros either."""
         node, axes = self.node, set(self.node.axes)
         support = kept
         for part in parts if how.skips_zeros and (how.multiplies or len(parts) == 1) else []:
@@ -136,7 +136,7 @@ class Step:
         return Info(self._bounded(read, axes, support), without(tuple(map(closed, support)), axes) if zero else ALWAYS)
 
     def _normalise(self, how: Normalise, parts: list[Info], read: list[Info], kept: Cases) -> Info:
-        """The weight of what is masked is zero."""
+        """Items that the mask leaves out have weight zero."""
         support = both(parts[0].true, kept) if how.skips_zeros else kept
         reach = self._bounded(read, set(self.node.axes), support)
         return Info(reach, kept if how.weights and not how.logarithm else ALWAYS)
@@ -185,7 +185,7 @@ class Step:
                 return self._mirror(x)
 
     def _mirror(self, x: Info) -> Info:
-        """Even of equal items, it tells their number: the first stands where the last did."""
+        """Item 0 of the result is the last item, so the result reveals how many there are, even where all are equal."""
         axes = set(self.node.axes)
 
         def digit(d: Digit) -> tuple[Digit, str]:
@@ -210,7 +210,7 @@ class Step:
         return self._replaced(digit, self._ended(x, axis))
 
     def _ended(self, x: Info, axis: Axis) -> Reach:
-        """Where a result goes on after the last item of an axis, what stands there tells that it was the last."""
+        """A result that goes on after the last item of an axis reveals, by what follows, that it was the last."""
         if reveals_length(axis, self.sizes) and not any(d.axis == axis for bound in x.reach for d in bound):
             text = f"`{self.node.op}` goes on after the last `{axis.name}`: even of equal items, it tells their number"
             return unite(x.reach, {(Digit(axis),): self._step(text, None)})

@@ -31,7 +31,7 @@ from .sites import TIME, Cell, Demand, NoStep, Site, Sites
 from .tail import take_tail
 from .visible_range import Need, VisibleRange
 
-ENDLESS = 2**62  # items: longer than any row
+ENDLESS = 2**62  # a number of items that no row reaches
 
 __all__ = ["CacheEntry", "Decoding", "NoStep", "decoding"]
 

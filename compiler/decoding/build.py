@@ -71,7 +71,7 @@ class Axes:
         return self.by_origin[key]
 
     def _first(self, visible: VisibleRange) -> VisibleRange:
-        """One range for all that hold the same items: what is made along them, such as a mask, is then made once."""
+        """One range for all that hold the same items, so that what is made along them, such as a mask, is made once."""
         return visible if visible is ENTIRE else self.alike.setdefault((visible.keep, id(visible.repeat)), visible)
 
     def _family(self, visible: VisibleRange | None) -> int:
@@ -148,7 +148,7 @@ def in_order(cell: Cell, modes: ByAxis) -> Demand:
 
 
 def called(cell: Cell) -> str:
-    """A name for what is kept of a cell."""
+    """A name for the cache of a cell."""
     if cell.value.name:
         return cell.value.name
     if isinstance(cell.node, Apply):
@@ -378,16 +378,16 @@ class StepBuilder:
             return
         reads = next(reads for known, reads in self.analysis.reads[cell].items() if norm(known) == demand)
         whole = norm(tuple((reads.result or modes)[axis] for axis in cell.axes))
-        if (cell, whole) not in b.values:  # once, though several of its rows are wanted
+        if (cell, whole) not in b.values:  # made once, even where several of its rows are wanted
             self._computed(b, node, cell, whole, reads)
         self._rows(b, b.values[cell, whole], cell, whole, demand)
 
     def _computed(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, reads: Reads) -> None:
-        """What the op gives in the modes in which it gives it."""
+        """The op, done in the modes in which its result is made."""
         site = b.site
         modes = dict(zip(cell.axes, demand, strict=True))
         given = [b.get(site.cells[value.id], read) for value, read in reads.operands]
-        if node.traits.random or held_to_lengths(site, node):  # it is no training
+        if node.traits.random or held_to_lengths(site, node):  # no training: neither op does anything
             b.values[cell, demand] = given[0]
             return
         operands, mask = given[: len(node.operands)], next(iter(given[len(node.operands) :]), None)
@@ -440,7 +440,7 @@ class StepBuilder:
             assert combination.neutral is not None
             sofar, key = self._resume(b, b.number(combination.neutral), before, role, cell, name)
             part = of_the_new_items()
-        else:  # what picks may meet an item twice, and so begins with the first
+        else:  # the first item is its own largest: it may be met twice
             part = of_the_new_items()
             sofar, key = self._resume(b, part, before, role, cell, name, (axis,))
         out = b.value(cell, demand)
@@ -450,7 +450,7 @@ class StepBuilder:
     def _by_place(
         self, b: GraphBuilder, node: Apply, combination: Combination, cell: Cell, demand: Demand, x: Value
     ) -> None:
-        """What runs over one number: so many times that, or the number itself."""
+        """A running result of one number: a sum is a multiple of it, any other is the number itself."""
         if not combination.adds:
             b.values[cell, demand] = x
             return

@@ -64,7 +64,7 @@ def remembered(analysis: DemandAnalysis) -> set[Cell]:
 
     for cell, place in number.items():
         made_of = analysis.made_of[cell]
-        kept, ready = 2 * place, 2 * place + 1  # "its new items are there"; "all of its range is"
+        kept, ready = 2 * place, 2 * place + 1  # nodes of the flow: its new items; its whole range
         edge(kept, ready, max(floats(cell), 1))
         edge(source, kept, endless if made_of is None else labour(cell))
         for operand in made_of or ():
@@ -77,7 +77,7 @@ def remembered(analysis: DemandAnalysis) -> set[Cell]:
 
 
 def _reachable(flow: dict[int, dict[int, int]], source: int) -> dict[int, int]:
-    """Nodes that can still take more, each with how many edges it is away."""
+    """The nodes that still have capacity from the source, each with its distance in edges."""
     level = {source: 0}
     queue = deque([source])
     while queue:

@@ -101,7 +101,7 @@ def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
 def reduces(node: Apply) -> bool:
     """Whether an op that reduces can do so over a visible range: it has no weights for each item, and ranks none."""
     match node.traits.reads:
-        case Reduce(combination=None, indices=False):  # what it makes of fewer items is not known
+        case Reduce(combination=None, indices=False):  # how it combines items is not known
             return False
         case Reduce():
             return not node.made and not node.weights
@@ -178,7 +178,7 @@ class _Use:
     def gather(self) -> Reads:
         site, axis = self.site, self.eaten[0]
         x, e = self.node.operands
-        if same_along(site, x, axis):  # whichever is meant: the first of the new ones will do
+        if same_along(site, x, axis):  # all items are equal: any will do
             return Reads(self._each(self.modes | {axis: None})[:1], {axis: None})
         visible = ENTIRE if self._beyond(axis) else VisibleRange()
         visible.need(*self.facts.back(site, self.node, self.modes))
@@ -269,7 +269,7 @@ class DemandAnalysis:
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}
         self.reads: dict[Cell, dict[Demand, Reads]] = {}
-        self.all = VisibleRange((None,))  # of what is carried: one, or each round would ask for another
+        self.all = VisibleRange((None,))  # one for all that is carried: else the rounds would not end
         for site in root.walk():
             for cell in site.cells.values():
                 cell.demands.clear()

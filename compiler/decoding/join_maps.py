@@ -119,7 +119,7 @@ class _Maps:
     def graph(self, graph: Graph) -> Graph:
         stepped = graph.stepped
         assert stepped is not None
-        if stepped.origin is None:  # what it did is done otherwise there: it has no weights
+        if stepped.origin is None:  # no block of the original corresponds to it: it has no weights
             return graph
         params = {n.out.id: n for n in graph.nodes if isinstance(n, Parameter)}
         nodes: list[Node] = []

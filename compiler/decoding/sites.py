@@ -281,7 +281,7 @@ def whole(site: Site, node: Call) -> bool:
 
 
 def by_place(site: Site, node: Apply) -> bool:
-    """Whether what runs over one number follows from the place of an item: so many times the number, or the number."""
+    """Whether a running result follows from an item's place alone: a multiple of one number, or that number."""
     match node.traits.reads:
         case Running(Combination(largest=bool()) | Combination(adds=True, averages=False)):
             return node.mask is None and all(_even(site, operand) for operand in node.operands)
@@ -302,7 +302,7 @@ def _even(site: Site, value: Value) -> bool:
 
 
 def held_to_lengths(site: Site, node: Apply) -> bool:
-    """Whether an op checks indices along time against the lengths of a batch's rows: in steps these go on together."""
+    """Whether an op checks indices along time against the lengths of a batch's rows; steps have no such lengths."""
     match node.traits.reads:
         case Pointwise(Sum((1,))):
             return bool(site.time(node.axes))
@@ -356,9 +356,9 @@ def costly(value: Value) -> bool:
 
 
 def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | Scan | None:
-    """The node of `other` that this one became: of the same place in the spec, and of as many of its name there.
+    """The node of `other` that corresponds to this one: of equal kind, name and place in the spec, counted in order.
 
-    None: what it did is done otherwise there, or elsewhere.
+    None: its work is done otherwise there, or elsewhere.
     """
     node = graph.nodes[place]
     if other is None or not isinstance(node, Call | Repeat | Scan):
@@ -369,7 +369,7 @@ def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | 
     return found[before] if before < len(found) else None
 
 
-@lru_cache(maxsize=8)  # of one graph each node is asked for in turn
+@lru_cache(maxsize=8)  # the nodes of one graph are asked for one after the other
 def _by_place(graph: Graph) -> Mapping[tuple[type, str, Span | None], list[Call | Repeat | Scan]]:
     """The nodes with nested graphs, grouped by kind, name and place in the spec, in order."""
     found: dict[tuple[type, str, Span | None], list[Call | Repeat | Scan]] = {}

@@ -79,7 +79,7 @@ def _itemwise(node: Node, new: frozenset[Axis]) -> bool:
     """Whether a node computes each new item from that item alone."""
     match node:
         case Apply():
-            anything = isinstance(node.traits.reads, Anything)  # of the cache, say, which its axes do not tell
+            anything = isinstance(node.traits.reads, Anything)  # it may read the cache, say, which its axes do not show
             return not anything and not new & {*node.axes, *node.each}
         case Call():
             return node.graph.stepped is None

@@ -45,7 +45,7 @@ class VisibleRange:
             visible.keep, visible.repeat = visible.keep[:1], None
 
     def even(self) -> None:
-        """The same at every pass: something outside of the repeat has this visible range."""
+        """Make it the same at every pass, for a reader outside of the repeat."""
         visible = self.root()
         visible.keep, visible.repeat = (_most(visible.keep),), None
 
@@ -57,7 +57,7 @@ class VisibleRange:
 
 
 class _Entire(VisibleRange):
-    """Never more, never less."""
+    """All items of a width of a given size; nothing changes it."""
 
     def need(self, keep: Need, repeat: Repeat | None) -> None: ...
 

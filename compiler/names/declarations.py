@@ -36,8 +36,8 @@ class Declarations(Uses):
 
     config: str | None = None
     active: list[str] = field(default_factory=list)
-    failed: set[str] = field(default_factory=set)  # what was tried and cannot be; nothing more is said of it
-    written: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)  # as the file says it
+    failed: set[str] = field(default_factory=set)  # declarations with a mistake: nothing more is reported of them
+    written: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)  # each declaration as the file writes it
 
     def run(self) -> None:
         module = self.module
@@ -76,7 +76,7 @@ class Declarations(Uses):
         self.written = dict(self.pending)
         self._configure()
         for name in self.imports:
-            if name in self.overrides and name not in self.pending:  # an importer's declaration goes all the way down
+            if name in self.overrides and name not in self.pending:  # it holds in the files used here, too
                 self._keep(name, self.overrides[name])
         for name in list(self.pending):
             self._axis_or_const(name)
@@ -131,7 +131,7 @@ class Declarations(Uses):
                     self.settings = {**self.settings, setting.name.text: value}
 
     def _no_name(self, name: s.Ident) -> None:
-        """What is set for another file is made of numbers: names of this one may depend on that file in turn."""
+        """Report a name where a config sets a size of another file: names here may depend on that file in turn."""
         self.session.report(
             "E0207",
             f"`{name.text}` cannot be used here: the config sets what comes from another file",
@@ -181,7 +181,7 @@ class Declarations(Uses):
                 self._use(self.imports[name], wanted=name)
             return
         if name in self.imports and self.imports[name].span.start not in self.used:
-            # First the file whose declaration this one replaces: it may be made of others that stand there.
+            # First the file whose declaration this one replaces: this one may depend on others of that file.
             self._use(self.imports[name])
             if name in self.module.axes or name in self.module.consts:
                 return
@@ -208,7 +208,7 @@ class Declarations(Uses):
         self.active.pop()
 
     def _make(self, decl: s.AxisDecl | s.ConstDecl) -> None:
-        """The axis or const as it is declared here; what cannot be is meant nevertheless, and nothing is said of it."""
+        """The axis or const that is declared here. One with a mistake counts as declared; no more is reported of it."""
         name = decl.name.text
         if isinstance(decl, s.ConstDecl):
             self.module.consts[name] = self._const(decl)

@@ -32,7 +32,7 @@ def labels(decl: s.BlockDecl) -> dict[Span, str]:
         elif isinstance(node, s.RepeatStatement):
             taken |= {name.text for name in (node.label, node.count) if isinstance(name, s.Ident | s.Name)}
     found: dict[Span, str] = {}
-    for part in (*_statements(decl.body), decl.formals, decl.body):  # last what stands in defaults and conditions
+    for part in (*_statements(decl.body), decl.formals, decl.body):  # defaults and conditions come last
         for call in walk(part):
             if not isinstance(call, s.CallExpr) or call.label is not None or call.callee.span in found:
                 continue

@@ -193,7 +193,7 @@ _DECLARES = frozenset(("use", "width", "depth", "const", "block", "model", "op",
 
 
 def _names_in_text(text: str) -> set[str]:
-    """What a file that does not parse may have meant to declare: nothing is to be said of these names."""
+    """The names that a file which does not parse may have meant to declare: no mistake is reported of them."""
     lines = re.finditer(r"^[ \t]*(\w+)(.*)", text, re.MULTILINE)
     heads = [line[2] for line in lines if line[1] in _DECLARES or begins_item(text, line.start(1))]
     outside = re.findall(r"^(\w+)[ \t]*[=:,]", text, re.MULTILINE)  # statements where only declarations stand

@@ -98,8 +98,8 @@ class Uses(ABC):
         self._rename(use, other)
 
     def _rename(self, use: s.UseDecl, other: Module) -> None:
-        """An axis whose own name is another one's here is called everywhere as it is here: inputs and sizes are told
-        apart by names. Not by one that another axis there has.
+        """Give an axis the name that it has here, everywhere, if another axis here has its own name, since names tell
+        inputs and sizes apart; unless the new name is another axis's there.
         """
         new = {used.name.text: (used.rename or used.name).text for used in use.names}
         bearers: dict[str, set[Axis]] = {}
@@ -118,7 +118,7 @@ class Uses(ABC):
         module = self.module
         overrides: dict[str, Override] = {}
         brought: list[s.Used] = []
-        for used in use.names:  # which may bring others of them early
+        for used in use.names:  # making one may bring in others of them early
             if (used.rename or used.name).text in self.pending:
                 self._axis_or_const((used.rename or used.name).text)
         for used in use.names:
@@ -133,9 +133,9 @@ class Uses(ABC):
         return overrides
 
     def _same_as_brought(self, used: s.Used, found: Found, overrides: Mapping[str, Override]) -> None:
-        """An axis that two files bring under one name must be the same in both, for neither wins.
+        """Report an axis that two files bring under one name and that is not the same in both, for neither wins.
 
-        What it is made of may be ours.
+        Axes that it depends on may be replaced by those of this file.
         """
         name, ident = used.name.text, used.rename or used.name
         theirs = self.loader.peek(*found, {other: item for other, item in overrides.items() if other != name})
@@ -152,7 +152,7 @@ class Uses(ABC):
         )
 
     def _early(self, use: s.UseDecl, found: Found, wanted: str) -> None:
-        """A name of a file whose own declarations wait for one of this file, which is derived from that name."""
+        """Bring in one name early: its file waits for a declaration of this file that derives from that name."""
         other = self.loader.peek(*found)
         for used in use.names:
             if (used.rename or used.name).text == wanted:

@@ -20,7 +20,7 @@ Lookup = Callable[[s.Ident], Static | None]
 _BINARY = frozenset({"+", "-", "*", "/", "%", "^"})
 NO_SIZES = ("range", "len")
 """What other languages write around a number of passes, or around an axis."""
-_FUNCTIONS = {  # and how many numbers they take
+_FUNCTIONS = {  # name -> how many numbers it takes
     name: 2 if isinstance(operation.meaning, Extreme) else 1 for name, operation in OPERATIONS.items() if operation.size
 }
 

@@ -68,7 +68,7 @@ GLYPHS = (
 
 
 def glyph_of(op: OpTraits) -> Glyph:
-    """The glyph of an op. What is drawn at random is the operand itself to who reads the figure."""
+    """The glyph of an op. Ops that draw at random (dropout) have none: the figure shows their operand."""
     return SILENT if op.random else _glyph(op.reads, learned=isinstance(op, Op) and op.learned)
 
 

@@ -66,7 +66,7 @@ class Steps:
         self.maker: dict[int, DrawStep] = {}  # of a tensor
         self.tints: dict[str, int] = {}  # by the name of a block
         self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
-        self.span: Span | None = None  # of what is being drawn
+        self.span: Span | None = None  # where the spec says what is being drawn
 
     def add(self, step: DrawStep) -> DrawStep:
         self.scene.steps.append(step)
@@ -495,7 +495,7 @@ class Steps:
 
 
 def _keeps_truth(op: OpTraits) -> bool:
-    """Whether what it makes of truth values can be read off these: a mask stays a formula."""
+    """Whether the op of a mask stays part of the mask's formula: it gives truth values of its operands, joined."""
     match op.reads:
         case Pointwise(Conjunction() | Disjunction() | Complement()) | Arrange(IndexMap.SAME):
             return True

@@ -54,7 +54,7 @@ def _cost(shapes: tuple[_Shape, ...]) -> float:
 
 
 def _placed(shape: _Shape, starts: tuple[int, ...]) -> Part:
-    """The shape, which begins at these passes."""
+    """The shape at each of the passes at which it begins."""
     if isinstance(shape, int):
         return BodyPasses(shape, starts)
     parts, times = shape
@@ -70,7 +70,7 @@ def _placed(shape: _Shape, starts: tuple[int, ...]) -> Part:
 
 def _shapes(word: tuple[int, ...]) -> tuple[_Shape, ...]:
     if len(word) > _LONG:
-        for period in range(2, _LONG + 1):  # the whole may still be a shorter one over and over
+        for period in range(2, _LONG + 1):  # it may still be a short word, repeated
             if len(word) % period == 0 and word[:period] * (len(word) // period) == word:
                 return _runs(word) if len(set(word)) == 1 else ((_shapes(word[:period]), len(word) // period),)
         return _runs(word)

@@ -175,8 +175,8 @@ class _Unknown(Exception):
 
 
 def _items(rows: Axis | None, columns: Axis) -> dict[Axis, int]:
-    """How many items of each axis a grid stands for: as many as it has cells, or of groups so many (`chunks = seq / 4`)
-    and of what they are groups of all that are in them.
+    """How many items of each axis a grid stands for: one for each cell. For an axis of groups (`chunks = seq / 4`), the
+    grouped axis has all items that are in these groups.
     """
     items = dict.fromkeys((columns,) if rows is None else (rows, columns), GRID)
     for groups in tuple(items):
@@ -200,7 +200,7 @@ def _scale(formulas: Sequence[Symbolic]) -> float:
 
 
 def _computed_by(formula: Symbolic) -> Callable[..., float | bool] | None:
-    """What makes a number of the numbers that its arguments are; None where a small grid cannot say."""
+    """The function that computes the formula from numbers for its arguments; None where a small grid has none."""
     match formula.made_by:
         case Operation() as operation:
             return operation

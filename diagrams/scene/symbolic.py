@@ -177,7 +177,7 @@ def _write(formula: Symbolic, depth: int) -> tuple[Rich, int]:
 
 
 def as_it_is(op: OpTraits) -> bool:
-    """Whether it gives the numbers of its operand, with nothing to say in brackets: `int`, or a copy of an axis."""
+    """Whether it gives the numbers of its operand, with nothing in brackets to show: `int`, or a copy of an axis."""
     match op.reads:
         case Pointwise(Sum((1,))):
             return isinstance(op, Op) and op.brackets is Brackets.NONE

@@ -263,7 +263,7 @@ class _Unfolding(Steps):
         used: set[int] = set()
         for at, (value, result) in enumerate(zip(node.outs, results, strict=True)):
             tensor = self.tensor(inner, result)
-            if id(tensor) in used:  # two results of one value
+            if id(tensor) in used:  # two results are one value
                 twin = Tensor(tensor.axes, tensor.name, tensor.index)
                 self.add(DrawStep(StepKind.COPY, "copy", [tensor], [twin], section, tip="copy"))
                 tensor = twin

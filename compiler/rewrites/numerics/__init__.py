@@ -1,1 +1,1 @@
-"""Numbers as they are meant: whole ones exact, gradients finite."""
+"""Numbers as the spec means them: whole ones exact, gradients finite."""

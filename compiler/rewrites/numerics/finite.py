@@ -54,7 +54,7 @@ def _of_static(static: Static) -> Range:
     number = known(static)
     if number is not None:
         return (float(number), float(number)) if abs(number) <= sys.float_info.max else ALL
-    if isinstance(static, ConstOf):  # whoever calls gives it
+    if isinstance(static, ConstOf):  # the caller passes it
         return USUAL
     return 1 if _above_0(static) else 0 if at_least_0(static, {}) else -math.inf, math.inf
 
@@ -69,7 +69,7 @@ def _above_0(static: Static) -> bool:
             return True
         case Arith(meaning=Sum((1, 1)) | Product() | Quotient(whole=False) | Power(), args=args):
             return all(map(_above_0, args))
-        case Arith(meaning=Function(zero=True, above=0, rising=True), args=args):  # so steep at 0, it is more behind it
+        case Arith(meaning=Function(zero=True, above=0, rising=True), args=args):  # 0 at 0, and above it behind
             return all(map(_above_0, args))
         case Arith(meaning=Extreme(largest=True), args=args):
             return any(map(_above_0, args))

@@ -50,7 +50,7 @@ class _Guard:
         self.reads.update(output.value.id for output in graph.outputs)
         self.same: dict[int, Value] = {}  # results of calls that are made here now
         self.guarded: dict[tuple[int, int], Value] = {}  # by value and condition
-        self.conditions: dict[tuple[object, ...], Value] = {}  # by what makes them of others
+        self.conditions: dict[tuple[object, ...], Value] = {}  # by the op and operands that make them
         self.inlined: dict[int, tuple[Value, ...]] = {}  # results of calls that are made here too
 
     def graph(self) -> Graph:
@@ -81,9 +81,9 @@ class _Guard:
         self.tables.add(node)
 
     def harmless(self, value: Value, c: Value, alone: bool = True) -> Value:
-        """The value, where c holds; elsewhere some finite number with finite derivatives.
+        """The value where c holds; elsewhere some finite number with finite derivatives.
 
-        alone: nothing but what is made harmless reads what is made of the value.
+        alone: everything that reads results of the value is itself made harmless.
         """
         key = value.id, c.id
         if key not in self.guarded:
@@ -113,7 +113,7 @@ class _Guard:
             return value
         type = value.type if arranges(node) else _joined(value, *operands)
         out = self.fresh(replace(value, type=type, role=max(v.role for v in operands), name=None))
-        self.append(replace(node, operands=tuple(operands), out=out))  # a choice is one that was guarded already
+        self.append(replace(node, operands=tuple(operands), out=out))  # a choice has been guarded already
         return out
 
     def chosen(self, c: Value, x: Value, number: float) -> Value:
@@ -139,7 +139,7 @@ class _Guard:
     # -- conditions ------------------------------------------------------------------------------------------------
 
     def before(self, c: Value, node: Apply, place: int) -> Value:
-        """The condition for an operand of an op: whether anything that is made of the item is taken."""
+        """The condition for an operand of an op: whether any result made of the item is taken."""
         if not arranges(node):
             return c
         c = self.any(
@@ -152,7 +152,7 @@ class _Guard:
         return c
 
     def positions_behind(self, axis: Axis, behind: Sequence[Axis]) -> Value:
-        """Where the items of an axis are that stand behind those of others."""
+        """The positions of an axis's items where they stand behind all items of other axes."""
         first: Static = Literal(0)
         for other in behind:
             first = Arith("+", (first, SizeOf(other)))
@@ -174,7 +174,7 @@ class _Guard:
         made: tuple[Axis, ...] = (),
         others: tuple[Value, ...] = (),
     ) -> Value:
-        """What an op makes of a condition: each once."""
+        """The condition that an op makes of another, made once."""
         key = op.name, c.id, axes, made
         if key not in self.conditions:
             broadcast_axes = c.type.broadcast_axes & frozenset(type)
@@ -184,7 +184,7 @@ class _Guard:
         return self.conditions[key]
 
     def apply(self, node: Apply) -> Value:
-        """The op done, with a result like the one that it has."""
+        """Add the op, with a new result of the same type."""
         out = self.fresh(replace(node.out, name=None))
         self.add(replace(node, out=out))
         return out
@@ -283,14 +283,14 @@ def _joined(value: Value, *others: Value) -> Type:
 
 
 def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -> tuple[Axis, ...]:
-    """The axes with new ones where the first of the old ones stood, or in front."""
+    """The axes, with the new ones in place of the old: where the first of these stood, or in front."""
     first = next((place for place, axis in enumerate(axes) if axis in old), 0)
     return (*axes[:first], *new, *(axis for axis in axes[first:] if axis not in old))
 
 
 def _is_plain(node: Apply, alone: bool = False) -> bool:
-    """Whether an op may be made anew. alone: in place of the one that is there, so that it may draw at random."""
-    if not node.traits.gradient:  # nothing behind it can spoil one
+    """Whether an op may be made anew. alone: it replaces the one there is, so it may draw at random."""
+    if not node.traits.gradient:  # no gradient goes through it
         return False
     here = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
     return arranges(node) or (here and (alone or not node.traits.random))

@@ -1,4 +1,4 @@
-"""Which nodes make the same: alike in op, operands and options, and neither random nor kept by decoding."""
+"""Which nodes make the same values: the same op, operands and options, neither random nor with a state of decoding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ STATEFUL = ("remember", "store", "recall", "resume", "leave")  # of decoding (co
 
 
 def spelling(node: Node) -> object | None:
-    """What two nodes must have in common to make the same; None for nodes that are not merged."""
+    """What two nodes must have in common to make the same values; None for nodes that are never merged."""
     match node:
         case Constant(value, out):
             return ("constant", repr(value), out.type.element)
@@ -31,7 +31,7 @@ def draws(node: Apply) -> bool:
 
 
 def pure(graph: Graph) -> bool:
-    """Whether a graph gives the same whenever it is given the same, and has no weights."""
+    """Whether a graph has no weights, and equal arguments always give equal results."""
     return not graph.target and all(
         isinstance(node, Constant | Positions)
         or (isinstance(node, Apply) and spelling(node) is not None)

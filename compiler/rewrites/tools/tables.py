@@ -13,7 +13,7 @@ from .same import STATEFUL, draws, pure
 
 
 class Tables:
-    """Of a whole model. often: ids of the bodies that make the same tables several times."""
+    """The tables of a whole model. often: ids of the bodies that make the same tables several times."""
 
     def __init__(self, root: Graph) -> None:
         self.often: set[int] = set()
@@ -49,7 +49,7 @@ class Tables:
                     pass
 
     def _one_class(self, graph: Graph, seen: set[int]) -> None:
-        """Calls of one set of weights are of one class: where their graphs differ, these stay as they are."""
+        """Calls that share weights share a class: where their graphs differ, nothing is taken out of these."""
         if id(graph) in seen:
             return
         seen.add(id(graph))
@@ -61,7 +61,7 @@ class Tables:
             if isinstance(node, Call | Scan) and node.name and owns(node.graph):
                 called.setdefault(node.name, []).append(node.graph)
                 if isinstance(node, Scan):
-                    called[node.name].append(graph)  # which is none of its calls: what is scanned stays as it is
+                    called[node.name].append(graph)  # another graph, so that what is scanned counts as differing
             for child in children:
                 self._one_class(child, seen)
         for graphs in called.values():
@@ -79,7 +79,7 @@ class Tables:
     # -- one body ------------------------------------------------------------------------------------------------
 
     def outside(self, graph: Graph, axis: Axis) -> bool:
-        """Whether who calls the body knows the extent of the axis."""
+        """Whether the caller of the body knows the extent of the axis."""
         if axis.extent is not None or axis in graph.lifted:
             return True
         if graph.stepped is not None:
@@ -99,7 +99,7 @@ class Tables:
         return axis.size is not None and all(self.outside(graph, part) for part in axes_in(axis.size))
 
     def still(self, old: Graph, graph: Graph, carried: int, index: Const | None) -> dict[int, bool]:
-        """Of values that are the same every time a body runs, by their ids: whether it is work to make them.
+        """The values that are the same every time a body runs, by id: whether making them costs work.
 
         old: the body as it was when the model was looked at.
         """
@@ -161,7 +161,7 @@ def _is_work(node: Apply) -> bool:
 
 
 def _a_method(graph: Graph) -> bool:
-    """Whether it is the step of a block that `forward` calls here: that has its module where this stands."""
+    """Whether it is the step of a block: `forward` has that block's module at the same place."""
     return graph.stepped is not None and graph.stepped.origin is not None
 
 

@@ -17,7 +17,7 @@ _ids = count(1 << 41)  # of axes made here: no other axis has such an id
 
 
 class TargetBody:
-    """A body under construction. Of what is brought into it, what it has already is not made again.
+    """A body under construction. A node that is brought into it is not made again if the body has an equal one.
 
     new_axes: axes that stand for own axes of the bodies that nodes come from.
     """
@@ -40,14 +40,14 @@ class TargetBody:
         for node in nodes:
             moved = terms.over(node)
             key = spelling(moved)
-            outs = self._known.get(key)  # of what has no spelling none is known
+            outs = self._known.get(key)  # nodes without a spelling are never reused
             if outs is None:
                 outs = tuple(map(self._fresh, makes(moved)))
                 self.add(making(moved, outs))
             terms.values.update(zip((out.id for out in makes(node)), outs, strict=True))
 
     def local(self, key: object, make: Axis) -> Axis:
-        """An axis of this body that stands for one of another: one for all that are alike."""
+        """The axis of this body that stands for one of another; axes that are alike share it."""
         if key not in self._local:
             self._local[key] = make
             self.new_axes.append(make)

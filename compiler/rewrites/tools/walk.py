@@ -13,7 +13,7 @@ from ...graph.values import Value
 
 
 def making(node: Node, outs: tuple[Value, ...]) -> Node:
-    """The node making other values."""
+    """The node with other results."""
     match node:
         case Call() | Repeat() | Scan():
             return replace(node, outs=outs)
@@ -22,7 +22,7 @@ def making(node: Node, outs: tuple[Value, ...]) -> Node:
 
 
 def reading(node: Node, change: Mapping[int, Value]) -> Node:
-    """The node reading other values in place of those of these ids."""
+    """The node with the operands of these ids replaced."""
     if not any(value.id in change for value in reads(node)):
         return node
 
@@ -49,7 +49,7 @@ def seeing(node: Apply, seen: Predicate) -> Apply:
 
 
 def retitled(node: Node, names: Mapping[int, str]) -> Node:
-    """The node, what it makes under these names, by ids."""
+    """The node with its results renamed, by their ids."""
     if not any(out.id in names for out in makes(node)):
         return node
     return making(node, tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node)))
