@@ -112,7 +112,7 @@ def whole(target: str | os.PathLike[str]) -> Iterator[Path]:
             yield path
             return
         path = path.resolve()
-        if path.exists() and not os.access(path, os.W_OK):  # renaming would not mind
+        if path.exists() and not os.access(path, os.W_OK):  # renaming would replace it all the same
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         beside = path.with_name(f".attnc-{os.getpid()}-{os.urandom(4).hex()}")
         yield beside
@@ -121,7 +121,7 @@ def whole(target: str | os.PathLike[str]) -> Iterator[Path]:
         beside.replace(path)
     except OSError as problem:
         if problem.filename not in (None, os.fspath(path), os.fspath(beside or path)):
-            raise  # of another file
+            raise  # the problem is another file's
         raise OSError(problem.errno, problem.strerror or str(problem), os.fspath(target)) from None
     finally:
         if beside is not None:

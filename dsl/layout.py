@@ -303,7 +303,7 @@ class _Scanner:
         opened = stack.pop()
         closer = _CLOSER[opened.character]
         self.bad.append(start)
-        # `sum(seq](x)`: it was to be a bracket, for what is called stands before it and its operands behind
+        # `sum(seq](x)`: the `(` should be a `[`, for operands follow in brackets of their own
         wrong = opened.character + token == "(]" and self.text.startswith("(", start + 1)
         place, right = (opened.at, "[") if wrong else (start, closer)
         self.problems.append(
@@ -455,7 +455,7 @@ class _Scanner:
             end = line_end
             slip = slips.comment_slip(self.text[start:end])
         else:
-            if kind == "bad":  # take the whole of a word or of a quoted text
+            if kind == "bad":  # take all of a word or of a quoted text
                 word = _WORD.match(self.text, start) or _QUOTED.match(self.text, start)
                 end = end if word is None else word.end()
                 if word is not None and self.last_kind == "word" and self.last_end == start:

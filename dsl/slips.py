@@ -121,7 +121,7 @@ def comment_slip(text: str) -> Slip:
 
 def number_slip(text: str, after_word: bool) -> Slip:
     """What to say of something that begins like a number and is none."""
-    if after_word:  # then it begins with a point: digits belong to the word
+    if after_word:  # it begins with a point, since digits would belong to the word
         return Slip(f"`{text}` is neither a number nor a label", "a label is a name: it begins with a letter")
     if re.fullmatch(r"\.[0-9]+", text):
         return Slip(f"`{text}` is not a number", f"write `0{text}`", "0" + text)

@@ -92,7 +92,7 @@ class WhereExpr:
 class BracketItem:
     """One entry in brackets: `a`, `a as b` (rename) or `a = e` (gather, or a named parameter).
 
-    Of the first `a` may be a number: what it was meant for is known to who refuses it.
+    In the first form `a` may be a number; the checker, which refuses it, knows what it was meant for.
     """
 
     name: Ident

@@ -321,7 +321,7 @@ class TreeBuilder:
         node = replace(parts[1], span=self.over(parts[0]).to(self.over(parts[2])))
         if id(parts[1]) in self.depths:
             self.depths[id(node)] = self.depths[id(parts[1])]
-        self.kept.append(parts[1])  # lest its id be another's
+        self.kept.append(parts[1])  # kept alive, so that no other node gets its id
         return node  # type: ignore[no-any-return]
 
     def unary(self, parts: list[Any]) -> Unary:

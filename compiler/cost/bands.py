@@ -58,9 +58,9 @@ class IndexBounds:
     """What is known of a value made of indices.
 
     exact: the value is true just where `true` holds. `absolute`: it is the absolute value of this form.
-    clamped: what it is but for limits of its own, as of an index that stays within its axis.
-    truth:   what it is everywhere.
-    partial: a real that a mask made zero of which `true` is not all.
+    clamped: its form but for a clamp to limits of its own, as of an index that is kept within its axis.
+    truth:   its truth value, if it is the same everywhere.
+    partial: a real that a mask made zero, where `true` says less than the mask.
     """
 
     form: Form | None = None
@@ -86,7 +86,7 @@ class IndexBounds:
         )
 
     def mirrored(self, axis: Axis) -> IndexBounds:
-        """The last item of the axis first: what was known of its indices is known no more."""
+        """The same, with the axis reversed: nothing is known of its indices any more."""
         true, false = without(self.true, (axis,)), without(self.false, (axis,))
         lost = len(true) < len(self.true)
         bounds = replace(self, true=true, false=false, exact=self.exact and not lost, partial=self.partial or lost)
@@ -111,7 +111,7 @@ def both(a: Facts, b: Facts, values: Values) -> Facts:
 
 
 def without(facts: Facts, axes: Collection[Axis]) -> Facts:
-    """Those that say nothing of these axes."""
+    """The facts that do not mention these axes."""
     return {(a, b): c for (a, b), c in facts.items() if a not in axes and b not in axes}
 
 
@@ -120,7 +120,7 @@ def either(a: Facts, b: Facts, values: Values) -> Facts:
 
 
 def _at_most_zero(form: Form) -> Facts | None:
-    """What `form <= 0` says of two indices; None for what is no such statement."""
+    """What `form <= 0` says of the difference of two indices; None if it says nothing of one."""
     if len(form.terms) != 2:
         return None
     (a, x), (b, y) = form.terms.items()
@@ -140,7 +140,7 @@ def step(meaning: Meaning, parts: list[IndexBounds], values: Values) -> IndexBou
             return IndexBounds(true=x.false, false=x.true, truth=None if x.truth is None else not x.truth)
         case Compared("<=" | "<" | ">=" | ">" as sign), [x, y]:
             return _comparison(sign, x, y)
-        # A clamped index is what it was before, wherever that is within the limits: of an axis, as a rule.
+        # Within the limits, as a rule those of an axis, a clamped index is what it was before.
         case Extreme() | Limited(), _:
             varying = [part for part in parts if part.form is None or part.form.terms]
             return IndexBounds(clamped=varying[0].clamped) if len(varying) == 1 else NOTHING

@@ -106,7 +106,7 @@ def shared_widths(a: Bill, b: Bill) -> list[str]:
 
 
 def crossings(names: tuple[str, str], a: Maker, b: Maker, width: str, figures: Sequence[str]) -> list[Crossing]:
-    """Where the sign of the difference changes for good or ill, between 1 and 16,777,216 items of a width.
+    """The sizes at which another of the two becomes the cheaper one, between 1 and 16,777,216 items of a width.
 
     Sizes that a model cannot have (a bound, a division that leaves a remainder) are passed over.
     """
@@ -143,7 +143,7 @@ def crossings(names: tuple[str, str], a: Maker, b: Maker, width: str, figures: S
 
 
 def _between(low: int, high: int, there: Callable[[int], bool]) -> int:
-    """The least size above `low` at which it is so; `high` is one."""
+    """The least size above `low` at which the condition holds; it holds at `high`."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if there(middle) else (middle, high)

@@ -48,7 +48,7 @@ def _smooth(monomial: Monomial) -> Monomial:
 
 
 def _rounds(op: str) -> bool:
-    """Whether it grows as what it is of; of a quotient that is the dividend."""
+    """Whether the result grows as the first operand does (of a quotient, the dividend)."""
     return op == "is" or isinstance(OPERATIONS[op].meaning, Rounded | Quotient)
 
 
@@ -72,7 +72,7 @@ def sequential(cost: Bill) -> str:
 
 
 def path(cost: Bill, found: Path, width: Poly) -> str:
-    """The longest path, as its width grows and what a layer reaches does."""
+    """The longest path in big-O, as its width and the reach of a layer grow."""
     if found.grows:
         assert found.base is not None
         return f"O(log_{order(found.base)[2:-1]}({width_name(width)}))"

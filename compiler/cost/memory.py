@@ -296,7 +296,7 @@ class _Frame:
                 self.saved[out.id] = result.bytes
 
     def _repeat(self, node: Repeat) -> None:
-        """What goes round is an array of each pass; inside of one, the one before lives on."""
+        """Each pass makes new arrays of the carried values; until it ends, those of the pass before are alive."""
         count, passes = self.meter.scope.number(node.count), evaluate(node.count)
         assert isinstance(passes, int)
         graded = [self.graded[arg.id] for arg in node.args]
@@ -304,7 +304,7 @@ class _Frame:
         saved, found = ZERO, None
         every: list[Memory] = []
         made: tuple[Result, ...] = ()
-        stays = frozenset(self.root[arg.id] for arg in node.args[node.carried :])  # the others: bound anew by each pass
+        stays = frozenset(self.root[arg.id] for arg in node.args[node.carried :])  # each pass binds the others anew
         for number in range(passes):
             body = node.bodies[node.runs(number)]
             scope = self.meter.scope.turn(node.index, Poly.of(number))

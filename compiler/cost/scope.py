@@ -20,10 +20,10 @@ class Sizes:
 
     families: dict[int, Poly] = field(default_factory=dict)
     derived: dict[Axis, Poly] = field(default_factory=dict)
-    standing: dict[SizeSymbol, None] = field(default_factory=dict)  # for a formula, under the name of an axis
+    standing: dict[SizeSymbol, None] = field(default_factory=dict)  # symbols for formulas, named after an axis
 
     def ambiguous(self) -> list[SizeSymbol]:
-        """Of those the ones whose name another size has too; what depends on others comes before these."""
+        """The standing symbols whose name another size has, too; those that depend on others come first."""
         plain = {symbol for size in self.families.values() for symbol in size.symbols}
         names = Counter(symbol.name for symbol in (self.standing.keys() | plain))
         return [symbol for symbol in reversed(self.standing) if names[symbol.name] > 1]
@@ -135,7 +135,7 @@ def const_symbol(const: Const) -> SizeSymbol:
 
 
 def stands_for(symbol: SizeSymbol) -> Poly | None:
-    """The formula in whose place a symbol stands under the name of an axis."""
+    """The formula that a symbol named after an axis stands for."""
     if symbol.formula is None:
         return None
     op, args = symbol.formula

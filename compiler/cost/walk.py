@@ -63,8 +63,8 @@ class Part:
 class Fact:
     """What the walk knows of a value: as an index or a mask, whether it has a gradient, the steps until it is there.
 
-    data: whether it has the batch axes. Of a repeat's value the type says so if it has them after some pass; what goes
-    in first may not.
+    data: whether it has the batch axes. The type of a carried value says so if it has them after some pass; its first
+    value may lack them.
     routes: which items of the tracked width it depends on (`reach`).
     """
 
@@ -468,7 +468,7 @@ class _Passes:
         )
 
     def _variants(self, runs: Mapping[int, Part]) -> Iterator[tuple[str, Poly, list[Part]]]:
-        """Each body that has weights of its own: what its paths begin with, how many sets it has, what it is in."""
+        """Each body with weights of its own: the prefix of their paths, the number of sets, the parts of its passes."""
         node = self.node
         for variant in range(len(node.bodies)):
             mine = [part for number, part in runs.items() if node.runs(number) == variant]
@@ -520,7 +520,7 @@ def _times(part: Part, count: Poly, sets: Poly) -> Part:
 
 
 def _but_gradients(part: Part) -> Part:
-    """Of the first pass there may be fewer gradients than of the others, which makes it no other pass."""
+    """The part without its gradients: the first pass, which may have fewer, then equals the others."""
     work = replace(part.work, back=ZERO, kept_back=ZERO)
     return replace(part, work=work, parts=tuple(map(_but_gradients, part.parts)))
 
@@ -585,16 +585,16 @@ def _masks(inside: _GraphWalk) -> _Late:
 
 @dataclass
 class _Late:
-    """Facts of masks that the walk has not come to yet when it comes to the scores: worked out when they are asked for.
+    """Facts of masks that the walk reaches only after their scores: worked out when they are asked for.
 
-    A mask is made of indices alone or it says nothing, so it can be looked at ahead of its turn.
+    Only masks made of indices alone say anything, and these can be looked at ahead of their turn.
     """
 
     inside: _GraphWalk
     masks: Mapping[int, Value]
 
     def of(self, scores: Value) -> Facts:
-        """What is kept of them, along their own axes: what they were made of may have had the others, too."""
+        """What the mask keeps, along the scores' own axes; the mask may have had others, too."""
         kept = self._fact(self.masks[scores.id]).index.true if scores.id in self.masks else {}
         return {key: c for key, c in kept.items() if {*key} <= {*scores.type.axes}}
 
@@ -611,5 +611,5 @@ class _Late:
             self.inside.facts[read.id] = self._fact(read)
         parts = len(self.inside.parts)
         self.inside.visit(node)
-        del self.inside.parts[parts:]  # it comes again in its turn
+        del self.inside.parts[parts:]  # the walk comes to it again in its turn
         return self.inside.facts[value.id]

@@ -111,7 +111,7 @@ def _band(low: list[str], high: list[str]) -> list[str]:
 
 
 def _sharpest(bounds: list[str], which: Callable[[list[int]], int]) -> str:
-    """The one bound that counts, as far as that is known."""
+    """The tightest of several bounds, as far as their values are known."""
     numbers = [int(bound) for bound in bounds if bound.removeprefix("-").isdecimal()]
     others = [bound for bound in bounds if not bound.removeprefix("-").isdecimal()]
     left = list(dict.fromkeys([*([str(which(numbers))] if numbers else []), *others]))
@@ -129,11 +129,11 @@ def _side(bound: LinearBound) -> tuple[str, str]:
     return "high", _moved(words, ceil(rest) - 1 if strict else floor(rest))
 
 
-_TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}  # of the same two, the other first
+_TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}  # the comparison with its sides exchanged
 
 
 def _moved(words: str, number: int) -> str:
-    """What is not known yet plus a number."""
+    """The unknown part, in words, plus a number."""
     if not words or not number:
         return words or str(number)
     return f"{words} {'+' if number > 0 else '-'} {abs(number)}"

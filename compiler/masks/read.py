@@ -90,7 +90,7 @@ class Reader:
                 return Leaf(out, why=f"`{_shown(node)}` is not read through" if out.role is Role.TABLE else "")
 
     def _same(self, node: Apply) -> Term:
-        """Of an op each item of whose result is one of its operand, unchanged."""
+        """The term of an op that takes each item of its result unchanged from its operand."""
         inner = self.term(node.operands[0])
         return inner if positional(inner) else Leaf(node.out)
 
@@ -185,7 +185,7 @@ def _divisor(term: Term) -> bool:
 
 
 def _over(term: Term, names: Mapping[Axis, Axis]) -> Term | None:
-    """The same over other axes; None where it has data, which has its own."""
+    """The term over other axes; None if it has data, whose axes cannot be replaced."""
     if leaves(term):
         return None
 

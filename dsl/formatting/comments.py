@@ -37,7 +37,7 @@ def attach(source: Source, layout: Layout) -> Remarks:
     found = Remarks()
     waiting: list[Remark] = []
     previous: int | None = None
-    opened = ended = True  # the last token was `{`; a newline that ends a statement stood since
+    opened = ended = True  # the last token was `{`; since then a newline ended a statement
     newlines = 2
     for match in TOKEN.finditer(source.text):
         kind, text, at = match.lastgroup, match.group(), match.start()

@@ -26,7 +26,7 @@ class _Gap:
 
 
 class Closing:
-    """Looks for places as long as its budget lasts."""
+    """Looks for places until MAX_READ characters have been read."""
 
     def __init__(self) -> None:
         self.left = MAX_READ

@@ -37,7 +37,7 @@ _SIGNS = {
 
 # What other languages call the words of statements.
 _STATEMENT_ALIASES = {"for": "repeat", "while": "repeat", "loop": "repeat", "yield": "return"}
-# ... and what says nothing here.
+# ... and statements that have no meaning here.
 _NO_STATEMENTS = {
     "print": "delete it: `attnc inspect` shows any value of a run, by its path",
     "pass": "delete it",
@@ -54,10 +54,10 @@ _OPERATOR_WORDS = {
     "mod": "a % b",
     "div": "floor(a / b)",
 }
-# What values of other languages are asked for by a dot.
+# Attributes of values in other languages.
 _SIZE, _ORDER = "`|seq|` is the size of the axis `seq`", "axes have names and no order: nothing is transposed"
 _ATTRIBUTES = {**dict.fromkeys(("shape", "size", "ndim"), _SIZE), **dict.fromkeys(("T", "mT", "H"), _ORDER)}
-_DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the half, or no part
+_DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the first half alone, or nothing
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
 _AFTER_A_WORD = re.compile(rf"[ \t]+({'|'.join(ITEM_WORDS)}|repeat)(\.\w+)?[ \t]+(?=[A-Za-z_0-9])")
 _FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -237,7 +237,7 @@ def _words(context: _Context) -> list[str]:
     if "TRUE" in accepts:
         words.append("an expression")
         accepts -= _EXPRESSION
-    accepts -= {"INT", "FLOAT"}  # of which alone no brackets are made
+    accepts -= {"INT", "FLOAT"}  # brackets never hold a number alone
     if context.after_expression:
         words.append("an operator")
         accepts -= _OPERATORS | _SUFFIXES
@@ -277,7 +277,7 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
 def _chain(context: _Context) -> _Finding | None:
     if context.kind not in _COMPARISONS or "AND" not in context.accepts:
         return None
-    left, sign, middle = context.values[-3:]  # an expression that is complete, but takes no comparison, is one
+    left, sign, middle = context.values[-3:]  # a complete expression that takes no comparison is itself a comparison
     again = middle.span.text
     return _Finding(
         code="E0109",

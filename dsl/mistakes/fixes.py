@@ -97,7 +97,7 @@ def _inserted(changed: Source, edits: Sequence[Edit]) -> list[Span]:
 def _good(
     before: Sequence[Diagnostic], after: Sequence[Diagnostic], fixed: Sequence[Diagnostic], made: list[Span]
 ) -> bool:
-    """Whether the text is better than it was: what was to be mended is gone, and there is less that is wrong.
+    """Whether the text is better than it was: the fixed mistakes are gone, and there are fewer in all.
 
     Mending one mistake may bring out more: a syntax error, or a file that cannot be read, hides any number, a wrong
     name as many as it made. They may stand elsewhere, but not in the lines that were changed: there the fix would be
@@ -117,7 +117,7 @@ def _good(
 
 
 def _said(found: Diagnostic, with_place: bool) -> Iterator[tuple[str, object]]:
-    """What a diagnostic is known by in a line that was changed. At one place a mistake may come in parts."""
+    """The keys of a diagnostic in a changed line. One place may have several parts of a mistake."""
     yield found.code, found.message
     if with_place and found.span is not None:
         yield found.code, found.span.source.position(found.span.start)[1]
@@ -148,7 +148,7 @@ def _count(found: Sequence[Diagnostic]) -> tuple[int, int, int]:
 
 
 def _key(found: Diagnostic) -> tuple[object, ...]:
-    """What a diagnostic is known by while the text around it moves."""
+    """The key of a diagnostic, which stays while the text around it moves."""
     edits = tuple((edit.span.text, edit.text) for edit in found.fix.edits) if found.fix else ()
     line = found.span.source.line(found.span.source.position(found.span.start)[0]) if found.span else ""
     return (found.code, found.message, line, edits)

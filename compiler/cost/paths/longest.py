@@ -47,13 +47,13 @@ def longest(routes: Routes, n: Poly, values: Values) -> Path:
 
 
 def _worth(path: Path) -> tuple[bool, bool, int, bool]:
-    """Those that there are passes enough for come before those that would take more."""
+    """The sort key of paths, the shortest first; those that need more passes than there are come behind."""
     return (path.hops is None, path.passes > path.there, path.hops or 0, not path.sure)
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A route to one side, as far as `whole`."""
+    """A route followed to one side, over the width `whole`."""
 
     route: Route
     side: str
@@ -73,7 +73,7 @@ class _Way:
         return far > 0 if self.route.form.terms else far >= self.at(self.whole)
 
     def path(self) -> Path:
-        """In as few passes as do, those first that go furthest in a hop: more than there are, if these do not."""
+        """In the fewest passes that suffice, the furthest a hop first; in more than there are, if all are too few."""
         route = self.route
         done, hops = route.own.to(self.side), route.own.hops
         useful = [step for step in route.steps if self.to(step) > 0]

@@ -26,7 +26,7 @@ from ..scope import SizeScope
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """As far as that to both sides, in so many hops."""
+    """How far to the left and to the right, and in how many hops."""
 
     left: Poly
     right: Poly
@@ -105,7 +105,7 @@ def start(axes: Iterable[Axis], families: frozenset[int]) -> Routes:
 
 
 def pruned(routes: Iterable[Route], values: Values) -> Routes:
-    """Without those than which others go as far to each side in no more hops; of too many, bounds."""
+    """The routes, but for those that others match on each side in no more hops; bounds if there are too many."""
     kept = [(route, _measured(route, values)) for route in routes]
     if len(kept) > MANY:
         kept = [(route, _measured(route, values)) for route in _bounds(kept)]
@@ -116,7 +116,7 @@ def pruned(routes: Iterable[Route], values: Values) -> Routes:
     return tuple(route for route, _ in kept)
 
 
-MANY = 100  # routes: repeats in repeats make more with each level, and nobody asks which of so many is the shortest
+MANY = 100  # routes: nested repeats make more with each level; bounds of so many are enough
 Measured = Mapping[str, Fraction]
 
 
@@ -216,7 +216,7 @@ class Reach:
         return pruned(found, self.values)
 
     def anywhere(self, route: Route) -> Route:
-        """To all items in one hop, of what may read anything."""
+        """The route through what may read anything: to all items in one hop."""
         return replace(route, own=Distance(self.whole, self.whole, route.own.hops + 1), local=None)
 
     def _on(self, route: Route, axes: Iterable[Axis]) -> bool:
@@ -244,7 +244,7 @@ class Reach:
         return route
 
     def _sides(self, scale: Poly, left: Poly, right: Poly) -> tuple[Poly, Poly]:
-        """How far that is of the width, where a step along an axis goes that far there: back, where it is negative."""
+        """Distances along an axis as distances along the width, of which a step is `scale` (negative: backwards)."""
         return (left * scale, right * scale) if scale.at(self.values) > 0 else (right * -scale, left * -scale)
 
     def _wider(self, route: Route, left: Poly, right: Poly) -> Route:
@@ -257,7 +257,7 @@ class Reach:
         return replace(route, own=Distance(within(own.left), within(own.right), own.hops))
 
     def _moving(self, route: Route, axis: Axis, every: bool) -> Route:
-        """Before it moves along an axis (every: to all of its items): within blocks, if that is a part of the width.
+        """The route before it moves along an axis (every: to all items): within blocks, if that is part of the width.
 
         Where blocks are left by less than a block, or items between those that it moves to, not all have as far to go.
         """
@@ -366,7 +366,7 @@ class Reach:
         return self._shifted(moved, *taps)
 
     def _merged(self, route: Route, node: Apply) -> Route:
-        """Digits as one axis again. Of a digit that is gone any value may be meant."""
+        """Digits as one axis again. A digit that is gone may have any value."""
         if not self._on(route, node.axes):
             return route
         digits = self._digits(node.axes)
