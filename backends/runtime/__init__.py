@@ -1,3 +1,3 @@
-"""What generated code carries along, each definition where it is used: modules that import nothing of ours, and are
-read as text (backends/text/carried.py).
+"""What generated code carries along, each definition where it is used: modules that import nothing else of the project,
+and are read as text (backends/text/carried.py).
 """
