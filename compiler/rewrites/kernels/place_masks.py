@@ -22,7 +22,7 @@ from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...masks.read import Reader
 from ...sizes.axes import Axis, ConstOf, Literal, known, show_static
 from ..simplify.dead import alive
-from ..tools.walk import seeing
+from ..tools.walk import with_predicate
 
 Given = tuple[tuple[int, Term, tuple[Value, ...]], ...]  # place of an input, its term in the callee, the new inputs
 
@@ -202,7 +202,7 @@ def _settle(node: Apply, term: Term, fresh: _Fresh) -> list[Node]:
     assert found is not None
     if not _structured(found, {q, k}) and "cap" not in node.options:
         return [node]
-    return [*made.values(), seeing(node, Predicate(q, k, plain(found)))]
+    return [*made.values(), with_predicate(node, Predicate(q, k, plain(found)))]
 
 
 def _transported(term: Term, back: Mapping[Axis, Axis]) -> Term | None:

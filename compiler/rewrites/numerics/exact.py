@@ -16,7 +16,7 @@ from dataclasses import replace
 from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads
 from ...graph.traits import Choice, Pointwise
 from ...graph.values import Role, Scalar, Value
-from ..tools.walk import making, reading
+from ..tools.walk import with_operands, with_results
 
 Places = frozenset[int]
 
@@ -130,6 +130,10 @@ def _values(graph: Graph) -> list[Value]:
 
 
 def _changed(node: Node, change: Mapping[int, Value]) -> Node:
-    node = reading(node, change)
+    node = with_operands(node, change)
     outs = makes(node)
-    return making(node, tuple(change.get(out.id, out) for out in outs)) if any(o.id in change for o in outs) else node
+    return (
+        with_results(node, tuple(change.get(out.id, out) for out in outs))
+        if any(o.id in change for o in outs)
+        else node
+    )

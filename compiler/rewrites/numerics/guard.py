@@ -24,7 +24,7 @@ from ...ops.undo import arranges, undone
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, known
 from ..simplify.dead import alive
-from ..tools.walk import Fresh, Walk, making, reading
+from ..tools.walk import Fresh, Walk, with_operands, with_results
 from .finite import KnownTables
 
 LARGEST = 1000  # of the blocks that are made anew: how many nodes
@@ -55,7 +55,7 @@ class _Guard:
 
     def graph(self) -> Graph:
         for node in self.old.nodes:
-            node = reading(node, self.same)
+            node = with_operands(node, self.same)
             if isinstance(node, Call) and self.chooses(node):
                 results = zip(node.outs, self.here(node), strict=True)
                 self.same |= {out.id: replace(result, name=out.name) for out, result in results}
@@ -258,7 +258,7 @@ class _Guard:
 
         for inner in node.graph.nodes:
             outs = tuple(map(moved, makes(inner)))
-            copy = making(reading(inner, change), outs)
+            copy = with_results(with_operands(inner, change), outs)
             match copy:
                 case Constant(value):
                     self.add(replace(copy, value=substitute(value, sizes, numbers)))

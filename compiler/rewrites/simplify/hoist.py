@@ -19,7 +19,7 @@ from ...sizes.axes import Const
 from ..tools.same import STATEFUL
 from ..tools.tables import Tables
 from ..tools.transport import TargetBody, Terms
-from ..tools.walk import Fresh, making, reading
+from ..tools.walk import Fresh, with_operands, with_results
 
 
 def hoist(graph: Graph) -> Graph:
@@ -42,7 +42,7 @@ class _Parts:
         """What is left of the body: it takes these tables behind these inputs, and reads some in place of others."""
         inputs = [self.graph.inputs[place] for place in left]
         inputs += [Input(value.name or _kind(value), value) for value in given]
-        nodes = tuple(reading(node, same) for node in self.nodes)
+        nodes = tuple(with_operands(node, same) for node in self.nodes)
         outputs = tuple(replace(one, value=same.get(one.value.id, one.value)) for one in self.graph.outputs)
         return replace(self.graph, inputs=tuple(inputs), nodes=nodes, outputs=outputs)
 
@@ -171,9 +171,9 @@ class _Hoister:
         for node in reversed(graph.nodes):
             if self._makes_tables(node, still) and any(out.id in wanted for out in makes(node)):
                 outs = tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node))
-                taken.append(making(node, outs))
+                taken.append(with_results(node, outs))
                 wanted |= {value.id for value in reads(node)}
-        nodes = tuple(reading(node, change) for node in kept)
+        nodes = tuple(with_operands(node, change) for node in kept)
         given = [change.get(value.id, value) for value in given if value.id in change or value.id not in inputs]
         before = {value.id for node in graph.nodes for value in reads(node)}
         after = {value.id for node in nodes for value in reads(node)} | {one.value.id for one in graph.outputs}
@@ -191,7 +191,7 @@ def _cast_once(graph: Graph) -> Graph:
     change: dict[int, Value] = {}
     nodes: list[Node] = []
     for old in graph.nodes:
-        node = reading(old, change)
+        node = with_operands(old, change)
         outs = []
         for out in makes(node):
             found = readers.get(out.id, [])
@@ -204,7 +204,7 @@ def _cast_once(graph: Graph) -> Graph:
                 change[out.id] = fresh(replace(out, role=Role.WEIGHT, name=out.name or _called(node)))
                 out = replace(out, name=None)
             outs.append(out)
-        nodes.append(making(node, tuple(outs)) if any(out.id in change for out in outs) else node)
+        nodes.append(with_results(node, tuple(outs)) if any(out.id in change for out in outs) else node)
         nodes += [Apply(op_named("cast"), (out,), change[out.id]) for out in outs if out.id in change]
     return replace(graph, nodes=tuple(nodes)) if change else graph
 

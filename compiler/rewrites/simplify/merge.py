@@ -11,7 +11,7 @@ from dataclasses import replace
 from ...graph.nodes import Graph, Node, makes
 from ...graph.values import Value
 from ..tools.same import spelling
-from ..tools.walk import Walk, reading, retitled
+from ..tools.walk import Walk, with_names, with_operands
 
 
 def merge(graph: Graph) -> Graph:
@@ -25,7 +25,7 @@ def _merged(graph: Graph) -> Graph:
     names: dict[int, str] = {}
     nodes: list[Node] = []
     for old in graph.nodes:
-        node = reading(old, same)
+        node = with_operands(old, same)
         key, outs = spelling(node), makes(node)
         kept = outs if key is None else first.setdefault(key, outs)
         if kept is outs:
@@ -38,4 +38,4 @@ def _merged(graph: Graph) -> Graph:
     if not same:
         return graph
     outputs = tuple(replace(output, value=same.get(output.value.id, output.value)) for output in graph.outputs)
-    return replace(graph, nodes=tuple(retitled(node, names) for node in nodes), outputs=outputs)
+    return replace(graph, nodes=tuple(with_names(node, names) for node in nodes), outputs=outputs)

@@ -15,7 +15,7 @@ from ...graph.nodes import Apply, Constant, Graph, Node, reads
 from ...graph.traits import OpTraits, Pointwise, Product, Quotient, Sum
 from ...graph.values import Role, Scalar, Type, Value
 from ...sizes.axes import Arith, Static, known
-from ..tools.walk import Fresh, Walk, reading, retitled
+from ..tools.walk import Fresh, Walk, with_names, with_operands
 from .dead import alive
 
 
@@ -37,7 +37,7 @@ def _folded(graph: Graph) -> Graph:
     fresh = Fresh(graph)
     nodes: list[Node] = []
     for old in graph.nodes:
-        node = reading(old, same)
+        node = with_operands(old, same)
         if isinstance(node, Constant):
             numbers[node.out.id] = node.value
         found = _by_number(node, numbers)
@@ -61,7 +61,7 @@ def _folded(graph: Graph) -> Graph:
     if len(nodes) == len(graph.nodes) and all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
         return graph
     outputs = tuple(replace(output, value=same.get(output.value.id, output.value)) for output in graph.outputs)
-    return alive(replace(graph, nodes=tuple(retitled(node, names) for node in nodes), outputs=outputs))
+    return alive(replace(graph, nodes=tuple(with_names(node, names) for node in nodes), outputs=outputs))
 
 
 def _by_number(node: Node, numbers: dict[int, Static]) -> tuple[Value, Static] | None:

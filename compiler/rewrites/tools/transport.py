@@ -11,7 +11,7 @@ from ...graph.values import IndexInto, Type, Value
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis, Const, Static, axes_in
 from .same import spelling
-from .walk import Fresh, making
+from .walk import Fresh, with_results
 
 _ids = count(1 << 41)  # of axes made here: no other axis has such an id
 
@@ -43,7 +43,7 @@ class TargetBody:
             outs = self._known.get(key)  # nodes without a spelling are never reused
             if outs is None:
                 outs = tuple(map(self._fresh, makes(moved)))
-                self.add(making(moved, outs))
+                self.add(with_results(moved, outs))
             terms.values.update(zip((out.id for out in makes(node)), outs, strict=True))
 
     def local(self, key: object, make: Axis) -> Axis:

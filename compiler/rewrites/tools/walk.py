@@ -12,7 +12,7 @@ from ...graph.term import Leaf, Predicate, leaves
 from ...graph.values import Value
 
 
-def making(node: Node, outs: tuple[Value, ...]) -> Node:
+def with_results(node: Node, outs: tuple[Value, ...]) -> Node:
     """The node with other results."""
     match node:
         case Call() | Repeat() | Scan():
@@ -21,7 +21,7 @@ def making(node: Node, outs: tuple[Value, ...]) -> Node:
             return replace(node, out=outs[0])
 
 
-def reading(node: Node, change: Mapping[int, Value]) -> Node:
+def with_operands(node: Node, change: Mapping[int, Value]) -> Node:
     """The node with the operands of these ids replaced."""
     if not any(value.id in change for value in reads(node)):
         return node
@@ -40,19 +40,19 @@ def reading(node: Node, change: Mapping[int, Value]) -> Node:
     )
     assert term is not None
     own = operands[: len(operands) - len(leaves(node.seen.term))]
-    return seeing(replace(node, operands=own), replace(node.seen, term=term))
+    return with_predicate(replace(node, operands=own), replace(node.seen, term=term))
 
 
-def seeing(node: Apply, seen: Predicate) -> Apply:
+def with_predicate(node: Apply, seen: Predicate) -> Apply:
     """Attention under a mask of positions: what that reads comes behind the op's own operands, each value once."""
     return replace(node, operands=(*node.operands, *(leaf.value for leaf in leaves(seen.term))), mask=None, seen=seen)
 
 
-def retitled(node: Node, names: Mapping[int, str]) -> Node:
+def with_names(node: Node, names: Mapping[int, str]) -> Node:
     """The node with its results renamed, by their ids."""
     if not any(out.id in names for out in makes(node)):
         return node
-    return making(node, tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node)))
+    return with_results(node, tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node)))
 
 
 class Fresh:
