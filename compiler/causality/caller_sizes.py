@@ -13,7 +13,7 @@ from ..sizes.axes import Arith, Axis, Const, Literal, SizeOf, Static, axes_in, c
 from ..sizes.limits import TooMuch
 from ..sizes.predicates import ALWAYS, NEVER, Linear
 from .leak import Trace
-from .reach import TOP, Info, Reach, everything
+from .reach import TOP, Info, Reach, reach_of_everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def reach_of_anything(
     text: str, span: Span | None, infos: Iterable[Info], values: Iterable[Value], sizes: CallerSizes
 ) -> Reach:
     """The reach of what may read any item of these values, and may reveal how many there are."""
-    read = everything(text, span, *(info.reach for info in infos))
+    read = reach_of_everything(text, span, *(info.reach for info in infos))
     reveals = any(reveals_length(axis, sizes) for value in values for axis in value.type.axes)
     return read if read or not reveals else {(TOP,): Trace(text, span, None)}
 

@@ -21,7 +21,7 @@ from ..sizes.limits import PROOF
 from ..sizes.predicates import Cases, Linear
 from .caller_sizes import CallerSizes, constant_info, reach_of_anything, reach_of_number
 from .leak import Trace, leak
-from .reach import Bound, Digit, Info, everything, over_info, unite
+from .reach import Bound, Digit, Info, over_info, reach_of_everything, unite
 from .step import Step
 
 
@@ -92,7 +92,9 @@ class CausalityAnalysis:
             return self.kept[key]
         self.fuel -= len(graph.nodes)
         if self.fuel < 0:
-            read = everything(f"`{graph.name}` is too long to follow", graph.span, *(info.reach for info in inputs))
+            read = reach_of_everything(
+                f"`{graph.name}` is too long to follow", graph.span, *(info.reach for info in inputs)
+            )
             return [Info(read) for _ in graph.outputs]
         infos: dict[int, Info] = {entry.value.id: info for entry, info in zip(graph.inputs, inputs, strict=True)}
         for node in graph.nodes:
@@ -148,7 +150,7 @@ class CausalityAnalysis:
             if attempt == 6:
                 for at, _ in node.states:
                     entering[at] = Info(
-                        everything("each step reaches further", node.span, entering[at].reach, again=True)
+                        reach_of_everything("each step reaches further", node.span, entering[at].reach, again=True)
                     )
         names = dict(node.axes)
         for out, info in zip(node.outs, found, strict=True):
@@ -168,7 +170,8 @@ class CausalityAnalysis:
                 break
             if attempt == 6:  # a bound that grows with every pass
                 carried = [
-                    Info(everything("each pass reaches further", node.span, info.reach, again=True)) for info in carried
+                    Info(reach_of_everything("each pass reaches further", node.span, info.reach, again=True))
+                    for info in carried
                 ]
         for out, info in zip(node.outs, carried, strict=True):
             infos[out.id] = info

@@ -69,7 +69,7 @@ def _at_most(a: Bound, b: Bound) -> bool:
     return all(x.offset <= y.offset for x, y in zip(a, b, strict=True))
 
 
-def everything(text: str, span: Span | None, *reaches: Reach, again: bool = False) -> Reach:
+def reach_of_everything(text: str, span: Span | None, *reaches: Reach, again: bool = False) -> Reach:
     """The reach of what may read every item, if it reads any of these."""
     found = [(max(digit.offset for digit in bound), trace) for reach in reaches for bound, trace in reach.items()]
     return {(TOP,): Trace(text, span, max(found, key=lambda item: item[0])[1], again=again)} if found else {}

@@ -31,7 +31,7 @@ def floats(cell: Cell) -> int:
     return math.prod(sizes) * weight * cell.site.passes
 
 
-def labour(cell: Cell) -> int:
+def recompute_cost(cell: Cell) -> int:
     """What it costs to make it anew for the whole range at every step, on the same scale."""
     node = cell.node
     if not isinstance(node, Apply):
@@ -53,7 +53,7 @@ def remembered(analysis: DemandAnalysis) -> set[Cell]:
     cells = list(analysis.made_of)
     source, sink = -1, -2
     flow: dict[int, dict[int, int]] = {source: {}, sink: {}}
-    endless = 1 + sum(floats(cell) + labour(cell) for cell in cells)
+    endless = 1 + sum(floats(cell) + recompute_cost(cell) for cell in cells)
     number = {cell: place for place, cell in enumerate(cells)}
 
     def edge(a: int, b: int, size: int) -> None:
@@ -66,7 +66,7 @@ def remembered(analysis: DemandAnalysis) -> set[Cell]:
         made_of = analysis.made_of[cell]
         kept, ready = 2 * place, 2 * place + 1  # nodes of the flow: its new items; its whole range
         edge(kept, ready, max(floats(cell), 1))
-        edge(source, kept, endless if made_of is None else labour(cell))
+        edge(source, kept, endless if made_of is None else recompute_cost(cell))
         for operand in made_of or ():
             edge(2 * number[operand] + 1, kept, endless)
         if cell in analysis.sinks:
