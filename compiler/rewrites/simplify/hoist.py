@@ -94,7 +94,7 @@ class _Hoister:
     def _block(self, graph: Graph) -> tuple[_Parts, Graph] | None:
         """A block that runs several times, divided, and what is left of it; None where nothing can be taken out."""
         if id(graph) not in self._blocks:
-            parts = self._divided(graph, 0, None) if id(graph) in self.tables.often else None
+            parts = self._divided(graph, 0, None) if id(graph) in self.tables.repeated else None
             if parts is None or not parts.tables:
                 self._blocks[id(graph)] = None
             else:
@@ -107,7 +107,7 @@ class _Hoister:
         for body, old in zip(bodies, node.bodies, strict=True):
             caller.new_axes += body.axes[len(old.axes) :]
         divided = [self._divided(body, node.carried, node.index) for body in node.bodies]
-        if all(id(body) not in self.tables.often for body in node.bodies) or not any(one.tables for one in divided):
+        if all(id(body) not in self.tables.repeated for body in node.bodies) or not any(one.tables for one in divided):
             kept = all(a is b for a, b in zip(bodies, node.bodies, strict=True))
             return node if kept else replace(node, bodies=tuple(bodies))
         # All bodies take the same tables, each under a value of its own.
@@ -134,7 +134,7 @@ class _Hoister:
 
     def _divided(self, old: Graph, carried: int, index: Const | None) -> _Parts:
         graph = self.graph(old)
-        still = self.tables.still(old, graph, carried, index)
+        still = self.tables.unchanging(old, graph, carried, index)
         wanted = {output.value.id for output in graph.outputs}
         kept: list[Node] = []
         given: list[Value] = []

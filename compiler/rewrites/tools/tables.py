@@ -13,10 +13,10 @@ from .same import STATEFUL, draws, pure
 
 
 class Tables:
-    """The tables of a whole model. often: ids of the bodies that make the same tables several times."""
+    """The tables of a whole model. repeated: ids of the bodies that make the same tables several times."""
 
     def __init__(self, root: Graph) -> None:
-        self.often: set[int] = set()
+        self.repeated: set[int] = set()
         self._formals: dict[int, set[Axis]] = {}  # of a block: axes that every call of it gives
         self._odd: set[tuple[int, int]] = set()  # inputs that some call gives something of another type
         self._home: dict[int, Graph] = {}  # of the body of a repeat: the block or model around it
@@ -29,7 +29,7 @@ class Tables:
             return
         self._seen.add((id(graph), many))
         if many:
-            self.often.add(id(graph))
+            self.repeated.add(id(graph))
         calls = Counter(_tables_of(node) for node in graph.nodes if isinstance(node, Call))
         for node in graph.nodes:
             match node:
@@ -71,7 +71,7 @@ class Tables:
                         self._leave(one)
 
     def _leave(self, graph: Graph) -> None:
-        self.often.discard(id(graph))
+        self.repeated.discard(id(graph))
         for node in graph.nodes:
             for child in node.bodies if isinstance(node, Repeat) else (node.graph,) if isinstance(node, Call) else ():
                 self._leave(child)
@@ -98,7 +98,7 @@ class Tables:
             return True
         return axis.size is not None and all(self.outside(graph, part) for part in axes_in(axis.size))
 
-    def still(self, old: Graph, graph: Graph, carried: int, index: Const | None) -> dict[int, bool]:
+    def unchanging(self, old: Graph, graph: Graph, carried: int, index: Const | None) -> dict[int, bool]:
         """The values that are the same every time a body runs, by id: whether making them costs work.
 
         old: the body as it was when the model was looked at.
