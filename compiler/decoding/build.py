@@ -26,7 +26,7 @@ from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..ops import op_meaning, op_named
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
 from .demand import DemandAnalysis, Modes, Reads, groups
-from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, whole
+from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole
 from .visible_range import ENTIRE, Mode, VisibleRange
 
 ByAxis = frozenset[tuple[Axis, Mode]]
@@ -298,7 +298,7 @@ class StepBuilder:
                     if not grows(cell, demand):
                         self._apply(b, node, cell, demand)
                 self._remember(b, cell)
-            case Call() if whole(site, node):
+            case Call() if is_kept_whole(site, node):
                 self._whole(b, node)
             case Call():
                 self._call(b, place, node)

@@ -41,8 +41,8 @@ from .sites import (
     by_place,
     costly,
     held_to_lengths,
+    is_kept_whole,
     same_along,
-    whole,
 )
 from .visible_range import ENTIRE, Mode, VisibleRange, same_kind
 
@@ -308,7 +308,7 @@ class DemandAnalysis:
             return False
         if cell.node is None:
             return cell.site.parent is None or self._carried(cell)
-        return not (isinstance(cell.node, Call) and not whole(cell.site, cell.node))
+        return not (isinstance(cell.node, Call) and not is_kept_whole(cell.site, cell.node))
 
     def _carried(self, cell: Cell) -> bool:
         site = cell.site
@@ -352,7 +352,7 @@ class DemandAnalysis:
             match node:
                 case Apply():
                     self._apply(site, node)
-                case Call() if whole(site, node):
+                case Call() if is_kept_whole(site, node):
                     self._whole(site, node)
                 case Call():
                     self._call(site, place, node)

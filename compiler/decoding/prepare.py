@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Output, Parameter, Positions, Repeat, Scan, Stepped, reads
 from ..graph.values import Role
 from .build import Axes, GraphBuilder, several
-from .sites import STATIC, Cell, Site, whole
+from .sites import STATIC, Cell, Site, is_kept_whole
 
 
 class Prepare:
@@ -44,7 +44,7 @@ class Prepare:
                 found += [body.cells[body.graph.outputs[number].value.id] for body in bodies]
             return found
         match node:
-            case Call() if not whole(site, node):
+            case Call() if not is_kept_whole(site, node):
                 child = site.inside[site.graph.nodes.index(node)][0]
                 return [child.cells[child.graph.outputs[node.outs.index(cell.value)].value.id]]
             case Repeat():

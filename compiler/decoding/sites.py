@@ -99,7 +99,7 @@ class Site:
         return site
 
 
-def plain(graph: Graph, families: frozenset[int]) -> bool:
+def is_itemwise(graph: Graph, families: frozenset[int]) -> bool:
     """Whether a graph computes each item of time from that item alone: no positions, nothing that reads across."""
     if graph.target:
         return not families
@@ -128,15 +128,15 @@ def plain(graph: Graph, families: frozenset[int]) -> bool:
                     return False
                 if any(timed(axes_in(static)) for _, static in node.consts):
                     return False
-                if not plain(node.graph, within(node, families)):
+                if not is_itemwise(node.graph, families_inside(node, families)):
                     return False
             case Repeat():
-                if not all(plain(body, families) for body in node.bodies):
+                if not all(is_itemwise(body, families) for body in node.bodies):
                     return False
     return True
 
 
-def within(node: Call | Scan, families: frozenset[int]) -> frozenset[int]:
+def families_inside(node: Call | Scan, families: frozenset[int]) -> frozenset[int]:
     """The families of a callee's axes that are time for its caller."""
     found = {formal.family for formal, actual in node.axes if actual.family in families}
     found |= {axis.family for axis in node.graph.lifted if axis.family in families}
@@ -217,7 +217,7 @@ class Sites:
                     self._no_late_const(site, node)
                     kind = max(site.cells[arg.id].kind for arg in node.args)
                     kind = TIME if site.timed(node.axis) else kind
-                    if kind != STATIC and not plain(node.graph, within(node, site.families)):
+                    if kind != STATIC and not is_itemwise(node.graph, families_inside(node, site.families)):
                         raise NoStep(
                             f"`{node.graph.name}`, which is scanned, reads across `{self.time.name}`", node.span
                         )
@@ -236,8 +236,8 @@ class Sites:
 
     def _call(self, site: Site, place: int, node: Call) -> None:
         kinds = [site.cells[arg.id].kind for arg in node.args]
-        families = within(node, site.families)
-        if whole(site, node):
+        families = families_inside(node, site.families)
+        if is_kept_whole(site, node):
             kind = max(kinds, default=STATIC)
             for out in node.outs:
                 self._cell(site, out, node, kind)
@@ -260,14 +260,14 @@ class Sites:
             self._cell(site, out, node, kind)
 
 
-def whole(site: Site, node: Call) -> bool:
+def is_kept_whole(site: Site, node: Call) -> bool:
     """Whether a call is kept as it stands: it is static altogether, or done item by item with nothing to keep.
 
     A call in a step makes all its results of all its arguments: they are to run along the same axes of time, and all
     be made of items, or none.
     """
     kinds = [site.cells[arg.id].kind for arg in node.args]
-    if not plain(node.graph, within(node, site.families)):
+    if not is_itemwise(node.graph, families_inside(node, site.families)):
         return False
     if max(kinds, default=STATIC) == STATIC:
         return True
@@ -338,7 +338,7 @@ def _sources(site: Site, value: Value, axis: Axis) -> list[tuple[Site, Value, Ax
             return [(site, node.operands[0], axis)]
         case Apply() if axis not in (*node.axes, *node.made, *node.each):
             return [(site, one, axis) for one in reads(node)]
-        case Call() if whole(site, node):
+        case Call() if is_kept_whole(site, node):
             return [(site, one, axis) for one in node.args]
         case None if site.parent is not None:
             above = site.parent.graph.nodes[site.index]
