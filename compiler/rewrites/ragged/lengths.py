@@ -330,7 +330,7 @@ class Lengths:
         type = Type(Scalar.BOOL, (*valid.type.axes, *(axis for axis in ok.type.axes if axis not in valid.type.axes)))
         return self.apply(Disjunction(), (ok, padding), type)
 
-    def fits(self, node: Apply) -> None:
+    def demand_extents(self, node: Apply) -> None:
         """Demand of each example's own extents what an op takes for granted of extents (extents.py)."""
         claim = claim_of(node)
         if claim is None:

@@ -253,7 +253,7 @@ class RaggedBody(Lengths):
                 node.span,
                 "give it a number, or the size of an axis that is not ragged",
             )
-        self.fits(node)
+        self.demand_extents(node)
         acts = [axis for axis in node.axes if self.is_ragged(axis)]
         node = self.infinite.made_finite(node)
         leave_padding_out(self, node, acts)
