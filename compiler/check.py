@@ -14,7 +14,7 @@ from ..dsl.diagnostic import Diagnostic, Severity, error
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
-from .advice.whose import Whose
+from .advice.same_names import SameNames
 from .base.names import did_you_mean, listed, nearest
 from .base.session import Session
 from .calls.calls import Calls
@@ -160,7 +160,7 @@ class _Build:
                 break
             for problem, _ in each.problems:
                 session.add(problem)
-        whose = {m: Whose(checker, m).tell() for m in loader.modules.values() if not m.library}
+        same = {m: SameNames(checker, m).report() for m in loader.modules.values() if not m.library}
         if self.facts is not None:
             self.facts.module = module
             self.facts.alone = checker.alone
@@ -194,7 +194,7 @@ class _Build:
             if block.is_model and graph is not None:
                 methods.tell(graph, session)
         if not session.errors and module.own:
-            _unused_axes(session, module, whose[module])
+            _unused_axes(session, module, same[module])
         return {
             block.name: checker.alone[block].graph or _open(checker.alone[block].environment) for block in module.own
         }

@@ -23,7 +23,7 @@ from ..sizes.axes import Axis, Const, Kind, Literal, Number
 
 
 @dataclass
-class _Meeting:
+class _SameName:
     """A name of this file, and the blocks that have another under it, each by the name it has here."""
 
     name: str
@@ -37,14 +37,14 @@ class _Meeting:
 
 
 @dataclass
-class Whose:
-    """The meetings of one module, found and reported."""
+class SameNames:
+    """The same names of one module, found and reported."""
 
     checker: Checker
     module: Module
     needed: dict[tuple[BlockDef, tuple[str, ...]], frozenset[int]] = field(default_factory=dict)
 
-    def tell(self) -> set[str]:
+    def report(self) -> set[str]:
         """Report each name once, with all that leave it out; the names that were found."""
         said = [found for found in self.checker.session.diagnostics if found.code == "E0212"]
         shown = [{label.span for label in found.related} for found in said]
@@ -54,7 +54,7 @@ class Whose:
                 self._report(meeting)
         return set(meetings)
 
-    def _report(self, meeting: _Meeting) -> None:
+    def _report(self, meeting: _SameName) -> None:
         module, name, mine = self.module, meeting.name, meeting.mine
         differing = [block for block, theirs in meeting.theirs.items() if self._differ(block, mine, theirs)]
         block = next(iter(differing or meeting.theirs))
@@ -103,8 +103,8 @@ class Whose:
             warning=not wrong,
         )
 
-    def _meetings(self) -> dict[str, _Meeting]:
-        found: dict[str, _Meeting] = {}
+    def _meetings(self) -> dict[str, _SameName]:
+        found: dict[str, _SameName] = {}
         have: dict[str, Axis | Const] = {**self.module.consts, **self.module.axes}
         known = {item.id for item in have.values()}
         for own in self.module.own:
@@ -120,7 +120,7 @@ class Whose:
                         continue
                     # What the block's file has no name for is that file's affair, unless sizes are not as here.
                     if _in_use(block, name, theirs) or self._differ(callee, mine, theirs):
-                        found.setdefault(name, _Meeting(name, mine)).theirs.setdefault(callee, theirs)
+                        found.setdefault(name, _SameName(name, mine)).theirs.setdefault(callee, theirs)
         return found
 
     def _left(self, block: BlockDef, bound: tuple[str, ...]) -> dict[str, Axis | Const]:
@@ -185,7 +185,7 @@ class Whose:
         axes, _ = self.checker.closure(self.module.blocks[block])
         return isinstance(theirs, Axis) or any(self.checker.hangs_on(axis.id, {theirs.id}) for axis in axes)
 
-    def _lifted(self, meeting: _Meeting) -> list[bool]:
+    def _lifted(self, meeting: _SameName) -> list[bool]:
         """For each call of these blocks along the axis of this file, as an argument has it: whether it stands in a
         block that is itself called along it.
         """
