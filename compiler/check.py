@@ -20,8 +20,7 @@ from .base.session import Session
 from .calls.calls import Calls
 from .calls.checker import Checker
 from .causality.proof import check_causal
-from .graph.expanded import steps
-from .graph.nodes import Graph
+from .graph.nodes import Call, Graph, Repeat, Scan
 from .graph.sized import unsized_widths
 from .names.folders import Folders
 from .names.loader import Loader
@@ -305,3 +304,21 @@ def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:
     if found.span is None:
         return (0, "", 0, found.code)
     return (1 if found.span.source is main else 2, found.span.source.name, found.span.start, found.code)
+
+
+def steps(graph: Graph, known: dict[int, int] | None = None) -> int:
+    """The number of ops of a graph written out: a call counts as its body, as does each pass; a scan as one item."""
+    known = {} if known is None else known
+    if id(graph) not in known:
+        total = 0
+        for node in graph.nodes:
+            match node:
+                case Call(inner) | Scan(inner):
+                    total += 1 + steps(inner, known)
+                case Repeat(bodies=bodies, variant=variant):
+                    sizes = [steps(body, known) for body in bodies]
+                    total += 1 + sum(sizes[one] for one in variant)
+                case _:
+                    total += 1
+        known[id(graph)] = total
+    return known[id(graph)]

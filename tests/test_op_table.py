@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 
 import attnc
+from attnc.compiler.graph import traits as t
 from attnc.compiler.graph.nodes import Apply, Graph, reads
 from attnc.compiler.graph.values import IndexInto
 from attnc.compiler.ops import OPS, Op
+from attnc.compiler.ops.table import Brackets
 from attnc.diagrams.scene.op_glyphs import glyph_of
 
 ROWS = pytest.mark.parametrize("op", OPS.values(), ids=lambda op: op.name)
@@ -166,6 +168,49 @@ def test_the_row_is_whole(op: Op) -> None:
     assert op.masked is False or "mask" in op.doc or op.group in ("reduce", "normalise")
     for template in (op.torch, op.numpy):  # an operand that stands there twice would be computed twice
         assert all(template.count(f"{{{place}}}") < 2 for place in range(3)), "write a function in its stead"
+
+
+@ROWS
+def test_what_it_reads_is_there(op: Op) -> None:
+    """Operands, brackets and options are those of how the row says that it reads: proofs go by that."""
+    assert fits(op)
+
+
+def fits(op: Op) -> bool:
+    """Whether the operands, brackets and options of a row are those of how it reads."""
+    number, options = len(op.operands), {option.name for option in op.options}
+    match op.reads:
+        case t.Pointwise(meaning):
+            several = op.variadic and isinstance(meaning, t.Extreme | t.LogSum | t.Conjunction | t.Disjunction)
+            return op.brackets is not Brackets.ACTS and (several or (number == arity(meaning) and not op.variadic))
+        case t.Reduce():
+            return op.brackets in (Brackets.ACTS, Brackets.MAP)
+        case t.Running() | t.Normalise() | t.Arrange(t.IndexMap.MIRRORED):
+            return op.brackets is Brackets.ACTS and number == 1
+        case t.Gather():
+            return op.brackets is Brackets.MAP and number == 2
+        case t.Arrange(t.IndexMap.NEW):
+            return op.brackets is Brackets.MADE and number == 1
+        case t.Arrange(map):
+            shifts = "left" in options or map is not t.IndexMap.SHIFTED
+            return op.brackets is Brackets.MAP and shifts and op.variadic is (map is t.IndexMap.PARTS)
+        case t.Window():
+            return op.brackets is Brackets.MAP and {"stride", "pad"} <= options
+        case t.Anything():
+            return True
+
+
+def arity(meaning: t.Meaning) -> int:
+    """How many operands it has, or at least has."""
+    match meaning:
+        case t.Sum(times):
+            return len(times)
+        case t.Rounded() | t.Magnitude() | t.Complement() | t.Lookup() | t.Function():
+            return 1
+        case t.Limited() | t.Choice():
+            return 3
+        case _:
+            return 2
 
 
 @ROWS

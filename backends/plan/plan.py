@@ -57,10 +57,6 @@ def padded(graph: Graph, item: Input) -> bool:
     return False
 
 
-# Ops of decoding that need the cache (compiler/decoding/build.py)
-CACHED = frozenset({"remember", "store", "recall", "resume", "leave", "positions", "slice", "since", "taps", "map"})
-
-
 @dataclass(slots=True)
 class _Form:
     """The structure of one graph, and its axes and consts in canonical order."""
@@ -507,7 +503,7 @@ class ModelPlan:
             return
         plan.cached = stepped.variant
         for node in plan.graph.nodes:
-            if isinstance(node, Apply) and node.op in CACHED:
+            if isinstance(node, Apply) and node.traits.caches:
                 plan.cached = True
             plan.cached = plan.cached or any(self.plan(child).cached for child in children(node))
         plan.cached = plan.cached or plan.is_root

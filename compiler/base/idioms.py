@@ -105,7 +105,7 @@ IDIOMS: dict[str, str] = {
     "fmod": "write `x - n * select(x / n > 0, floor(x / n), ceil(x / n))`: `x % n` has the sign of `n`",
     "entropy": "write `-sum[a](p * log(p))`; `cross_entropy[a](logits, ids)` is the loss",
     **dict.fromkeys(("cosine_similarity", "cos_sim"), "write `dot[d](l2norm[d](x), l2norm[d](y))`"),
-    "logaddexp": "write `y + softplus(x - y)`",
+    "logaddexp": "write `max(x, y) + softplus(-abs(x - y))`",
     "selu": "write `1.0507 * (max(x, 0) + 1.6733 * (expm1(min(x, 0))))`",
     "celu": "write `max(x, 0) + a * expm1(min(x, 0) / a)`",
     "softmin": "write `softmax[a](-x)`",

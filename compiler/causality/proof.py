@@ -19,7 +19,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Re
 from ..sizes.axes import Axis
 from ..sizes.limits import PROOF
 from ..sizes.predicates import Cases, Linear
-from .caller_sizes import CallerSizes, constant_info, reach_of_anything, reach_of_number
+from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
 from .leak import Trace, leak
 from .reach import Bound, Digit, Info, over_info, reach_of_everything, unite
 from .step import Step
@@ -27,7 +27,7 @@ from .step import Step
 
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
-    sizes = CallerSizes(frozenset({axis.family}))
+    sizes = CallerSizes(frozenset(part.family for part in made_of(axis)))
     found = _first_leak(graph, output, axis, span, sizes)
     if found is not None and _first_leak(graph, output, axis, span, replace(sizes, wanted=axis)) is None:
         return None

@@ -255,6 +255,9 @@ class OpTraits:
     gradient:  a gradient passes through it.
     jumps:     a small change of an operand may change the result by a whole one.
     checks:    it makes nothing of use: it stops the run where its first operand is false.
+    caches:    of decoding: its code asks the cache.
+    remembers: what it gives or keeps hangs on the steps before: two uses are two.
+    keeps:     it changes what later steps get: it is done though nothing reads its result.
     masked:    it takes a mask, and then reads nothing of the items that this leaves out.
     spends:    with the option `spend` it may compute in the memory of its first operand, which is lost.
     """
@@ -266,8 +269,16 @@ class OpTraits:
     gradient: bool = field(default=True, kw_only=True)
     jumps: bool = field(default=False, kw_only=True)
     checks: bool = field(default=False, kw_only=True)
+    caches: bool = field(default=False, kw_only=True)
+    remembers: bool = field(default=False, kw_only=True)
+    keeps: bool = field(default=False, kw_only=True)
     masked: bool = field(default=False, kw_only=True)
     spends: bool = field(default=False, kw_only=True)
+
+    @property
+    def acts(self) -> bool:
+        """Whether it is done though nothing reads its result."""
+        return self.keeps or self.checks
 
     @property
     def meaning(self) -> Meaning | None:

@@ -11,8 +11,6 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.names import did_you_mean, nearest, respelt, undeclared
 from ..base.session import Session
-from ..ops import OPS
-from ..ops.table import FIRST
 from ..sizes.arithmetic import largest, open_width
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, axes_in
 from .modules import ELEMENTS, BlockDef, Override
@@ -147,23 +145,8 @@ class Declarations(Uses):
             )
             self.module.missing.add(name.text)
             return False
-        if callee and name.text in OPS and OPS[name.text].since == FIRST:
-            self.session.report(
-                "E0204",
-                f"`{name.text}` is the name of an op",
-                name.span,
-                help=f"choose another name, such as `my_{name.text}`",
-            )
+        if callee and not self._may_be_called(name):
             return False
-        if callee and name.text in OPS:
-            op = OPS[name.text]
-            self.session.report(
-                "W0515",
-                f"`{name.text}` is an op too, since version {op.since}: this declaration is meant by its name here",
-                name.span,
-                help=f"delete it if the op, `{op.usage}`, does the same, or choose another name, `my_{name.text}`",
-                warning=True,
-            )
         if name.text in places:
             self._twice(name, places[name.text])
             return False

@@ -12,6 +12,8 @@ from ...dsl import syntax as s
 from ...dsl.source import Source, Span
 from ..base.names import did_you_mean, nearest, respelt
 from ..base.session import Session
+from ..ops import OPS
+from ..ops.table import FIRST
 from ..sizes.axes import Axis, Const, Number
 from ..sizes.limits import FILES, FILES_DEEP, TooMuch
 from .modules import Found, Module, Override
@@ -191,10 +193,30 @@ class Uses(ABC):
             self.module.read.add((used.rename or used.name).text)
             self.module.missing.add((used.rename or used.name).text)
 
+    def _may_be_called(self, name: s.Ident) -> bool:
+        """Whether a block may have this name here: not that of an op, unless a spec may be older than the op."""
+        op = OPS.get(name.text)
+        if op is None:
+            return True
+        if op.since == FIRST:
+            message, help = f"`{name.text}` is the name of an op", f"choose another name, such as `my_{name.text}`"
+            self.session.report("E0204", message, name.span, help=help)
+            return False
+        self.session.report(
+            "W0515",
+            f"`{name.text}` is an op too, since version {op.since}: this declaration is meant by its name here",
+            name.span,
+            help=f"delete it if the op, `{op.usage}`, does the same, or choose another name, `my_{name.text}`",
+            warning=True,
+        )
+        return True
+
     def _bring(self, used: s.Used, other: Module, overrides: Mapping[str, Override]) -> None:
         module, name, ident = self.module, used.name.text, used.rename or used.name
         local = ident.text
         if name in other.blocks:
+            if used.rename is not None and not self._may_be_called(ident):
+                return
             if local in module.spans:
                 self._twice(ident, module.spans[local])
             else:

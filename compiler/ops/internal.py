@@ -21,20 +21,9 @@ ROWS: tuple[OpTraits, ...] = (
     OpTraits("attention", reads=Anything(), cost=OpCost(saves=("x", "result"), spare=0)),  # its scores are not kept
     OpTraits("stack", reads=Anything()),
     # steps of decoding: caches, places, and what is cut out of what all items have
-    OpTraits("positions", reads=Anything(), cost=OpCost(work=0, moves=False)),
-    *(
-        OpTraits(name, reads=Anything())
-        for name in (
-            "remember",
-            "store",
-            "recall",
-            "resume",
-            "leave",
-            "slice",
-            "since",
-            "taps",
-            "tail",
-            "map",
-        )
-    ),
+    OpTraits("positions", reads=Anything(), caches=True, cost=OpCost(work=0, moves=False)),
+    *(OpTraits(name, reads=Anything(), caches=True, remembers=True) for name in ("remember", "recall", "resume")),
+    *(OpTraits(name, reads=Anything(), caches=True, remembers=True, keeps=True) for name in ("store", "leave")),
+    *(OpTraits(name, reads=Anything(), caches=True) for name in ("slice", "since", "taps", "map")),
+    OpTraits("tail", reads=Anything()),
 )

@@ -118,7 +118,7 @@ def same(call: OpCall) -> TypedValue | None:
     if not _numbers(call):
         return None
     x = call.operands[0]
-    made = call.make(x.type, mark=x.mark, range=x.range)
+    made = call.make(x.type, mark=x.mark, range=x.range, product_of=x.product_of)
     return None if made is None else replace(made, scaled=x.scaled, power_of=x.power_of)
 
 
@@ -799,7 +799,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "expm1",
-        Function(zero=True, least=-1, below=LARGEST_EXPONENT, harmless=0, rising=True),
+        Function(zero=True, least=-1, below=LARGEST_EXPONENT, harmless=0, overflows=True, rising=True),
         "expm1(x)",
         "exp(x) - 1, exact for small x.",
         function,

@@ -172,7 +172,7 @@ def test_what_the_help_says_is_causal(op: str) -> None:
     )
     (found,) = build(Source("t.attn", spec)).errors
     pieces = [piece for piece in found.help.split("`")[1::2] if "(" in piece]
-    assert len(pieces) == 1 + (op == "sum")
+    assert len(pieces) == 1 + (op in ("sum", "max", "logsumexp"))
     for piece in pieces:
         mended = spec.replace(f"broadcast[t]({op}[t](x))", piece)
         assert not build(Source("t.attn", mended)).errors, piece
@@ -243,3 +243,23 @@ def test_what_is_proved_of_blocks_is_so(mask: str) -> None:
         for before, there, block, place in product(range(3), repeat=4):
             kept = eval(mask, {"before": before, "there": there, "block": block, "place": place})
             assert not kept or 3 * before + there <= 3 * block + place, (before, there, block, place)
+
+
+@pytest.mark.parametrize(
+    ("result", "proved"),
+    [
+        ("x + |blk|", False),
+        ("x + |seq|", False),
+        ("x + broadcast[seq](sum[blk](1.0 * blk))", False),
+        ("x + merge[blk, inn -> seq](broadcast[inn](flip[blk](1.0 * blk)))", False),
+        ("x + merge[blk, inn -> seq](broadcast[inn](1.0 * blk))", True),
+        ("x * broadcast[seq](scale) / |inn|", True),
+    ],
+)
+def test_what_a_derived_width_is_made_of_reveals_its_length(result: str, proved: bool) -> None:
+    """Of `seq = blk * inn` the number of blocks says how many items come after."""
+    spec = (
+        "width blk\ndepth inn = 2\nwidth seq = blk * inn\n"
+        f"model f(x: [seq], scale: []) -> [seq] causal seq {{\n    return {result}\n}}\n"
+    )
+    assert [found.code for found in build(Source("t.attn", spec)).errors] == ([] if proved else ["E0701"])

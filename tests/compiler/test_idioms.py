@@ -98,7 +98,7 @@ WORDS = {
     "-sum[a](p * log(p))": "entropy",
     "sum[a](p * log(p / q))": "kl_div",
     "dot[d](l2norm[d](x), l2norm[d](y))": "cosine_similarity cos_sim",
-    "y + softplus(x - y)": "logaddexp",
+    "max(x, y) + softplus(-abs(x - y))": "logaddexp",
     "1.0507 *": "selu",
     "a * expm1(min(x, 0) / a)": "celu",
     "softmax[a](-x)": "softmin",

@@ -121,7 +121,12 @@ def test_what_a_choice_does_not_take_spoils_no_gradient(rows: None, choice: str)
     assert bare.count("torch.where") < attnc.loads(text).model("m").source("torch").count("torch.where")
 
 
-def test_behind_what_lets_no_gradient_through_nothing_is_guarded(rows: None) -> None:
-    text = "width s\nmodel m(x: [s]) -> [s] {\n    return select(x > -1, stop(log1p(x)), 0)\n}\n"
-    model = attnc.loads(text).model("m")
-    assert model.source("torch") == model.source("torch", without=["guard"])
+@pytest.mark.parametrize("stopped", ["stop(log1p(x)) * w", "w * stop(1 / (x + 1))", "w / stop(x + 1)"])
+def test_what_lets_no_gradient_through_is_a_factor_still(rows: None, stopped: str) -> None:
+    """What it multiplies has a gradient, of which 0 times infinity would make NaN."""
+    torch = pytest.importorskip("torch")
+    text = f"width s\nmodel m(x: [s], w: [s]) -> [s] {{\n    return select(x > -1, {stopped}, 0)\n}}\n"
+    x = torch.tensor([-1.0, 0.25, -2.0, 5.0], dtype=torch.float64)
+    w = torch.ones(4, dtype=torch.float64, requires_grad=True)
+    attnc.loads(text).model("m").torch(dtype=torch.float64)(x, w).sum().backward()
+    assert w.grad.isfinite().all() and (w.grad != 0).tolist() == [False, True, False, True]

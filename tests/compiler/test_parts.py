@@ -10,8 +10,7 @@ import pytest
 import attnc
 from attnc.compiler.base.mentions import mentions_of
 from attnc.compiler.base.names import did_you_mean, either, is_reserved, listed, nearest
-from attnc.compiler.check import Program, build
-from attnc.compiler.graph.expanded import steps
+from attnc.compiler.check import Program, build, steps
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Call, makes
 from attnc.compiler.graph.report import location

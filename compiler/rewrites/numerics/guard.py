@@ -290,8 +290,6 @@ def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -
 
 def _is_plain(node: Apply, alone: bool = False) -> bool:
     """Whether an op may be made anew. alone: it replaces the one there is, so it may draw at random."""
-    if not node.traits.gradient:  # no gradient goes through it
-        return False
     here = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
     return arranges(node) or (here and (alone or not node.traits.random))
 

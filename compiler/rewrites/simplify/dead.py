@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Positions, reads
 
-EFFECTS = ("store", "leave", "demand")  # what they do is done in the cache of decoding, or is to refuse an input
-
 
 def alive(graph: Graph) -> Graph:
     """The graph without nodes whose results nothing reads; nested graphs are left as they are."""
@@ -18,7 +16,7 @@ def alive(graph: Graph) -> Graph:
             case Constant(out=out) | Positions(out=out):
                 used = out.id in read
             case Apply(out=out):
-                used = out.id in read or bool(node.weights) or node.op in EFFECTS
+                used = out.id in read or bool(node.weights) or node.traits.acts
             case Call(outs=outs):
                 used = any(out.id in read for out in outs) or not _pure(node.graph)
             case _:
@@ -33,7 +31,7 @@ def _pure(graph: Graph) -> bool:
     """Whether a graph is made of positions, numbers and ops without weights alone."""
     return not graph.target and all(
         isinstance(node, Constant | Positions)
-        or (isinstance(node, Apply) and not node.weights and node.op not in EFFECTS)
+        or (isinstance(node, Apply) and not node.weights and not node.traits.acts)
         or (isinstance(node, Call) and _pure(node.graph))
         for node in graph.nodes
     )

@@ -16,7 +16,6 @@ from ...graph.traits import Choice, Pointwise
 from ...graph.values import Role, Scalar, Value
 from ...ops import op_named
 from ...sizes.axes import Const
-from ..tools.same import STATEFUL
 from ..tools.tables import Tables
 from ..tools.transport import TargetBody, Terms
 from ..tools.walk import Fresh, with_operands, with_results
@@ -236,7 +235,9 @@ def _meets_reals(node: Node, value: Value) -> bool:
         case Apply():
             wholly = node.out.type.element is Scalar.REAL  # else it reads them as they are: `x < table`
             met = (node.out,) if wholly else node.operands
-            return node.op not in STATEFUL and any(one.type.element is Scalar.REAL and not one.is_table for one in met)
+            return not node.traits.remembers and any(
+                one.type.element is Scalar.REAL and not one.is_table for one in met
+            )
         case Call(graph) | Repeat(bodies=(graph, *_)):
             given = zip(graph.inputs, node.args, strict=True)
             return all(not item.value.is_table for item, arg in given if arg.id == value.id)

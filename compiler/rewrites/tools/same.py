@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions
 
-STATEFUL = ("remember", "store", "recall", "resume", "leave")  # of decoding (compiler/decode)
-
 
 def spelling(node: Node) -> object | None:
     """What two nodes must have in common to make the same values; None for nodes that are never merged."""
@@ -14,7 +12,7 @@ def spelling(node: Node) -> object | None:
             return ("constant", repr(value), out.type.element)
         case Positions(axis):
             return ("positions", axis)
-        case Apply() if not (node.weights or node.name or draws(node) or node.op in STATEFUL):
+        case Apply() if not (node.weights or node.name or draws(node) or node.traits.remembers):
             options = tuple(sorted((name, repr(value)) for name, value in node.options.items()))
             kind = node.out.type
             shape = (kind.element, frozenset(kind.axes), kind.broadcast_axes)

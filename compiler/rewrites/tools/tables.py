@@ -9,7 +9,7 @@ from ...graph.nodes import Apply, Call, Constant, Graph, Positions, Repeat, Scan
 from ...graph.traits import Pointwise
 from ...graph.values import IndexInto, Role, Value
 from ...sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in, depends_on_pass, known
-from .same import STATEFUL, draws, pure
+from .same import draws, pure
 
 
 class Tables:
@@ -146,7 +146,7 @@ class Tables:
 
 def _table(node: Apply) -> bool:
     """Whether an op makes a table of tables, or is where one becomes a real of the model's own type."""
-    if node.weights or node.name or draws(node) or node.op in (*STATEFUL, "attention"):
+    if node.weights or node.name or draws(node) or node.traits.remembers or node.op == "attention":
         return False
     return node.op == "cast" or node.out.role <= Role.TABLE
 
