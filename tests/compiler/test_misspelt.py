@@ -64,6 +64,7 @@ def test_another_thing_of_a_like_name(name: str, known: str) -> None:
         ("meen", "mean"),
         ("gelo", "gelu"),
         ("Dropout1d", "dropout"),
+        ("stop", "stop_gradient"),
     ],
 )
 def test_ops_that_may_be_meant(name: str, op: str) -> None:
@@ -72,7 +73,7 @@ def test_ops_that_may_be_meant(name: str, op: str) -> None:
 
 ELSEWHERE = """
 adjoint append choose cond conj cov delete detach float fork ge hamming insert lu psi put qr ravel real roots
-searchsorted sgn smm stop unique vander
+searchsorted sgn smm unique vander
 """
 
 
