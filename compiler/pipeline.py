@@ -101,7 +101,7 @@ PASSES = (
     ),
     Pass(
         "join_maps",
-        "a step does the learned maps of one value as one product, with weights laid out for few rows",
+        "a step does the learned maps of one value as one product, where their weights lie side by side",
         lambda graph, on: join_maps(graph),
         (STEP,),
     ),

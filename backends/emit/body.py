@@ -361,7 +361,11 @@ class CodeBody(ScanCode, RepeatCode):
 
     @abstractmethod
     def learned(self, maps: list[Apply]) -> str:
-        """The arguments of `cache.map` or `cache.maps` that say which maps."""
+        """The arguments of `cache.maps` that say which maps."""
+
+    @abstractmethod
+    def mapped(self, x: str, node: Apply) -> str:
+        """x [..., in] through a learned map alone."""
 
 
 def unchanged(meaning: Meaning, vals: list[Val]) -> Val | None:

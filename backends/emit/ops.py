@@ -257,13 +257,13 @@ def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 
 def mapped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
-    """`cache.map(x, ...)`; of maps that are done together, the first has the line `Q, K, V = cache.maps(x, ...)`."""
+    """A map; of those that are done together, the first has the line `Q, K, V = cache.maps(x, ...)`."""
     x = body.last(body.real(body.spread_number(vals[0], node.operands[0]), False), node.axes)
     kept = tuple(axis for axis in x.axes if axis not in node.axes)
     flat = x if len(node.axes) == 1 else replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
     group = joined(body.graph, node)
     if len(group) == 1:
-        code, names = Code(f"cache.map({flat.text}, {body.learned([node])})"), x.names
+        code, names = Code(body.mapped(flat.text, node)), x.names
     else:
         if node is group[0]:
             given = [body.namer.give(one.out.name or one.name or "x") for one in group]

@@ -80,9 +80,10 @@ class NumpyBody(CodeBody):
 
     def learned(self, maps: list[Apply]) -> str:
         parts = [", ".join(map(self.weight, node.weights)) for node in maps]
-        return (
-            parts[0] if len(parts) == 1 else ", ".join(f"({part})" if ", " in part else f"({part},)" for part in parts)
-        )
+        return ", ".join(f"({part})" if ", " in part else f"({part},)" for part in parts)
+
+    def mapped(self, x: str, node: Apply) -> str:
+        return f"linear({', '.join([x, *map(self.weight, node.weights)])})"  # which the cache has needed already
 
     def first_weight(self) -> str | None:
         for node in self.graph.nodes:

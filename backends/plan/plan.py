@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ...compiler.base.names import DECODING
+from ...compiler.base.names import METHODS
 from ...compiler.graph.nodes import (
     Apply,
     Call,
@@ -402,7 +402,7 @@ class ModelPlan:
     def methods(self) -> frozenset[str]:
         """What the classes of modules have besides `forward`."""
         names = frozenset(plan.method for plan in self.plans if plan.home is not plan)
-        return names | {*DECODING, "decodes"} if self.steps else names
+        return names | {*METHODS} if self.steps else names
 
     def plan(self, graph: Graph) -> Plan:
         return self._by_graph[id(graph)]
@@ -525,7 +525,7 @@ class ModelPlan:
 
     def _name_methods(self) -> None:
         taken: dict[str, set[str]] = {}
-        reserved = MODULE_ATTRIBUTES | self._parts | {*DECODING, "decodes"}
+        reserved = MODULE_ATTRIBUTES | self._parts | {*METHODS}
         for plan in self.plans:
             stepped, number = plan.graph.stepped, ""
             method = "forward" if stepped is None else stepped.method

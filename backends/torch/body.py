@@ -300,6 +300,10 @@ class TorchBody(CodeBody):
                 self.linear_module(node)
         return ", ".join(attribute(node.name) if node.name else self.parameter(node.weights[0]) for node in maps)
 
+    def mapped(self, x: str, node: Apply) -> str:
+        to = self.learned([node])
+        return f"{to}({x})" if node.name else f"F.linear({x}, {to})"
+
     # -- spelling -----------------------------------------------------------------------------------------------
 
     def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str:
@@ -651,6 +655,7 @@ class TorchBody(CodeBody):
         if self.plan.is_root and self.plan.owner is not None:
             self.helper("Cache")
             self.helper("Decoder")
+            self.helper("WithSteps")
             self.lines += begin_decoding(self)
         if self.graph.kind == "model" and self.graph.inputs:
             if any(map(self.checks_input, self.inputs)):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from ...compiler.decoding import Decoding
+from ...compiler.decoding.join_maps import maps_of_step
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
 from ..emit.border import annotation, behind_default, output_names
@@ -53,7 +54,7 @@ class TorchEmitter(Emitter):
             if plan.home is not plan:
                 continue
             texts.append(self._class(plan, body))
-        wanted = set(self.helpers) - (set() if self._generates else {"Decoder"})
+        wanted = set(self.helpers) - {"WithSteps" if self._generates else "Decoder"}
         names = self.spelled(wanted, TORCH, [*results, *texts], asked(self.decoding, self) if self._generates else [])
         imports = names.standard
         imports += [""] if imports else []
@@ -75,7 +76,8 @@ class TorchEmitter(Emitter):
 
     def _class(self, plan: Plan, body: TorchBody) -> str:
         generates = plan.is_root and self._generates
-        lines = [f"class {plan.name}({'Decoder, ' if generates else ''}nn.Module):"]
+        adds = "Decoder, " if generates else "WithSteps, " if plan.is_root and self.program.steps else ""
+        lines = [f"class {plan.name}({adds}nn.Module):", *self._side_by_side(plan)]
         params = self._parameters(plan, body)
         setup = [*body.derivations, *(f"self.{attr} = {name}" for attr, name in body.stored.items()), *body.init]
         if plan.is_root and self.program.steps:
@@ -103,6 +105,16 @@ class TorchEmitter(Emitter):
                 assert isinstance(method, TorchBody)
                 lines += ["", *self._forward(other, method)]
         return "\n".join(lines)
+
+    def _side_by_side(self, plan: Plan) -> list[str]:
+        """The class attribute that `lay_out_for_decoding` reads: which maps a step does as one."""
+        found: list[list[str]] = []
+        for method in (one for one in self.program.plans if one.home is plan and one is not plan):
+            for group in maps_of_step(method.graph):
+                names = [node.name for node in group if node.name]
+                if 1 < len(names) == len(group) and len({*names}.union(*found)) == len(names) + sum(map(len, found)):
+                    found.append(names)
+        return [*wrap(f'    _side_by_side = "{", ".join(map(" ".join, found))}"'), ""] if found else []
 
     def _parameters(self, plan: Plan, body: TorchBody) -> list[tuple[str, str, str | None]]:
         found: list[tuple[str, str, str | None]] = []

@@ -112,6 +112,7 @@ def decoding(name: str, sizes: Sizes, target: float | None, nanogpt: Path | None
     prompt = torch.from_numpy(np.random.default_rng(0).integers(0, sizes.vocab, (sizes.batch, sizes.prompt)))
     net = spec(sizes).model("gpt").torch(seed=0).eval()
     weights, tokens, end = net.state_dict(), sizes.tokens, sizes.prompt + sizes.tokens
+    net.lay_out_for_decoding()
 
     def hugging_face() -> Callable[[], Tensor]:
         other = gpt_peers.hugging_face(sizes, weights).eval()

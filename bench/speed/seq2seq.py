@@ -115,6 +115,7 @@ def decoding(name: str, sizes: Sizes, target: float | None) -> list[Case]:
     start = torch.zeros(sizes.batch, 1, dtype=torch.long)
     net = model(sizes, "translate").torch(seed=0).eval()
     weights, tokens = net.state_dict(), sizes.tokens
+    net.lay_out_for_decoding()
 
     def without_cache(other: seq2seq_peers.Annotated | seq2seq_peers.TorchTransformer) -> Callable[[], Tensor]:
         other.eval()

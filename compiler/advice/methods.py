@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ...dsl.source import Span
-from ..base.names import DECODING
+from ..base.names import METHODS
 from ..base.session import Session
 from ..graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, children, owns
 
@@ -54,7 +54,7 @@ def _named_as_function(graph: Graph) -> tuple[str, Span | None] | None:
                 name, span = weight.name.split(".")[0], out.span
             case _:
                 continue
-        if name in DECODING:
+        if name in METHODS:
             return name, _head(span, name)
     return None
 

@@ -1,9 +1,9 @@
 """The learned maps of a step, for the few rows that a step has (`join_maps`).
 
 A product of one row with a matrix takes as long as the matrix takes to be read. So the step's maps of one value become
-one product with their weights side by side, and each has its weight as the processor reads it fastest: `map` stands for
-`linear`, or for `dot` with a parameter, with the cache at hand that knows the weights so laid out. Maps that the graph
-has in a row over one operand and the same axes are done together (`joined`): queries, keys and values; gate and up.
+one product with their weights side by side: `map` stands for `linear`, or for `dot` with a parameter. Maps that the
+graph has in a row over one operand and the same axes are done together (`joined`): queries, keys and values; gate and
+up.
 
 A block that is called with one value twice, as self-attention is, sees it once: its maps of either can be joined.
 """
@@ -22,7 +22,7 @@ from .sites import same_node, segment
 
 
 def join_maps(step: Graph) -> Graph:
-    """The graph of a step whose learned maps are done with the weights that its cache has laid out."""
+    """The graph of a step whose learned maps of one value are done as one."""
     assert step.stepped is not None
     return _Maps(step.stepped).graph(_once(step))
 
@@ -165,13 +165,17 @@ def _mapped(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
     return None
 
 
+def maps_of_step(graph: Graph) -> Iterator[list[Apply]]:
+    """The maps of one graph of a step: those that are done together, together."""
+    return (joined(graph, node) for node in graph.nodes if isinstance(node, Apply) and node.op == "map")
+
+
 def weights_together(step: Graph) -> list[tuple[str, ...]]:
     """The paths of the weights [out, in] that the maps of a step read: those that are done together, together."""
     found: dict[tuple[str, ...], None] = {}
     for prefix, graph in _with_prefix(step, ""):
-        for node in graph.nodes:
-            if isinstance(node, Apply) and node.op == "map":
-                found.setdefault(tuple(f"{prefix}{one.weights[0].name}" for one in joined(graph, node)))
+        for group in maps_of_step(graph):
+            found.setdefault(tuple(f"{prefix}{one.weights[0].name}" for one in group))
     return list(found)
 
 

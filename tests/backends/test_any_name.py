@@ -285,8 +285,9 @@ def test_blocks_and_models_of_the_names_that_code_uses(name: str) -> None:
 
 def test_the_file_says_what_makes_way() -> None:
     source = decoder(m="decoder", f="any_", by="len").source("torch")
-    assert "class Decoder(_Decoder, nn.Module):" in source and "class _Decoder:" in source
+    assert "class Decoder(_Decoder, nn.Module):" in source and "class _Decoder(WithSteps):" in source
     assert 'len: Float[Tensor, "*batch size"]' in source and "from builtins" not in source
+    assert "class _WithSteps:" in decoder(m="with_steps").source("torch")
     source = decoder(f="map").source("numpy")
     assert "from builtins import map as _map\n" in source and "list(_map(plain, prompt))" in source
     assert "def map(w: dict[str, Array], at: str, x: Float" in source

@@ -1,15 +1,20 @@
-"""Learned maps of a step: done together, with weights laid out that follow every change of the model's own."""
+"""Learned maps of a step: done together where their weights lie side by side, which are the model's own."""
 
 from __future__ import annotations
 
 import copy
 import gc
+import pickle
 import re
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 import attnc
 from attnc.backends.plan.lower import lower, stepping
@@ -58,7 +63,9 @@ def test_maps_of_one_value_are_one_product(model: attnc.Model) -> None:
     code = step_of(model.source("torch"))
     assert "Q, K, V = cache.maps(base, self.Q, self.K, self.V)" in code
     assert re.search(r"gate, \w+ = cache\.maps\(x, self\.gate, self\.up\)", code)
-    assert "cache.map(x, self.E)" in code
+    assert "F.linear(x, self.E)" in code and "self.O(" in code
+    code = model.source("numpy")
+    assert re.search(r"Q, K, V = cache\.maps\(\s*base,", code) and 'linear(x, w["E"])' in code
 
 
 def test_maps_of_different_values_are_not() -> None:
@@ -74,7 +81,7 @@ model two(x: [seq, model], y: [seq, model]) -> [seq, model] causal seq {
 """
     code = step_of(attnc.loads(text).model("two").source("torch"))
     assert "K, V = cache.maps(injected, self.K, self.V)" in code
-    assert "cache.map(base, self.Q)" in code
+    assert "Q = self.Q(base)" in code
 
 
 IDS = np.random.default_rng(0).integers(0, 9, (2, 7))
@@ -154,12 +161,30 @@ def parametrized(net: nn.Module) -> None:
     nn.utils.parametrize.register_parametrization(net.layers[0].self.O, "weight", Half())  # type: ignore[index, union-attr]
 
 
-CHANGES = [in_place, by_data, by_sign, by_place, by_row, replaced, loaded, wrapped, patched, hooked, parametrized]
+def trained(net: nn.Module) -> None:
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.1)
+    net(torch.from_numpy(IDS)).square().sum().backward()
+    optimizer.step()
 
 
-@pytest.mark.parametrize("change", CHANGES)
-def test_steps_follow_every_change_of_the_weights(model: attnc.Model, change: object) -> None:
+def assigned(net: nn.Module) -> None:
+    net.load_state_dict({key: x * 1.25 for key, x in net.state_dict().items()}, assign=True)
+
+
+def moved(net: nn.Module) -> None:
+    net.to(torch.float32).to(torch.float64)
+
+
+IN_PLACE = [in_place, by_data, by_sign, by_place, by_row, loaded, trained]
+OTHERS = [replaced, assigned, moved, wrapped, patched, hooked, parametrized]
+
+
+@pytest.mark.parametrize("laid_out", [False, True])
+@pytest.mark.parametrize("change", [*IN_PLACE, *OTHERS])
+def test_steps_follow_every_change_of_the_weights(model: attnc.Model, change: object, laid_out: bool) -> None:
     net = model.torch(seed=0, dtype=torch.float64).eval()
+    if laid_out:
+        net.lay_out_for_decoding()  # type: ignore[operator]
     steps_equal_whole(net)
     change(net)  # type: ignore[operator]
     steps_equal_whole(net)
@@ -169,21 +194,149 @@ def test_steps_follow_every_change_of_the_weights(model: attnc.Model, change: ob
     steps_equal_whole(net)
 
 
-def test_what_is_laid_out_goes_with_the_weights(model: attnc.Model) -> None:
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("change", IN_PLACE)
+def test_generate_follows_what_changes_weights_in_place(model: attnc.Model, change: object, static: bool) -> None:
+    net, plain = (model.torch(seed=0, dtype=torch.float64).eval() for _ in range(2))
+    net.lay_out_for_decoding()  # type: ignore[operator]
+    ids = torch.from_numpy(IDS)
+    for _ in range(3):
+        found = net.generate(ids, 9, static=static)  # type: ignore[operator]
+        assert torch.equal(found, plain.generate(ids, 9))  # type: ignore[operator]
+        change(net)  # type: ignore[operator]
+        plain.load_state_dict(net.state_dict())
+        assert in_layout(net)
+
+
+@pytest.mark.parametrize("change", IN_PLACE)
+def test_the_next_step_of_a_cache_follows_it_too(model: attnc.Model, change: object) -> None:
+    nets = [model.torch(seed=0, dtype=torch.float64).eval() for _ in range(2)]
+    nets[0].lay_out_for_decoding()  # type: ignore[operator]
+    caches = [net.prepare() for net in nets]  # type: ignore[operator]
+    for place in range(4):
+        found, right = (
+            net.step(torch.from_numpy(IDS[:, place : place + 1]), cache)  # type: ignore[operator]
+            for net, cache in zip(nets, caches, strict=True)
+        )
+        torch.testing.assert_close(found, right, rtol=1e-9, atol=1e-9)
+        change(nets[0])  # type: ignore[operator]
+        nets[1].load_state_dict(nets[0].state_dict())
+
+
+def in_layout(net: nn.Module) -> bool:
+    """Whether the maps of a step are one product each."""
+    cache = net.prepare()  # type: ignore[operator]
+    net.step(torch.from_numpy(IDS[:, :1]), cache)  # type: ignore[operator]
+    parts = [cache.at(f"layers.{i}").at(part) for i in range(2) for part in ("self", "fed")]
+    found = [to is not None for part in parts for to in part.joint.values()]
+    assert len(found) == 4 and len({*found}) == 1
+    return found[0]
+
+
+def test_when_weights_are_laid_out(model: attnc.Model) -> None:
+    """When it is asked for, and until they get other memory or it is undone."""
     net = model.torch(seed=0).eval()
-    layouts = type(net).step.__wrapped__.__globals__["LAYOUTS"]
-    gc.collect()  # models of other tests
-    before = len(layouts.known)
+    strides = {name: x.stride() for name, x in net.named_parameters()}
     net.generate(torch.from_numpy(IDS), 3)  # type: ignore[operator]
-    assert len(layouts.known) > before
-    del net
+    assert not in_layout(net)
+    for leave in (lambda: net.lay_out_for_decoding(undo=True), lambda: moved(net), lambda: assigned(net)):  # type: ignore[operator]
+        net.lay_out_for_decoding()  # type: ignore[operator]
+        assert in_layout(net) and net.layers[0].self.O.weight.stride() == (1, 12)  # type: ignore[index, union-attr]
+        net.train()
+        net.eval().requires_grad_(False).requires_grad_(True)
+        assert in_layout(net)
+        leave()
+        net.float()
+        assert not in_layout(net)
+    net.lay_out_for_decoding(undo=True)  # type: ignore[operator]
+    assert strides == {name: x.stride() for name, x in net.named_parameters()}
+    assert len({x.untyped_storage().data_ptr() for x in net.parameters()}) == len(strides)
+
+
+def test_maps_that_are_not_what_they_were_stay_as_they_lie(model: attnc.Model) -> None:
+    net = model.torch(seed=0, dtype=torch.float64).eval()
+    wrapped(net)
+    hooked(net)
+    before = {name: x.data_ptr() for name, x in net.named_parameters()}
+    net.lay_out_for_decoding()  # type: ignore[operator]
+    stay = {name for name, x in net.named_parameters() if x.data_ptr() == before[name]}
+    assert {"E", "layers.1.fed.gate.weight"} <= stay and "layers.0.self.K.weight" not in stay
+    steps_equal_whole(net)
+
+
+def held(net: nn.Module) -> int:
+    """The bytes of memory in which the weights lie, and of all that the model holds besides."""
+    memories = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in net.state_dict().values()}
+    return sum(memories.values())
+
+
+def tensors_alive() -> int:
     gc.collect()
-    assert len(layouts.known) == before
+    found = {}
+    for x in gc.get_objects():
+        if issubclass(type(x), torch.Tensor):  # its class may be a property that warns
+            found[x.untyped_storage().data_ptr()] = x.untyped_storage().nbytes()
+    return sum(found.values())
+
+
+@pytest.mark.parametrize("laid_out", [False, True])
+def test_there_is_one_copy_of_the_weights(model: attnc.Model, laid_out: bool) -> None:
+    net = model.torch(seed=0).eval()
+    own, alive = held(net), tensors_alive()
+    if laid_out:
+        net.lay_out_for_decoding()  # type: ignore[operator]
+    cache = net.prepare()  # type: ignore[operator]
+    for place in range(3):
+        net.step(torch.from_numpy(IDS[:, place : place + 1]), cache)  # type: ignore[operator]
+    assert held(net) == own
+    assert tensors_alive() - alive <= cache.nbytes
+    del cache
+    net.generate(torch.from_numpy(IDS), 3)  # type: ignore[operator]
+    assert tensors_alive() <= alive
+
+
+NAMES = {"linear": "product", "addmm": "product", "mm": "product", "layer_norm": "norm", "native_layer_norm": "norm"}
+
+
+class Reads(TorchDispatchMode):
+    """Counts the operations to which tensors in the memory of the weights are given, views aside."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.weights = {x.untyped_storage().data_ptr() for x in net.parameters()}
+        self.counted = Counter[str]()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        if not func.is_view and any(x.untyped_storage().data_ptr() in self.weights for x in given):
+            name = func.overloadpacket.__name__
+            self.counted[NAMES.get(name, name)] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("laid_out", [False, True])
+def test_nothing_reads_the_weights_but_the_products(model: attnc.Model, laid_out: bool) -> None:
+    """Per step and layer: Q, K, V, O, gate, up, down, two norms; besides, the embedding and the scores."""
+    net = model.torch(seed=0).eval()
+    if laid_out:
+        net.lay_out_for_decoding()  # type: ignore[operator]
+    for count in (1, 4):
+        with Reads(net) as reads:
+            net.generate(torch.from_numpy(IDS[:, :1]), count)  # type: ignore[operator]
+        assert reads.counted == {
+            "embedding": count,
+            "norm": 4 * count,
+            "product": count * (1 + 2 * (4 if laid_out else 7)),
+        }
 
 
 def test_the_state_dict_is_what_the_spec_says(model: attnc.Model) -> None:
     net = model.torch(seed=0).eval()
     before = {key: x.clone() for key, x in net.state_dict().items()}
+    net.lay_out_for_decoding()  # type: ignore[operator]
+    assert list(net.state_dict()) == list(before)
+    assert all(torch.equal(x, before[key]) for key, x in net.state_dict().items())
+    net.lay_out_for_decoding(undo=True)  # type: ignore[operator]
     net.generate(torch.from_numpy(IDS), 3)  # type: ignore[operator]
     after = net.state_dict()
     assert list(after) == list(before)
@@ -293,43 +446,72 @@ model m(x: [time, bucket], y: [time, inner], z: [sign])
 
 
 def test_how_weights_lie() -> None:
-    """Side by side, of [in, out] in memory where there are more results than operands."""
+    """Side by side, of [in, out] in memory where there are no fewer results than operands."""
     draw = torch.Generator().manual_seed(0)
-    wide, narrow, one = (torch.randn(*shape, generator=draw) for shape in ((5, 3), (2, 3), (2, 9)))
-    for weights, turned in (([wide], True), ([narrow], False), ([wide, narrow], True), ([torch.ones(3, 3)], True)):
-        laid = torch_maps.lay_out(list(weights), [None] * len(weights))
-        assert laid.bias is None and laid.sizes == [len(w) for w in weights]
-        assert torch.equal(laid.weight, torch.cat(list(weights))) and laid.weight.T.is_contiguous() == turned
-    bias = torch.tensor([1.0, 2.0])
-    laid = torch_maps.lay_out([one, one, one], [None, nn.Parameter(bias), bias])
-    assert laid.bias is not None and laid.bias.tolist() == [0, 0, 1, 2, 1, 2] and not laid.bias.requires_grad
-    assert not torch_maps.lay_out([nn.Parameter(wide)], [None]).weight.requires_grad
+    wide, narrow, square = (torch.randn(*shape, generator=draw) for shape in ((5, 3), (2, 3), (3, 3)))
+    for given, turned in (([wide], True), ([narrow], False), ([wide, narrow], True), ([square], True)):
+        weights = [nn.Parameter(x.clone()) for x in given]
+        torch_maps.place(weights, apart=False)
+        whole = torch_maps.side_by_side([*weights])
+        assert whole is not None and torch.equal(whole, torch.cat(given)) and not whole.requires_grad
+        assert whole.T.is_contiguous() == turned and whole.is_contiguous() != turned
+        assert all(torch.equal(x, right) and x.requires_grad for x, right in zip(weights, given, strict=True))
+        torch_maps.place(weights, apart=True)
+        assert all(torch.equal(x, right) and x.is_contiguous() for x, right in zip(weights, given, strict=True))
+        assert len(given) == 1 or torch_maps.side_by_side([*weights]) is None
+    torch_maps.place([], apart=False)
 
 
-def test_which_maps_are_done_with_weights_laid_out() -> None:
-    cache, one, other, table = torch_cache.Cache(M), nn.Linear(3, 4), nn.Linear(3, 2, bias=False), torch.randn(5, 3)
-    x = torch.randn(2, torch_maps.FEW // 2, 3)
+def test_which_tensors_lie_side_by_side() -> None:
+    whole = torch.arange(24.0).reshape(8, 3)
+    a, b, c = whole[:3], whole[3:4], whole[4:]
+    found = torch_maps.side_by_side([b, c])
+    assert found is not None and torch.equal(found, whole[3:]) and found.data_ptr() == b.data_ptr()
+    for apart in ((b, a), (a, c), (a, a), (a, b.clone()), (a, b.int()), (a, b.view(torch.int32)), (a, b[:, :2])):
+        assert torch_maps.side_by_side([*apart]) is None
+    assert torch_maps.side_by_side([whole[:3:2], whole[4::2]]) is not None  # every second row
+    vector = torch.arange(5.0)
+    found = torch_maps.side_by_side([vector[1:3], vector[3:]])
+    assert found is not None and found.tolist() == [1, 2, 3, 4]
+
+
+def linears(*sizes: int, bias: bool = True) -> tuple[nn.Linear, ...]:
+    """Maps of 3 operands, side by side."""
+    found = tuple(nn.Linear(3, size, bias=bias) for size in sizes)
+    torch_maps.place([part.weight for part in found], apart=False)
+    torch_maps.place([part.bias for part in found if bias], apart=False)
+    return found
+
+
+def test_which_maps_are_one_product() -> None:
+    one, other = linears(4, 2)
+    x, table = torch.randn(2, torch_maps.FEW // 2, 3), torch.randn(5, 3)
+    cache = torch_cache.Cache(M)
     with torch.no_grad():
-        for found, part in zip(cache.maps(x, one, other, table), (one, other, table), strict=True):
-            torch.testing.assert_close(found, torch_maps.map_each(x, part))
+        for parts in ((one, other), (other, one), (one, other, table), linears(2, 3, bias=False)):
+            for found, part in zip(cache.maps(x, *parts), parts, strict=True):
+                torch.testing.assert_close(found, torch_maps.map_each(x, part))
         torch.testing.assert_close(torch_maps.map_each(x, table), x @ table.T)
-        assert [laid is not None and laid.sizes for laid in cache.laid.values()] == [[4, 2, 5]]
-        torch.testing.assert_close(cache.map(x, one), one(x))
-        assert list(cache.laid) == [(one, other, table), (one,)]
-        cache.laid.clear()
+        assert [to is not None and to.sizes for to in cache.joint.values()] == [[4, 2], False, False, [2, 3]]
+        cache.joint.clear()
         for many in (torch.randn(torch_maps.FEW + 1, 3), torch.randn(2, 9, 3)):
-            torch.testing.assert_close(cache.map(many, one), one(many))
             for found, part in zip(cache.maps(many, one, other), (one, other), strict=True):
                 torch.testing.assert_close(found, part(many))
-        traced = torch.func.vmap(lambda x: cache.map(x, one))(x)
-        torch.testing.assert_close(traced, one(x))
-        assert cache.map(torch.randn(1, 3, device="meta"), table.to("meta")).is_meta
-        assert cache.laid == {}
+        traced = torch.func.vmap(lambda x: cache.maps(x, one, other))(x)
+        torch.testing.assert_close(traced, (one(x), other(x)))
+        assert cache.joint == {}
+        apart = nn.Linear(3, 2)
+        apart.weight.data = other.weight.data  # side by side with its neighbour, but not its bias
+        assert torch_maps.joint((one, apart)) is None and torch_maps.joint((one, other)) is not None
+        apart.register_parameter("bias", None)
+        assert torch_maps.joint((one, apart)) is None
+        assert torch_maps.joint(tuple(part.to("meta") for part in linears(4, 2))) is None
 
 
 @pytest.mark.parametrize("where", ["forward hook", "pre hook", "forward", "class"])
 def test_maps_that_are_not_what_they_were_are_called(where: str) -> None:
-    part: nn.Linear = nn.Linear(3, 3)
+    first, part = linears(2, 3)
+    assert torch_maps.joint((first, part)) is not None
     if where == "forward hook":
         part.register_forward_hook(lambda module, given, found: 2 * found)
     elif where == "pre hook":
@@ -337,46 +519,10 @@ def test_maps_that_are_not_what_they_were_are_called(where: str) -> None:
     elif where == "forward":
         vars(part)["forward"] = lambda x: 2 * x
     else:
-        part = type("Other", (nn.Linear,), {"forward": lambda self, x: 2 * x})(3, 3)
-    assert torch_maps.laid_out((nn.Linear(3, 2), part)) is None
+        part.__class__ = type("Other", (nn.Linear,), {"forward": lambda self, x: 2 * x})  # type: ignore[assignment]
+    assert torch_maps.joint((first, part)) is None
     cache, x = torch_cache.Cache(M), torch.randn(1, 3)
-    torch.testing.assert_close(cache.map(x, part), part(x))
-
-
-def test_weights_are_laid_out_again_when_they_change() -> None:
-    layouts, one, bias = torch_maps.Layouts(), nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]])), torch.ones(2)
-    first = layouts.of([one], [bias])
-    assert layouts.of([one], [bias]) is first and layouts.of([one], [None]) is not first
-
-    def changed() -> bool:
-        nonlocal first
-        before, first = first, layouts.of([one], [bias])
-        assert torch.equal(first.weight, one) and first.bias is not None and torch.equal(first.bias, bias)
-        assert len(layouts.known) == 2
-        return first is not before
-
-    assert not changed()
-    one.data.neg_()
-    assert changed()
-    one.data = one.data.flip(0)
-    assert changed()
-    one.data.copy_(one.data.flip(1))
-    assert changed()
-    bias.data.copy_(torch.tensor([2.0, 0.0]))
-    assert changed()
-    bias.data.copy_(bias.flip(0))
-    assert changed()
-    one.data = one.data.clone()
-    assert changed() and not changed()
-    del one
-    gc.collect()
-    assert layouts.known == {}
-    for dtype in (torch.float16, torch.bfloat16, torch.float64):
-        x = torch.ones(2, 2, dtype=dtype)
-        assert layouts.of([x], [None]) is layouts.of([x], [None])
-    with torch.inference_mode():
-        x = torch.ones(2, 2)
-        assert layouts.of([x], [None]) is layouts.of([x], [None])
+    torch.testing.assert_close(cache.maps(x, first, part), (first(x), part(x)))
 
 
 def test_numpy_weights_that_lie_side_by_side() -> None:
@@ -412,3 +558,64 @@ def test_how_many_rows_numpy_does_at_once() -> None:
     for found, part in zip(cache.maps(x[:1, :2], b, a), (b, a), strict=True):
         np.testing.assert_allclose(found, x[:1, :2] @ part[0].T)
     assert list(cache.joint.values()) == [None]
+
+
+WAYS = {"pickle": lambda net: pickle.loads(pickle.dumps(net)), "deepcopy": copy.deepcopy}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_copies_of_a_model_that_is_laid_out(model: attnc.Model, way: str) -> None:
+    net = model.torch(seed=0, dtype=torch.float64).eval()
+    net.lay_out_for_decoding()  # type: ignore[operator]
+    twin = WAYS[way](net)
+    in_place(twin)
+    steps_equal_whole(twin)
+    steps_equal_whole(net)
+    twin.lay_out_for_decoding()
+    assert in_layout(twin) and in_layout(net)
+
+
+def test_a_model_without_generate_is_laid_out_too() -> None:
+    text = """
+use std.attention: multihead, model, heads
+width seq
+width past like seq
+depth model = 12, heads = 3
+model encoder(x: [seq, model]) -> [seq, model] causal seq {
+    return multihead.self[seq, past](x, x[seq as past], past <= seq) + linear.lay[model -> model](x)
+}
+"""
+    model = attnc.loads(text).model("encoder")
+    assert "class Encoder(WithSteps, nn.Module):" in model.source("torch") and "Decoder" not in model.source("torch")
+    net = model.torch(seed=0).eval()
+    with torch.inference_mode():
+        net.lay_out_for_decoding()
+    x = torch.randn(1, 3, 12)
+    cache = net.prepare()
+    found = torch.cat([net.step(x[:, i : i + 1], cache) for i in range(3)], 1)
+    torch.testing.assert_close(found, net(x))
+    assert all(to is not None for to in cache.at("self").joint.values())
+    net(x).sum().backward()  # weights that were laid out in inference mode may be trained
+
+
+@pytest.mark.parametrize("name", ["lay_out_for_decoding", "decodes"])
+def test_a_part_may_be_called_as_a_method_of_decoding(name: str) -> None:
+    """Its model does not decode, which the checker tells."""
+    text = f"width n\ndepth d = 3\nmodel f(x: [n, d]) -> [n, d] causal n {{\n    return linear.{name}[d -> d](x)\n}}\n"
+    spec = attnc.loads(text)
+    assert [warning.code for warning in spec.warnings] == ["W0514"]
+    net = spec.model("f").torch(seed=0)
+    assert list(net.state_dict()) == [f"{name}.weight", f"{name}.bias"] and net(torch.zeros(2, 3)).shape == (2, 3)
+    with pytest.raises(AttributeError, match=f"no step: a part of it with weights is called `{name}`"):
+        net.step  # noqa: B018
+
+
+def test_two_maps_with_one_weight(model: attnc.Model) -> None:
+    net = model.torch(seed=0, dtype=torch.float64).eval()
+    net.layers[0].self.K.weight = net.layers[0].self.Q.weight  # type: ignore[index, union-attr]
+    net.layers[1].self.O.weight = net.layers[0].self.O.weight  # type: ignore[index, union-attr]
+    net.lay_out_for_decoding()  # type: ignore[operator]
+    assert net.layers[0].self.K.weight is net.layers[0].self.Q.weight  # type: ignore[index, union-attr]
+    steps_equal_whole(net)
+    in_place(net)
+    steps_equal_whole(net)

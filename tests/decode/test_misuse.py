@@ -241,7 +241,7 @@ def goes_on(first: Any, second: Any, backend: str) -> Any:
         ({"config": "wide"}, "`lm` with near = 3; here near = 8"),
         ({"sizes": {"key": 6, "layers": 3}}, "`lm` with key = 4, layers = 2; here key = 6, layers = 3"),
         ({"text": NEAR.replace("x = x + ", "x = ")}, "another `lm`: of another spec, backend or choice of rewrites"),
-        ({"without": ["join_maps"]}, "another `lm`: of another spec, backend or choice of rewrites"),
+        ({"without": ["fuse_attention"]}, "another `lm`: of another spec, backend or choice of rewrites"),
     ],
 )
 def test_a_cache_serves_the_configuration_that_began_it(backend: str, other: dict[str, Any], shown: str) -> None:

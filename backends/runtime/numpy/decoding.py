@@ -127,9 +127,6 @@ class Cache:
                 return map_rows(x, to)
         return [linear(x, *part) for part in parts]
 
-    def map(self, x: Array, *part: Array) -> Array:
-        return linear(x, *part)
-
     def store(self, name: str, x: Array, own: int | None = None) -> None:
         """Keeps what no step changes; `own`: it may have the batch, in front of so many dimensions."""
         self.once[name] = x

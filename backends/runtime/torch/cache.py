@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..common.decoding import Configuration, reordered
-from .maps import FEW, Laid, laid_out, map_each
+from .maps import FEW, Joint, joint, map_each
 from .tracing import is_traced
 
 
@@ -71,10 +71,10 @@ class Cache:
         self.states: dict[str, Tensor] = {}
         self.own: dict[str, int] = {}  # of what has the batch: how many dimensions stand behind it
         self.once: dict[str, Tensor] = {}
-        self.laid: dict[tuple[nn.Module | Tensor, ...], Laid | None] = {}
+        self.joint: dict[tuple[nn.Module | Tensor, ...], Joint | None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"laid": {}}  # which holds weights
+        return self.__dict__ | {"joint": {}}  # which holds weights
 
     def advance(self, count: int) -> None:
         """Begins a step of so many items."""
@@ -115,22 +115,14 @@ class Cache:
         return self.grown[name].extend(x, size, self.whole.room)
 
     def maps(self, x: Tensor, *parts: nn.Module | Tensor) -> tuple[Tensor, ...]:
-        """x through several learned maps: of few rows as one product, with the weights laid out for it."""
-        laid = self._laid(x, parts)
-        if laid is None:
-            return tuple(map_each(x, part) for part in parts)
-        return torch.split(F.linear(x, laid.weight, laid.bias), laid.sizes, -1)
-
-    def map(self, x: Tensor, part: nn.Module | Tensor) -> Tensor:
-        laid = self._laid(x, (part,))
-        return map_each(x, part) if laid is None else F.linear(x, laid.weight, laid.bias)
-
-    def _laid(self, x: Tensor, parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
-        if not x.is_cpu or x.numel() > FEW * x.shape[-1] or is_traced():
-            return None
-        if parts not in self.laid:
-            self.laid[parts] = laid_out(parts)
-        return self.laid[parts]
+        """x through several learned maps: of few rows as one product, where their weights lie side by side."""
+        if x.numel() <= FEW * x.shape[-1] and not is_traced():
+            if parts not in self.joint:
+                self.joint[parts] = joint(parts)
+            to = self.joint[parts]
+            if to is not None:
+                return torch.split(F.linear(x, to.weight, to.bias), to.sizes, -1)
+        return tuple(map_each(x, part) for part in parts)
 
     def store(self, name: str, x: Tensor, own: int | None = None) -> None:
         """Keeps what no step changes; `own`: it may have the batch, in front of so many dimensions."""

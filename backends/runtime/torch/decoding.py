@@ -11,9 +11,10 @@ from torch import Tensor
 
 from ..common.decoding import Decodes, check_batch, check_beams, check_call, check_rows, plain, prompt_rows
 from .fixed import FixedStep, fixed_step
+from .maps import WithSteps
 
 
-class Decoder:
+class Decoder(WithSteps):
     """Adds `generate` and `stream` to a model with `prepare` and `step`."""
 
     @property
@@ -80,7 +81,8 @@ def gather_for_steps(model: Any, static: Any = False) -> None:
     for module in sharded:
         for one in type(module).__mro__:
             for name, method in vars(one).items() if one.__module__ == __name__ else ():
-                hidden = name.startswith("_") or name in ("forward", "generate", "stream", *vars(module))
+                own = ("forward", "generate", "stream", "lay_out_for_decoding", *vars(module))
+                hidden = name.startswith("_") or name in own
                 if callable(method) and not hidden:
                     setattr(module, name, getattr(method, "__wrapped__", method).__get__(module))
                     fsdp.register_fsdp_forward_method(module, name)  # type: ignore[union-attr]

@@ -1,90 +1,97 @@
 """Learned maps of few rows in generated PyTorch code."""
 
-import weakref
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-FEW = 16  # rows up to which weights so laid out are faster, on a CPU
+FEW = 16  # rows up to which one product with weights side by side is faster than one with each, on a CPU
 
 
-class Laid(NamedTuple):
-    """The weights of some maps side by side, [out, in] by shape, with their biases and how many results each has."""
+class WithSteps:
+    """What a model with `prepare` and `step` has besides: how its weights lie in memory."""
+
+    def lay_out_for_decoding(self, undo: bool = False) -> None:
+        """Puts the weights of the learned maps (`nn.Linear`) where steps of few rows read them fastest, on a CPU.
+
+        Those that a step uses on one value (queries, keys and values; gate and up) lie side by side, for one product;
+        where there are more results than operands, weights lie as [in, out]. undo: they lie as they were made.
+
+        It takes no memory in the end: they are copied product by product, and what they leave is free. They stay the
+        parameters of the model, which may be trained, and loaded: what changes them in place changes what steps
+        compute. But they are not contiguous, and some share memory: `safetensors` and `fully_shard` refuse them, and
+        `pickle` writes that memory once for each. Weights that get other memory, as by `.to()` another type,
+        `copy.deepcopy` or `load_state_dict(assign=True)`, leave the layout.
+        """
+        groups = [
+            [getattr(module, name) for name in names.split()]
+            for module in self.modules()  # type: ignore[attr-defined]
+            for names in getattr(type(module), "_side_by_side", "").split(", ")
+        ]
+        groups = [parts for parts in groups if all(map(is_linear, parts))]
+        known = {part for parts in groups for part in parts}
+        alone = [[part] for part in self.modules() if is_linear(part) and part not in known]  # type: ignore[attr-defined]
+        with torch.inference_mode(False), torch.no_grad():
+            for parts in (*groups, *alone):
+                place([part.weight for part in parts], undo)
+                place([part.bias for part in parts if part.bias is not None], undo)
+
+
+def place(weights: Sequence[Tensor], apart: bool) -> None:
+    """Side by side, of [in, out] in memory unless results are fewer than operands; or each as it was made."""
+    if apart:
+        for x in weights:
+            x.data = x.detach().clone(memory_format=torch.contiguous_format)
+    elif weights:
+        whole = torch.cat([x.detach() for x in weights])
+        if whole.dim() == 2 and whole.shape[0] >= whole.shape[1]:
+            whole = whole.T.contiguous().T
+        for x, part in zip(weights, torch.split(whole, [len(x) for x in weights]), strict=True):
+            x.data = part
+
+
+class Joint(NamedTuple):
+    """The weights of some maps as one, [out, in], with their biases, and how many results each has."""
 
     weight: Tensor
     bias: Tensor | None
     sizes: list[int]
 
 
-class Layouts:
-    """Weights laid out once and used until they change, whichever way: the copies live as long as the weights do."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[int, ...], tuple[list[tuple[int, int, int, int]], Laid]] = {}
-
-    def of(self, weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
-        given = [*weights, *(bias for bias in biases if bias is not None)]
-        key = tuple(map(id, given))
-        marks = [mark(x) for x in given]
-        if key not in self.known or self.known[key][0] != marks:
-            if key not in self.known:
-                for x in given:
-                    weakref.finalize(x, self.known.pop, key, None)
-            self.known[key] = marks, lay_out(weights, biases)
-        return self.known[key][1]
-
-
-LAYOUTS = Layouts()
-
-
-def mark(x: Tensor) -> tuple[int, int, int, int]:
-    """What tells whether a weight is still the same: where it lies, how often it was changed, and what is in it.
-
-    A change by way of `x.data` is not counted. Then the sum of the bits is another, or, where signs changed or items
-    have changed places, a product with a vector is.
-    """
-    whole = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
-    changes, x = 0 if x.is_inference() else x._version, x.detach()
-    product = x * torch.arange(1, len(x) + 1) if x.dim() == 1 else x @ torch.arange(x.shape[1]).sin().to(x.dtype)
-    return x.data_ptr(), changes, int(x.view(whole).sum(dtype=whole)), hash(product.view(whole).numpy().tobytes())
-
-
-def lay_out(weights: list[Tensor], biases: list[Tensor | None]) -> Laid:
-    """Fewer results than operands are best made of [out, in] in memory, else of [in, out]."""
-    weight = weights[0].detach() if len(weights) == 1 else torch.cat([w.detach() for w in weights])
-    if weight.shape[0] >= weight.shape[1]:
-        weight = weight.T.contiguous().T
-    bias = None
-    if any(b is not None for b in biases):
-        pairs = zip(weights, biases, strict=True)
-        bias = torch.cat([w.new_zeros(len(w)) if b is None else b.detach() for w, b in pairs])
-    return Laid(weight, bias, [len(w) for w in weights])
-
-
-def laid_out(parts: tuple[nn.Module | Tensor, ...]) -> Laid | None:
-    """The weights of maps laid out; None where one of them is not what it was: it has hooks, or other code, or its
-    weights are tensors of another class (quantized, sharded), which alone know how to multiply.
-    """
-    weights: list[Tensor] = []
-    biases: list[Tensor | None] = []
-    for part in parts:
-        if isinstance(part, Tensor):
-            weights.append(part)
-            biases.append(None)
-        elif type(part) is nn.Linear and not (
-            part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part)
-        ):
-            weights.append(part.weight)
-            biases.append(part.bias)
-        else:
-            return None
-    if not all(
-        type(x) in (Tensor, nn.Parameter) and x.element_size() > 1 for x in (*weights, *biases) if x is not None
-    ):
+def joint(parts: tuple[nn.Module | Tensor, ...]) -> Joint | None:
+    """Views of the weights, so that they follow what changes these in place. None: they do not lie side by side."""
+    linears = [part for part in parts if isinstance(part, nn.Linear) and is_linear(part)]
+    weight = side_by_side([part.weight for part in linears]) if len(linears) == len(parts) else None
+    biases = [part.bias for part in linears if part.bias is not None]
+    bias = side_by_side(biases) if len(biases) == len(parts) else None
+    if weight is None or (biases and bias is None):
         return None
-    return LAYOUTS.of(weights, biases)
+    return Joint(weight, bias, [len(part.weight) for part in linears])
+
+
+def is_linear(part: nn.Module | Tensor) -> bool:
+    """Whether it is a map and nothing else: it has no hooks, nor other code, nor weights that are tensors of another
+    class (quantized, sharded), which alone know how to multiply.
+    """
+    return (
+        type(part) is nn.Linear
+        and not (part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part))
+        and all(x is None or (type(x) in (Tensor, nn.Parameter) and x.is_cpu) for x in (part.weight, part.bias))
+    )
+
+
+def side_by_side(parts: Sequence[Tensor]) -> Tensor | None:
+    """The tensor of which these are the parts along the first dimension: each begins where the one before it ends."""
+    first = parts[0].detach()
+    place, memory = first.storage_offset(), first.untyped_storage().data_ptr()
+    for x in parts:
+        like = (x.dtype, x.shape[1:], x.stride()) == (first.dtype, first.shape[1:], first.stride())
+        if not like or x.untyped_storage().data_ptr() != memory or x.storage_offset() != place:
+            return None
+        place += len(x) * x.stride(0)
+    return first.as_strided((sum(map(len, parts)), *first.shape[1:]), first.stride())
 
 
 def map_each(x: Tensor, part: nn.Module | Tensor) -> Tensor:
