@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from ..sizes.functions import (
+    Alike,
     Choice,
     Compared,
     Complement,
@@ -161,8 +162,7 @@ class Normalise:
     skips_zeros: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Gather:
+class Gather(Alike):
     """Items of the first operand, at the indices that the second gives along the axis in brackets."""
 
 
@@ -194,13 +194,11 @@ class Arrange:
     map: IndexMap
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Alike):
     """At each place the items around it: y[s, t] = x[s * stride + t - pad], 0 outside of x."""
 
 
-@dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(Alike):
     """It may read anything. Only ops that rewrites make are so: nothing is proved of a graph that has them."""
 
 
