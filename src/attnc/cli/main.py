@@ -30,7 +30,8 @@ COMMANDS = {
 }
 
 
-def parser() -> Parser:
+def parser(only: str | None = None) -> Parser:
+    """only: the command whose arguments are asked for; those of the others take time, and modules."""
     top = Parser(
         prog="attnc",
         description="Check, draw and compile attention architectures written in the .attn language.",
@@ -44,7 +45,8 @@ def parser() -> Parser:
     for name, command in COMMANDS.items():
         about = " ".join((command.run.__doc__ or "").split())
         one: Parser = made.add_parser(name, help=command.SUMMARY, description=about, allow_abbrev=False)
-        command.arguments(one)
+        if only in (None, name):
+            command.arguments(one)
         one.set_defaults(run=command.run, top=top)
     return top
 
@@ -87,7 +89,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        args = parser().parse_args(argv)
+        given = sys.argv[1:] if argv is None else argv
+        alone = given and given[0] in COMMANDS and COMMANDS[given[0]] is not completion  # which lists those of all
+        args = parser(given[0] if alone else None).parse_args(given)
     except SystemExit as done:  # -h, --version
         return done.code if isinstance(done.code, int) else COULD_NOT_RUN
     with deep():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ...compiler.pipeline import NAMES, passes_without
 from ..arguments import sizes, target
 from ..output import CLEAN, CannotRun, writable, write
 from ..target import open_model
@@ -14,6 +13,8 @@ SUMMARY = "write PyTorch or NumPy code"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    from ...compiler.pipeline import NAMES
+
     target(parser)
     parser.add_argument(
         "--explain",
@@ -36,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc. With
     --explain, tell what compiling does: each rewrite, each attention and its mask, decoding.
     """
+    from ...compiler.pipeline import passes_without
+
     args.out = None if args.out == "-" else args.out
     if args.out is not None:
         writable(args.out, ())
