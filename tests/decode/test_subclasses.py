@@ -113,6 +113,36 @@ def test_a_sharded_model_trains_between_samples(alone: Any) -> None:
     torch.testing.assert_close(net(IDS), plain(IDS))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_sharded_model_is_not_laid_out(alone: Any) -> None:
+    """Weights that stay gathered look plain, but in other memory they would be FSDP2's no more."""
+    plain = build()
+    net = copy.deepcopy(plain)
+    for module in (*net.layers, net):
+        fully_shard(module, mesh=alone, reshard_after_forward=False)
+    assert torch.equal(net.generate(IDS, 3), plain.generate(IDS, 3))
+    assert type(net.layers[0].self.Q.weight) is nn.Parameter
+    net.lay_out_for_decoding()
+    for module in (*net.layers, net):
+        module.reshard()
+    with torch.no_grad():
+        for weight in (*net.parameters(), *plain.parameters()):
+            weight.mul_(-1.5)
+    assert torch.equal(net.generate(IDS, 6), plain.generate(IDS, 6))
+    torch.testing.assert_close(net(IDS), plain(IDS))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_is_sharded_when_its_layout_is_undone(alone: Any) -> None:
+    plain = build()
+    net = copy.deepcopy(plain)
+    net.lay_out_for_decoding()
+    with pytest.raises(NotImplementedError, match="contiguous"):
+        fully_shard(copy.deepcopy(net), mesh=alone)
+    net.lay_out_for_decoding(undo=True)
+    assert torch.equal(sharded(net, alone).generate(IDS, 6), plain.generate(IDS, 6))
+
+
 class Marked(torch.Tensor):
     """A tensor that alone knows how to multiply: nobody may look at its memory, or at its version."""
 

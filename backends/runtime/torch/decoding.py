@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..common.decoding import Decodes, check_batch, check_beams, check_call, check_rows, plain, prompt_rows
 from .fixed import FixedStep, fixed_step
-from .maps import WithSteps
+from .maps import WithSteps, sharded
 
 
 class Decoder(WithSteps):
@@ -72,20 +72,19 @@ class Decoder(WithSteps):
 
 def gather_for_steps(model: Any, static: Any = False) -> None:
     """FSDP2 (`fully_shard`) gathers the weights of a module for `forward` alone, unless it is told of other methods."""
-    fsdp = sys.modules.get("torch.distributed.fsdp")
-    sharded = [module for module in model.modules() if fsdp is not None and isinstance(module, fsdp.FSDPModule)]
-    if sharded and static:
+    modules = sharded(model)
+    if modules and static:
         raise ValueError(
             f"{model.decodes.model}: the weights are sharded, and so do not stay where they are: leave static out"
         )
-    for module in sharded:
+    for module in modules:
         for one in type(module).__mro__:
             for name, method in vars(one).items() if one.__module__ == __name__ else ():
                 own = ("forward", "generate", "stream", "lay_out_for_decoding", *vars(module))
                 hidden = name.startswith("_") or name in own
                 if callable(method) and not hidden:
                     setattr(module, name, getattr(method, "__wrapped__", method).__get__(module))
-                    fsdp.register_fsdp_forward_method(module, name)  # type: ignore[union-attr]
+                    sys.modules["torch.distributed.fsdp"].register_fsdp_forward_method(module, name)
                     setattr(module, name, out_of_inference(getattr(module, name)))
 
 

@@ -1,7 +1,8 @@
 """Learned maps of few rows in generated PyTorch code."""
 
+import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -23,8 +24,10 @@ class WithSteps:
         parameters of the model, which may be trained, and loaded: what changes them in place changes what steps
         compute. But they are not contiguous, and some share memory: `safetensors` and `fully_shard` refuse them, and
         `pickle` writes that memory once for each. Weights that get other memory, as by `.to()` another type,
-        `copy.deepcopy` or `load_state_dict(assign=True)`, leave the layout.
+        `copy.deepcopy` or `load_state_dict(assign=True)`, leave the layout. A sharded model stays as it is.
         """
+        if sharded(self):
+            return
         groups = [
             [getattr(module, name) for name in names.split()]
             for module in self.modules()  # type: ignore[attr-defined]
@@ -37,6 +40,12 @@ class WithSteps:
             for parts in (*groups, *alone):
                 place([part.weight for part in parts], undo)
                 place([part.bias for part in parts if part.bias is not None], undo)
+
+
+def sharded(model: Any) -> list[Any]:
+    """The modules of which FSDP2 (`fully_shard`) shards the weights."""
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    return [module for module in model.modules() if fsdp is not None and isinstance(module, fsdp.FSDPModule)]
 
 
 def place(weights: Sequence[Tensor], apart: bool) -> None:
