@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy
 import torch
-from speed import attention, gpt, gpt_peers, memory, plot, seq2seq, seq2seq_peers
+from speed import attention, gpt, gpt_peers, hand, memory, plot, seq2seq, seq2seq_peers, zoo
 from speed.timing import FLOOR, OURS, Case, Result, run
 
 torch.set_num_threads(1)
@@ -48,6 +48,10 @@ class Work:
 GPT, SMALL_GPT = gpt_peers.Sizes(), {"layers": 2, "model": 48, "heads": 3, "width": 24, "vocab": 96, "tokens": 5}
 PAIR = seq2seq_peers.Sizes()
 SMALL_PAIR = {"layers": 1, "model": 32, "heads": 2, "source": 12, "target": 10, "vocab": 96, "batch": 2, "tokens": 5}
+LLAMA, SMALL_LLAMA = hand.Grouped(), {"layers": 1, "model": 32, "key": 8, "inner": 48, "vocab": 96, "tokens": 5}
+VIT = zoo.Pictures()
+SMALL_VIT = {"layers": 1, "model": 32, "heads": 2, "picture": 16, "patch": 4, "label": 10, "batch": 2}
+TINY = {"model": 32, "heads": 2, "vocab": 64}  # where the calls are what costs
 ALONE, SMALL = attention.Sizes(), {"width": 160, "heads": 2, "head": 16, "window": 20}
 
 
@@ -59,11 +63,18 @@ def works(nanogpt: Path | None) -> dict[str, Work]:
     return {
         "gpt_train": Work(GPT, 1.12, gpt_train, SMALL_GPT),
         "gpt_train_large_vocab": Work(replace(GPT, vocab=50_304), 1.35, gpt_train, SMALL_GPT),
-        "gpt_decode": Work(one, 1.4, gpt_decode, SMALL_GPT),
+        "gpt_decode": Work(one, 1.45, gpt_decode, SMALL_GPT),
+        "gpt_decode_batch": Work(replace(GPT, batch=8), None, gpt_decode, SMALL_GPT),
+        "gpt_decode_prompt": Work(replace(one, prompt=256), None, gpt_decode, SMALL_GPT | {"prompt": 12}),
+        "calls": Work(replace(one, **TINY), None, partial(gpt.decoding, peered=False), SMALL_GPT | TINY),
+        "llama_decode": Work(LLAMA, None, zoo.llama, SMALL_LLAMA),
         "gpt_decode_numpy": Work(one, 1.25, gpt.numpy_decoding, SMALL_GPT),
         "seq2seq_train": Work(PAIR, 1.10, seq2seq.training, SMALL_PAIR),
         "seq2seq_train_padded": Work(padded, None, seq2seq.training, small_padded),
         "seq2seq_decode": Work(replace(PAIR, batch=1), 1.65, seq2seq.decoding, SMALL_PAIR),
+        "t5_train": Work(PAIR, None, zoo.t5_training, SMALL_PAIR),
+        "t5_decode": Work(replace(PAIR, batch=1), None, zoo.t5_decoding, SMALL_PAIR),
+        "vit_train": Work(VIT, None, zoo.vit, SMALL_VIT),
         "numpy_attention": Work(replace(ALONE, width=2048), 1.9, attention.numpy_causal, SMALL),
         "numpy_gpt": Work(one, 1.25, gpt.numpy_forward, SMALL_GPT),
         "window": Work(ALONE, 1.5, masked(mask_of=attention.window), SMALL),
@@ -131,9 +142,11 @@ def show(result: Result) -> None:
     for name in sorted(case.contenders, key=lambda name: result.ratio(name, FLOOR).median):
         if name == FLOOR:
             continue
+        each = result.microseconds(name)
+        took = "" if each is None else f"{each:8.0f} µs a layer and step"
         used = f"{result.memory[name] / 2**20:8.0f} MiB" if name in result.memory else ""
         beside = "" if name == OURS else f"   ours / theirs {result.ratio(OURS, name)}"
-        print(f"  {name:18} {result.ratio(name, FLOOR)!s:22} x floor {used}{beside}", flush=True)
+        print(f"  {name:18} {result.ratio(name, FLOOR)!s:22} x floor {took}{used}{beside}", flush=True)
 
 
 def save(told: Sequence[Mapping[str, object]], path: Path) -> None:
@@ -155,6 +168,7 @@ def data(result: Result) -> dict[str, object]:
         "what": case.prints,
         "target": case.target,
         "seconds": result.seconds,
+        "microseconds": {name: each for name in case.contenders if (each := result.microseconds(name)) is not None},
         "over_floor": over(result, [name for name in case.contenders if name != FLOOR], FLOOR),
         "ours_over": over(result, [name for name in case.contenders if name not in (OURS, FLOOR)], None),
         "peak_bytes": result.memory,

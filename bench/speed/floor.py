@@ -1,8 +1,12 @@
 """The floor: the matrix products that the work cannot do without, into memory allocated once, and nothing else.
 
-What would make it unfair is kept out: every layer has weights and activations of its own (shared ones would stay in the
-cache), while every token of a decoding finds the same weights again; weights, keys and values lie in memory the way
-round that was found the faster; scores, which good code never holds as a whole, are made for a few heads at a time.
+What would make it unfair is kept out: every layer has weights and activations of its own (shared ones would stay in
+the cache), while every token of a decoding finds the same weights again, and keys and values in the same rooms;
+scores, which good code never holds as a whole, are made for a few heads at a time. Weights, keys and values lie in
+memory the way round that was found the faster, and one row is multiplied as a matrix or as a vector. That is found by
+the clock over the whole of the work, with every other product in between as it is there: what is best for the many
+rows of a prompt need not be so for the one row of each token behind it, nor what is best for matrices that stay in the
+cache for those that are read again.
 """
 
 from __future__ import annotations
@@ -18,33 +22,39 @@ import numpy as np
 import torch
 
 Call = Callable[[], object]
+Way = tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A learned map in each of `layers` layers: [rows, inner] @ [inner, columns]."""
+    """A learned map in each of `layers` layers: [rows, inner] @ [inner, columns]. data: x is no result, so that nothing
+    asks for its gradient."""
 
     name: str
     rows: int
     inner: int
     columns: int
     layers: int = 1
+    data: bool = False
 
-    def size(self) -> int:
-        return self.rows * self.inner * self.columns
+    def ways(self) -> list[Way]:
+        """Whether its weight is turned, and one row a vector."""
+        return list(itertools.product((False, True), (False, True) if self.rows == 1 else (False,)))
 
-    def calls(self, memory: Memory, layer: int, turned: tuple[bool, ...], gradients: bool) -> tuple[list[Call], ...]:
+    def calls(self, memory: Memory, layer: int, way: Way, gradients: bool) -> tuple[list[Call], ...]:
         """The products forward, and backward: a gradient takes the room of its value, or one that all layers share."""
+        turned, vector = way
         at = f"{self.name}.{layer}."
         x, y = memory.take(at + "x", self.rows, self.inner), memory.take(at + "y", self.rows, self.columns)
-        weight = memory.take(at + "weight", self.inner, self.columns, turned=turned[0])
+        weight = memory.take(at + "weight", self.inner, self.columns, turned=turned)
         back = []
         if gradients:
             of_x = memory.take("gradient", self.rows, self.inner)
-            of_weight = memory.take(at + "gradient", self.inner, self.columns, turned=turned[0])
-            left, right, out = (y.mT, x, of_weight.mT) if turned[0] else (x.mT, y, of_weight)
-            back = [memory.product(y, weight.mT, of_x), memory.product(left, right, out)]
-        return [memory.product(x, weight, y)], back
+            of_weight = memory.take(at + "gradient", self.inner, self.columns, turned=turned)
+            left, right, out = (y.mT, x, of_weight.mT) if turned else (x.mT, y, of_weight)
+            back = [] if self.data else [memory.product(y, weight.mT, of_x)]
+            back.append(memory.product(left, right, out))
+        return [memory.product(x, weight, y, vector=vector and self.rows == 1)], back
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +71,15 @@ class Attention:
     batch: int
     layers: int = 1
 
-    def size(self) -> int:
-        return self.queries * self.keys * self.head
+    def ways(self) -> list[Way]:
+        """Whether keys and whether values are turned."""
+        return list(itertools.product((False, True), repeat=2))
 
-    def calls(self, memory: Memory, layer: int, turned: tuple[bool, ...], gradients: bool) -> tuple[list[Call], ...]:
+    def calls(self, memory: Memory, layer: int, way: Way, gradients: bool) -> tuple[list[Call], ...]:
         at = f"{self.name}.{layer}."
         q, out = (memory.take(at + end, self.batch, self.queries, self.head) for end in ("q", "out"))
-        k = memory.take(at + "k", self.batch, self.keys, self.head, turned=turned[0])
-        v = memory.take(at + "v", self.batch, self.keys, self.head, turned=turned[1])
+        k = memory.take(at + "k", self.batch, self.keys, self.head, turned=way[0])
+        v = memory.take(at + "v", self.batch, self.keys, self.head, turned=way[1])
         heads = max(2**18 // (self.queries * self.keys), 1)
         there: list[Call] = []
         back: list[Call] = []
@@ -93,27 +104,58 @@ def floor(passes: Iterable[Pass], *, library: str = "torch", gradients: bool = F
     library: "torch" or "numpy". What bears one name in several passes has the same memory in all of them.
     """
     passes = [list(one) for one in passes]
-    largest: dict[str, Map | Attention] = {}
-    for one in itertools.chain(*passes):
-        largest[one.name] = max(largest.get(one.name, one), one, key=lambda work: work.size())
     memory = Memory(library)
-    layouts = {name: fastest(memory, one, gradients) for name, one in largest.items()}
-    calls: list[Call] = []
-    for works in passes:
-        there: list[Call] = []
-        back: list[Call] = []
-        for layer in range(max(work.layers for work in works)):
-            for work in works:
-                if layer < work.layers:
-                    forward, backward = work.calls(memory, layer, layouts[work.name], gradients)
-                    there, back = there + forward, backward + back
-        calls += there + back
+    for work in itertools.chain(*passes):  # rooms become as large as they must before a product keeps one
+        for layer in range(work.layers):
+            work.calls(memory, layer, work.ways()[0], gradients)
+    calls = [call for _, call in arranged(memory, passes, fastest(memory, passes, gradients), gradients)]
 
     def run() -> None:
         for call in calls:
             call()
 
     return run
+
+
+def arranged(memory: Memory, passes: Sequence[Pass], ways: dict[str, Way], gradients: bool) -> list[tuple[str, Call]]:
+    """All products in order, each with the name of its work."""
+    found: list[tuple[str, Call]] = []
+    for works in passes:
+        there: list[tuple[str, Call]] = []
+        back: list[tuple[str, Call]] = []
+        for layer in range(max(work.layers for work in works)):
+            for work in works:
+                if layer < work.layers:
+                    forward, backward = work.calls(memory, layer, ways[work.name], gradients)
+                    there += [(work.name, call) for call in forward]
+                    back += [(work.name, call) for call in backward]
+        found += there + back
+    return found
+
+
+def fastest(memory: Memory, passes: Sequence[Pass], gradients: bool) -> dict[str, Way]:
+    """How each work is best done: all of them are timed in all passes, with what comes between them as it is there."""
+    options: dict[str, list[Way]] = {}
+    for work in itertools.chain(*passes):
+        options[work.name] = max(options.get(work.name, []), work.ways(), key=len)
+    tried = [
+        {name: ways[number % len(ways)] for name, ways in options.items()}
+        for number in range(max(len(ways) for ways in options.values()))
+    ]
+    plans = [arranged(memory, passes, ways, gradients) for ways in tried]
+    spent: dict[tuple[str, Way], float] = {}
+    start, rounds = time.process_time(), 0
+    while rounds < 2 or (rounds < 20 and time.process_time() - start < 1):
+        rounds += 1
+        for ways, plan in zip(tried, plans, strict=True):
+            taken = dict.fromkeys(ways, 0.0)
+            for name, call in plan:
+                began = time.process_time()
+                call()
+                taken[name] += time.process_time() - began
+            for name, way in ways.items():
+                spent[name, way] = min(spent.get((name, way), math.inf), taken[name])
+    return {name: min(ways, key=lambda way, of=name: spent[of, way]) for name, ways in options.items()}
 
 
 class Memory:
@@ -133,26 +175,14 @@ class Memory:
             self.rooms[name] = torch.from_numpy(filled) if self.library == "torch" else filled
         return self.rooms[name][:size].reshape(shape)
 
-    def product(self, a: Any, b: Any, out: Any) -> Call:
+    def product(self, a: Any, b: Any, out: Any, vector: bool = False) -> Call:
+        """vector: a and out, which have one row, are vectors."""
+        if vector:
+            a, out = a[0], out[0]
         if self.library == "numpy":
             return lambda: np.matmul(a, b, out=out)
+        if vector:
+            turned = b.mT
+            return lambda: torch.mv(turned, a, out=out)
         op = torch.mm if a.ndim == 2 else torch.bmm
         return lambda: op(a, b, out=out)
-
-
-def fastest(memory: Memory, work: Map | Attention, gradients: bool) -> tuple[bool, ...]:
-    """Which way round its operands are to lie, by the clock: every layer in turn, so that the cache helps no one."""
-    ways = {}
-    for turned in itertools.product((False, True), repeat=1 if isinstance(work, Map) else 2):
-        layers = [work.calls(memory, layer, turned, gradients) for layer in range(work.layers)]
-        ways[turned] = [call for there, back in layers for call in (*there, *back)]
-    spent: dict[tuple[bool, ...], float] = dict.fromkeys(ways, math.inf)
-    start, rounds = time.process_time(), 0
-    while rounds < 2 or (rounds < 20 and time.process_time() - start < 0.3):
-        rounds += 1
-        for turned, calls in ways.items():
-            began = time.process_time()
-            for call in calls:
-                call()
-            spent[turned] = min(spent[turned], time.process_time() - began)
-    return min(spent, key=lambda turned: spent[turned])

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import attnc
 
-from . import gpt_peers, peers, plain
+from . import gpt_peers, hand, peers, plain
 from .floor import Attention, Map, Pass, floor
 from .gpt_peers import Sizes
 from .peers import Loss
@@ -26,8 +26,8 @@ def spec(sizes: Sizes) -> attnc.Spec:
     )
 
 
-def products(sizes: Sizes, rows: int, queries: int, keys: int) -> Pass:
-    """Of one forward pass over `rows` items of all examples."""
+def products(sizes: Sizes, rows: int, queries: int, keys: int, scored: int | None = None) -> Pass:
+    """Of one forward pass over `rows` items of all examples, of which `scored` (all) get scores of the vocabulary."""
     model, layers = sizes.model, sizes.layers
     return [
         Map("QKV", rows, model, 3 * model, layers),
@@ -35,7 +35,7 @@ def products(sizes: Sizes, rows: int, queries: int, keys: int) -> Pass:
         Map("O", rows, model, model, layers),
         Map("up", rows, model, 4 * model, layers),
         Map("down", rows, 4 * model, model, layers),
-        Map("logits", rows, model, sizes.vocab),
+        Map("logits", rows if scored is None else scored, model, sizes.vocab),
     ]
 
 
@@ -97,18 +97,24 @@ def numpy_forward(name: str, sizes: Sizes, target: float | None) -> list[Case]:
 
 
 def decoding_sizes(sizes: Sizes) -> list[Pass]:
-    """The prompt at once, then a token at a time, which looks at what came before."""
-    first = products(sizes, sizes.batch * sizes.prompt, max(sizes.prompt // 2, 1), sizes.prompt)
+    """The prompt at once, its last item alone scored; then a token at a time, which looks at what came before."""
+    first = products(sizes, sizes.batch * sizes.prompt, max(sizes.prompt // 2, 1), sizes.prompt, sizes.batch)
     later = range(sizes.prompt + 1, sizes.prompt + sizes.tokens)
     return [first, *(products(sizes, sizes.batch, 1, keys) for keys in later)]
 
 
 def greedy_what(sizes: Sizes, library: str) -> str:
-    return f"greedy decode, {library}, {sizes.tokens} tokens, {described(sizes)}"
+    shape = f"{sizes.layers} layers, d {sizes.model}, vocab {sizes.vocab:,}, batch {sizes.batch}"
+    return f"greedy decode, {library}, prompt {sizes.prompt}, {sizes.tokens} tokens, {shape}"
 
 
-def decoding(name: str, sizes: Sizes, target: float | None, nanogpt: Path | None) -> list[Case]:
-    """Greedy, in PyTorch, beside those that have a cache and nanoGPT, which has none."""
+def decoding(
+    name: str, sizes: Sizes, target: float | None, nanogpt: Path | None = None, peered: bool = True
+) -> list[Case]:
+    """Greedy, in PyTorch, beside loops by hand, those that have a cache, and nanoGPT, which has none.
+
+    Not `peered`: beside what is written by hand alone, and the bare ops, where calls are what costs.
+    """
     prompt = torch.from_numpy(np.random.default_rng(0).integers(0, sizes.vocab, (sizes.batch, sizes.prompt)))
     net = spec(sizes).model("gpt").torch(seed=0).eval()
     weights, tokens, end = net.state_dict(), sizes.tokens, sizes.prompt + sizes.tokens
@@ -125,11 +131,16 @@ def decoding(name: str, sizes: Sizes, target: float | None, nanogpt: Path | None
         other = AutoregressiveWrapper(gpt_peers.x_transformers(sizes).eval()).eval()
         return lambda: other.generate(prompt, tokens, temperature=0.0, cache_kv=True)
 
+    loop, cached = hand.Loop(sizes, weights), hand.Cached(sizes, weights).eval()
     makers = {"Hugging Face": hugging_face, "x-transformers": x_transformers}
-    contenders: dict[str, Callable[[], Tensor]] = {OURS: lambda: net.generate(prompt, tokens)}
-    for who, call in peers.installed(makers).items():
+    contenders: dict[str, Callable[[], Tensor]] = {
+        OURS: lambda: net.generate(prompt, tokens),
+        "hand loop": lambda: loop(prompt, tokens),
+        "modules by hand": lambda: cached.generate(prompt, tokens),
+    }
+    for who, call in peers.installed(makers if peered else {}).items():
         contenders[who] = torch.inference_mode()(call)
-    if nanogpt is not None:
+    if peered and nanogpt is not None:
         nano = gpt_peers.nano_gpt(nanogpt, sizes, weights).eval()
         contenders["nanoGPT"] = torch.inference_mode()(
             lambda: nano.generate(prompt, tokens, top_k=1)[:, sizes.prompt :]
@@ -144,8 +155,9 @@ def decoding(name: str, sizes: Sizes, target: float | None, nanogpt: Path | None
                     logits = net(torch.cat([prompt, found], 1))[:, sizes.prompt - 1 : end - 1]
                 peers.greedy(found.flatten(), logits.flatten(0, 1), who)
 
-    bottom = floor(decoding_sizes(sizes))
-    return [Case(name, greedy_what(sizes, "PyTorch"), target, {**contenders, FLOOR: bottom}, check)]
+    others = {FLOOR: floor(decoding_sizes(sizes))} | ({} if peered else {"bare ops": loop.bare(tokens)})
+    what = greedy_what(sizes, "PyTorch")
+    return [Case(name, what, target, {**contenders, **others}, check, sizes.layers * tokens)]
 
 
 def numpy_decoding(name: str, sizes: Sizes, target: float | None) -> list[Case]:

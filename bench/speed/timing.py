@@ -22,6 +22,7 @@ class Case:
 
     prints: what it is, in a line.
     target: what ours may take, as a multiple of the floor; None where none was set, as at other sizes.
+    steps: of decoding, how many layers times tokens it goes through.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Case:
     target: float | None
     contenders: Mapping[str, Callable[[], object]]
     check: Callable[[], None]
+    steps: int | None = None
 
 
 @dataclass(slots=True)
@@ -41,6 +43,10 @@ class Result:
 
     def ratio(self, one: str, other: str) -> Spread:
         return Spread.of([a / b for a, b in zip(self.seconds[one], self.seconds[other], strict=True)])
+
+    def microseconds(self, name: str) -> float | None:
+        """Of a layer in a step, the embedding and the scores included."""
+        return 1e6 * statistics.median(self.seconds[name]) / self.case.steps if self.case.steps else None
 
 
 @dataclass(frozen=True, slots=True)
