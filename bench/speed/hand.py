@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .gpt_peers import Sizes, gpt2_names
+from .seq2seq_peers import Sizes as PairSizes
+from .seq2seq_peers import wave
 
 Weights = Mapping[str, Tensor]
 
@@ -105,6 +107,68 @@ class Loop:
                 F.linear(F.layer_norm(x, depth, *self.last), self.logits).argmax(-1)
 
         return call
+
+
+class PairLoop:
+    """Of an encoder-decoder, norms last: the source at once, then an item at a time, which looks at what came before it
+    and at the source, whose keys and values are made once."""
+
+    def __init__(self, sizes: PairSizes, weights: Weights) -> None:
+        self.sizes, self.E, self.wave = sizes, weights["E"], wave(sizes.model)
+        self.logits = laid(self.E)
+        self.encode, self.decode = [], []
+        for layer in range(sizes.layers):
+            for kept, at in (self.encode, f"encode.{layer}."), (self.decode, f"decode.{layer}."):
+                feed = f"{at}feed_forward."
+                norms = [
+                    (weights[f"{at}{name}.weight"], weights[f"{at}{name}.bias"])
+                    for name in ("seen", "read", "fed") if f"{at}{name}.weight" in weights
+                ]  # fmt: skip
+                maps = [Map(weights, *(f"{at}self.{part}" for part in "QKV")), Map(weights, f"{at}self.O")]
+                if kept is self.decode:
+                    cross = f"{at}cross."
+                    maps += [
+                        Map(weights, f"{cross}Q"),
+                        Map(weights, f"{cross}K", f"{cross}V"),
+                        Map(weights, f"{cross}O"),
+                    ]
+                kept.append((maps, norms, Map(weights, f"{feed}up"), Map(weights, f"{feed}down")))
+
+    def norm(self, x: Tensor, of: tuple[Tensor, Tensor]) -> Tensor:
+        return F.layer_norm(x, (self.sizes.model,), *of)
+
+    def heads(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
+        """[batch, heads, width, head], each of the parts that stand side by side in x."""
+        return x.view(*x.shape[:2], parts, self.sizes.heads, -1).permute(2, 0, 3, 1, 4).unbind()
+
+    @torch.inference_mode()
+    def __call__(self, source: Tensor, ids: Tensor, tokens: int) -> Tensor:
+        """Without padding; of one item to begin with."""
+        sizes, batch, found = self.sizes, len(ids), []
+        scale = sizes.model**0.5
+        memory = F.embedding(source, self.E) * scale + self.wave[: source.shape[1]]
+        for (QKV, join), (seen, fed), up, down in self.encode:
+            y = F.scaled_dot_product_attention(*self.heads(QKV(memory), 3))
+            memory = self.norm(memory + join(y.transpose(1, 2).flatten(2)), seen)
+            memory = self.norm(memory + down(F.relu(up(memory))), fed)
+        read = [self.heads(maps[3](memory), 2) for maps, *_ in self.decode]
+        room = (sizes.layers, batch, sizes.heads, tokens, sizes.model // sizes.heads)
+        keys, values = torch.empty(room), torch.empty(room)
+        for at in range(tokens):
+            end = at + 1
+            x = F.embedding(ids, self.E) * scale + self.wave[at:end]
+            for (maps, (seen, met, fed), up, down), known, K, V in zip(self.decode, read, keys, values, strict=True):
+                QKV, join, Q, _, meet = maps
+                q, k, v = self.heads(QKV(x), 3)
+                K[:, :, at:end], V[:, :, at:end] = k, v
+                y = F.scaled_dot_product_attention(q, K[:, :, :end], V[:, :, :end])
+                x = self.norm(x + join(y.transpose(1, 2).flatten(2)), seen)
+                y = F.scaled_dot_product_attention(*self.heads(Q(x), 1), *known)
+                x = self.norm(x + meet(y.transpose(1, 2).flatten(2)), met)
+                x = self.norm(x + down(F.relu(up(x))), fed)
+            ids = F.linear(x, self.logits)[:, -1].argmax(-1, keepdim=True)
+            found.append(ids)
+        return torch.cat(found, 1)
 
 
 @dataclass(frozen=True, slots=True)

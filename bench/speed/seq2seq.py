@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 import attnc
 
-from . import peers, seq2seq_peers
+from . import hand, peers, seq2seq_peers
 from .floor import Attention, Map, Pass, floor
 from .peers import Loss
 from .seq2seq_peers import Sizes
@@ -147,6 +147,9 @@ def decoding(name: str, sizes: Sizes, target: float | None) -> list[Case]:
     }
     given = {"source_ids": source} | ({} if real is None else {"real": real})
     contenders: dict[str, Callable[[], Tensor]] = {OURS: lambda: net.generate(start, tokens, **given)}
+    if real is None:
+        loop = hand.PairLoop(sizes, weights)
+        contenders["hand loop"] = lambda: loop(source, start, tokens)
     for who, call in peers.installed(makers).items():
         contenders[who] = torch.inference_mode()(call)
 
@@ -161,4 +164,4 @@ def decoding(name: str, sizes: Sizes, target: float | None) -> list[Case]:
 
     passes = [encoder(sizes), *(decoder(sizes, sizes.batch, 1, keys) for keys in range(1, tokens + 1))]
     what = f"encoder-decoder decode, {tokens} tokens, {described(sizes)}"
-    return [Case(name, what, target, {**contenders, FLOOR: floor(passes)}, check)]
+    return [Case(name, what, target, {**contenders, FLOOR: floor(passes)}, check, sizes.layers * tokens)]
