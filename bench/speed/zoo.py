@@ -64,6 +64,7 @@ def llama(name: str, sizes: Grouped, target: float | None) -> list[Case]:
     model = load("llama", {part: getattr(sizes, part) for part in parts})
     net = model.torch(seed=0).eval()
     weights = net.state_dict()
+    net.lay_out_for_decoding()
 
     def hugging_face() -> Callable[[], Tensor]:
         from transformers import LlamaConfig, LlamaForCausalLM
@@ -260,6 +261,7 @@ def t5_decoding(name: str, sizes: seq2seq_peers.Sizes, target: float | None) -> 
     contenders: dict[str, Callable[[], Tensor]] = {OURS: lambda: net.generate(start, tokens, source_ids=source)}
     for who, other in peers.installed(makers).items():
         contenders[who] = greedily(other, tokens, input_ids=source, attention_mask=torch.ones_like(source))
+    net.lay_out_for_decoding()
 
     def check() -> None:
         for who, call in contenders.items():
