@@ -271,12 +271,10 @@ def held(net: nn.Module) -> int:
 
 
 def tensors_alive() -> int:
+    """The bytes of memory of all plain tensors."""
     gc.collect()
-    found = {}
-    for x in gc.get_objects():
-        if issubclass(type(x), torch.Tensor):  # its class may be a property that warns
-            found[x.untyped_storage().data_ptr()] = x.untyped_storage().nbytes()
-    return sum(found.values())
+    plain = [x for x in gc.get_objects() if type(x) in (torch.Tensor, nn.Parameter) and torch._C._has_storage(x)]
+    return sum({x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in plain}.values())
 
 
 @pytest.mark.parametrize("laid_out", [False, True])
