@@ -280,8 +280,8 @@ ROWS: tuple[Op, ...] = (
     _reduction(
         "logcumsumexp",
         Running(LOG_ADDED),
-        "log of the running sum of exp along one axis, without overflow. (Where all so far is minus "
-        "infinity, its gradient in PyTorch is NaN.)",
+        "log of the running sum of exp along one axis, without overflow. Where all so far is minus "
+        "infinity, its gradient in PyTorch is NaN.",
         running,
         result="[q, k]",
         masked=False,
