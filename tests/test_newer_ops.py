@@ -116,3 +116,11 @@ def test_a_decoding_model_of_them_all() -> None:
     cache = net.prepare()
     parts = [net.step(X[:, [i]], cache) for i in range(3)] + [net.step(X[:, 3:], cache)]
     np.testing.assert_allclose(np.concatenate(parts, axis=-2), whole, rtol=1e-11)
+
+
+@pytest.mark.parametrize(("op", "goes_on"), [("flip", True), ("cummax", True), ("cumsum", True), ("sum", False)])
+def test_the_legend_says_whether_the_axis_goes_on(op: str, goes_on: bool) -> None:
+    result = "[seq]" if goes_on else "[]"
+    spec = f"width seq\nmodel f(x: [seq]) -> {result} {{\n    return {op}[seq](x)\n}}\n"
+    dot = attnc.loads(spec).model("f").draw(legend=True).dot
+    assert ("op along its axis, which goes on" in dot, "reduction" in dot) == (goes_on, not goes_on)

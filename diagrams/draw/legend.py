@@ -10,7 +10,7 @@ from ..base import theme
 from ..base.text import Rich, axis_label, barred, bold, roman, width
 from ..glyphs.masks import GENERAL, draw_mask
 from ..layout.wires import Wire
-from ..scene.steps import DrawStep
+from ..scene.steps import DrawStep, StepKind
 
 if TYPE_CHECKING:
     from ..canvas.drawing import Canvas
@@ -44,6 +44,8 @@ def _entries(sheet: Canvas) -> list[Entry]:
             key = step.mark if step.mark != "bracket" or step.border is None or step.border.along is None else "scan"
             if key == "mask" and not step.cases and len(step.on) > 1:
                 key = "general"
+            if key == "pill" and step.kind is StepKind.ON:
+                key = "along"
             steps.setdefault(key, step)
             if step.mark in ("block", "predicate") and (step.cases or step.note):
                 steps.setdefault("mask", step)
@@ -85,6 +87,7 @@ _MEANING: dict[str, str] = {
     "gate": "product, element by element",
     "arrow": "function of each element",
     "pill": "reduction",
+    "along": "op along its axis, which goes on",
     "pick": "the item that an index says",
     "bar": "axes split, merged, joined",
     "copy": "copy",
@@ -137,7 +140,7 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
             draw_mask(sheet, id, box, GENERAL, _MEANING[mark])
         case "ring":
             shape(shape="circle", fillcolor=colors.norm, penwidth="1.8")
-        case "pill" | "pick":
+        case "pill" | "along" | "pick":
             shape(shape="box", style="filled,rounded", fillcolor=colors.reduce)
         case "block":
             shape(shape="box3d", fillcolor=colors.block[0])

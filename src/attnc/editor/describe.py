@@ -8,7 +8,7 @@ from textwrap import dedent
 from ..compiler.base.names import listed
 from ..compiler.graph.nodes import Apply, Graph, Parameter, Repeat, Weight
 from ..compiler.graph.typed_value import TypedValue, show
-from ..compiler.graph.values import IndexInto, Scalar
+from ..compiler.graph.values import IndexInto
 from ..compiler.ops import OPS, Notation, written
 from ..compiler.ops.table import Op
 from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
@@ -198,8 +198,3 @@ def _size(dim: tuple[Axis, ...]) -> int | None:
             return None
         size *= axis.extent
     return size
-
-
-def is_scalar(wire: TypedValue) -> bool:
-    """A plain number or truth value, of which the type says little."""
-    return not wire.axes and isinstance(wire.element, Scalar)
