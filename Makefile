@@ -26,6 +26,7 @@ test: lint smoke
 	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal
 
 test-all: lint smoke
+	$(PY) -m pip install -qq -c constraints.txt -e ".[interop]"
 	$(PY) -m pip install -qq -c constraints.txt -e ".[fuzz]" || echo "no atheris here: a loop of our own leads the fuzzing"
 	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal -m ""
 
