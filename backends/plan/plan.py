@@ -36,6 +36,7 @@ from ...compiler.sizes.arithmetic import substitute
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ...compiler.sizes.functions import Rounded
 from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
+from ..text.writing import singular
 from .sharing import Homes, differing
 
 
@@ -441,7 +442,7 @@ class ModelPlan:
                 if isinstance(node, Repeat):
                     if node.index is not None and not self.has_list(node):
                         self._counted.add(id(child))
-                    self._visit(child, lifted, name + camel(node.name))
+                    self._visit(child, lifted, name + camel(singular(node.name) or node.name))
                 else:
                     self._visit(child, frozenset(), "")
         form = self._form(graph, lifted)

@@ -18,7 +18,11 @@ def is_path(text: str) -> bool:
 
 def singular(name: str) -> str:
     """One of what a plural names: `layer` for `layers`; nothing if it does not seem to be one."""
-    return name[:-1] if name.endswith("s") and len(name) > 3 else ""
+    if len(name) <= 3 or not name.endswith("s") or name.endswith("ss"):
+        return ""
+    if name.endswith("ies"):
+        return f"{name[:-3]}y"
+    return name[:-2] if name.endswith(("sses", "shes", "ches", "xes")) else name[:-1]
 
 
 def is_one_of(counter: str, passes: list[int]) -> str:

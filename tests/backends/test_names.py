@@ -10,6 +10,7 @@ import pytest
 
 import attnc
 from attnc.backends.text.names import FILE, LOCAL, SHARED, Namer, camel, is_identifier, plain
+from attnc.backends.text.writing import singular
 
 from .agreement import agree, graph_of
 
@@ -152,3 +153,13 @@ def test_names_that_begin_as_ops_of_ones_own_or_as_what_python_mangles() -> None
     graph = graph_of(text)
     agree(graph)
     assert "op_layers.0.op_call.op_v.weight" in attnc.loads(text).model("op_net").weights
+
+
+def test_one_of_a_repeat_is_called_as_one() -> None:
+    names = ("layers", "passes", "boxes", "series_of_blocks", "copies", "cross", "s", "as", "encoder", "layers_2")
+    ones = ("layer", "pass", "box", "series_of_block", "copy", "", "", "", "", "")
+    assert tuple(map(singular, names)) == ones
+    text = "depth m = 4\nblock f(x: [m]) -> [m] { repeat.layers 2 { x = x + linear.w[m -> m](x) }\n return x }\n"
+    model = attnc.loads(text + "model net(x: [m]) -> [m] { return f(x) }").model("net")
+    assert "class FLayer(nn.Module):" in model.source("torch")
+    assert [*model.weights] == [f"f.layers.{i}.w.{part}" for i in range(2) for part in ("weight", "bias")]
