@@ -3,58 +3,153 @@
 from __future__ import annotations
 
 import keyword
+from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Graph, Input
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan, padded
-from ..text.names import Namer
+from ..text.names import Namer, plain
 from ..text.values import FULL, NONE, PYTHON, Val
+from ..text.writing import WIDTH, wrap
 from .body import CodeBody
+
+ROOM = WIDTH - 8  # for a statement of `forward`
+
+
+@dataclass
+class _Border:
+    """What a model declares of its inputs: by axis, the code of sizes and bounds, and of which axis it is a copy."""
+
+    rows: list[_Row] = field(default_factory=list)
+    sizes: dict[str, str] = field(default_factory=dict)
+    bounds: dict[str, str] = field(default_factory=dict)
+    copies: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One input, `text` in the code. kind: "real", "bool", "int", or the axis that it is an index into."""
+
+    name: str
+    text: str
+    kind: str
+    is_index: bool
+    axes: tuple[str, ...]
+    optional: bool
 
 
 def border(body: CodeBody) -> list[str]:
-    """The call that checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
-    rows = []
-    families: dict[str, str] = {}
+    """What checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
+    found = _declared(body)
+    if not found.rows:
+        return _lengths(body)
+    return [*(_full_check if body.file.checked else _short_check)(body, found), *_lengths(body)]
+
+
+def _declared(body: CodeBody) -> _Border:
+    found = _Border()
     seen: dict[int, str] = {}
-    sizes: dict[str, str] = {}
-    bounds: dict[str, str] = {}
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         element = item.value.type.element
         axes = body.core(item.value.type.axes)
         kind = val.kind.value
         mentioned = list(axes)
+        # Where there is padding anything may stand; its readers check the rest.
+        is_index = isinstance(element, IndexInto) and not padded(body.graph, item)
         if isinstance(element, IndexInto):
-            # Where there is padding anything may stand; its readers check the rest.
-            kind = Scalar.INT.value if padded(body.graph, item) else f"index {element.axis.name}"
+            kind = element.axis.name if is_index else Scalar.INT.value
             mentioned.append(element.axis)
         for axis in mentioned:
             known = seen.setdefault(axis.family, axis.name)
             if known != axis.name:
-                families[axis.name] = known
+                found.copies[axis.name] = known
             if body.plan.static_size(axis):
-                sizes[known] = body.size_code(axis)
+                found.sizes[known] = body.size_code(axis)
             elif axis.bound is not None and axis not in body.plan.open:
-                bounds[axis.name] = body.bound_code(axis)
-        if not body.checks_input(val):
-            continue
-        rows.append(f'"{item.name}": ({val.text}, "{kind}", "{" ".join(axis.name for axis in axes)}")')
-    if not rows:
-        return _lengths(body)
-    quoted = {key: f'"{value}"' for key, value in families.items()}
-    lines = [
-        "batch = check_inputs(",
-        f'    "{body.graph.name}",',
-        "    {",
-        *(f"        {row}," for row in rows),
-        "    },",
-    ]
-    for name, entries in (("sizes", sizes), ("bounds", bounds), ("copies", quoted)):
+                found.bounds[axis.name] = body.bound_code(axis)
+        if body.checks_input(val):
+            names = tuple(axis.name for axis in axes)
+            found.rows.append(_Row(item.name, val.text, kind, is_index, names, item.default is not None))
+    return found
+
+
+def _full_check(body: CodeBody, found: _Border) -> list[str]:
+    """`batch = check_inputs(..)` of the runtime file."""
+    body.helper("check_inputs")
+    lines = ["batch = check_inputs(", f'    "{body.graph.name}",', "    {"]
+    for row in found.rows:
+        kind = f"index {row.kind}" if row.is_index else row.kind
+        lines.append(f'        "{row.name}": ({row.text}, "{kind}", "{" ".join(row.axes)}"),')
+    lines.append("    },")
+    quoted = {key: f'"{value}"' for key, value in found.copies.items()}
+    for name, entries in (("sizes", found.sizes), ("bounds", found.bounds), ("copies", quoted)):
         if entries:
             lines.append(f"    {name}={_table(entries)},")
-    lines.append(")")
-    return [*lines, *_lengths(body)]
+    return [*lines, ")"]
+
+
+def _short_check(body: CodeBody, found: _Border) -> list[str]:
+    """`check(..)`, which stands in the file itself: `check("gpt2", "ids: vocab[seq]", ids, vocab=self.vocab)`."""
+    body.helper("check")
+    texts = [_type(row, found.copies) for row in found.rows]
+    given = [row.text for row in found.rows]
+    odd = {axis: size for axis, size in found.sizes.items() if keyword.iskeyword(axis) or axis.startswith("__")}
+    given += [f"{axis}={size}" for axis, size in found.sizes.items() if axis not in odd]
+    given += [f"**{_table(odd)}"] if odd else []
+    declared = f'"{", ".join(texts)}"'
+    lines = [f'check("{body.graph.name}", {declared}, {", ".join(given)})']
+    if len(plain(lines[0])) > ROOM:
+        name = body.namer.give("inputs")
+        lines = [f"{name} = {declared}"] if len(declared) + len("inputs = ") <= ROOM else _in_parts(name, texts)
+        lines += wrap(f'check("{body.graph.name}", {name}, {", ".join(given)})', width=ROOM)
+        body.namer.free(name)
+    return [*lines, *_bounded(body, found), f"batch = {_batch(found.rows)}"]
+
+
+def _type(row: _Row, copies: dict[str, str]) -> str:
+    """An input as the spec declares it: `ids: vocab[seq]`; a `?` stands behind the name of one that may be left out."""
+    kind = copies.get(row.kind, row.kind) if row.is_index else "" if row.kind == Scalar.REAL.value else row.kind
+    axes = [f"{axis} like {copies[axis]}" if axis in copies else axis for axis in row.axes]
+    return f"{row.name}{'?' if row.optional else ''}: {kind}[{', '.join(axes)}]"
+
+
+def _in_parts(name: str, texts: list[str]) -> list[str]:
+    """A text of more than a line: each input where there is room for it."""
+    parts = [""]
+    for text in (*(f"{text}, " for text in texts[:-1]), texts[-1]):
+        if parts[-1] and len(parts[-1]) + len(text) > ROOM - len('    ""'):
+            parts.append("")
+        parts[-1] += text
+    return [f"{name} = (", *(f'    "{part}"' for part in parts), ")"]
+
+
+def _bounded(body: CodeBody, found: _Border) -> list[str]:
+    """Lines that refuse more items than a bounded width has room for: of one input, where one is always given."""
+    lines: list[str] = []
+    for axis, bound in found.bounds.items():
+        having = sorted((row for row in found.rows if axis in row.axes), key=lambda row: row.optional)
+        for row in having if not having or having[0].optional else having[:1]:
+            extent = f"{row.text}.shape[{row.axes.index(axis) - len(row.axes)}]"
+            text = f"`{row.name}` has {axis} = {{{extent}}}, but {axis} is at most {{{bound}}}"
+            given = f"{row.text} is not None and " if row.optional else ""
+            body.refuse(f"{given}{extent} > {bound}", text, lines)
+    return lines
+
+
+def _batch(rows: list[_Row]) -> str:
+    """The extents of the batch axes, which all inputs have alike."""
+    shapes = [f"{row.text}.shape[:-{len(row.axes)}]" if row.axes else f"{row.text}.shape" for row in rows]
+    always = next((shape for row, shape in zip(rows, shapes, strict=True) if not row.optional), None)
+    if always is not None:
+        return always
+    return " else ".join([*(f"{s} if {row.text} is not None" for row, s in zip(rows, shapes, strict=True)), "()"])
+
+
+def without_batch(lines: list[str]) -> list[str]:
+    """The lines of `border` for a body that does not ask for its batch axes."""
+    kept = [line for line in lines if not line.startswith("batch = ") or line == "batch = check_inputs("]
+    return [line.removeprefix("batch = ") for line in kept]
 
 
 def _lengths(body: CodeBody) -> list[str]:

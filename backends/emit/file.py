@@ -24,8 +24,11 @@ class Emitter(ABC):
 
     not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
 
-    def __init__(self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None) -> None:
+    def __init__(
+        self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None, *, checked: bool = True
+    ) -> None:
         self.program, self.captures, self.decoding = program, captures, decoding
+        self.checked = checked  # whether a model's inputs are checked in full
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, CodeBody] = {}
         self.helpers: dict[str, None] = {}

@@ -63,6 +63,7 @@ class CodeFile(Protocol):
     program: ModelPlan
     captures: Captures
     decoding: Decoding | None
+    checked: bool
     globals: frozenset[str]
     helpers: dict[str, None]
     asked: set[str]

@@ -91,6 +91,7 @@ def build_torch(
     dtype: torch.dtype | str | None = None,
     capture: tuple[str, ...] = (),
     passes: Sequence[Pass] = PASSES,
+    checked: bool = True,
 ) -> torch.nn.Module:
     """The model as an `nn.Module` on `device`, its reals of `dtype` (None: as the weights; float32 if they are drawn).
 
@@ -104,7 +105,7 @@ def build_torch(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    source = torch_source(graph, header=header, capture=capture, passes=passes)
+    source = torch_source(graph, header=header, capture=capture, passes=passes, checked=checked)
     inputs = tuple(item.name for item in graph.inputs)
     laws = tuple((path, law(spec)) for path, spec in specs.items())
     resets = "reset_parameters" not in parts([graph])
@@ -245,6 +246,7 @@ def build_numpy(
     dtype: Any = None,
     capture: tuple[str, ...] = (),
     passes: Sequence[Pass] = PASSES,
+    checked: bool = True,
 ) -> Callable[..., Any]:
     """The model as a function of arrays, named as in the spec. Its weights are in `.weights`, its module in `.module`.
 
@@ -255,7 +257,7 @@ def build_numpy(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    code = numpy_code(graph, header=header, capture=capture, passes=passes)
+    code = numpy_code(graph, header=header, capture=capture, passes=passes, checked=checked)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     try:
         wanted = np.dtype(("float64" if "float64" in _types(weights) else "float32") if dtype is None else dtype)

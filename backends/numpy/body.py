@@ -280,8 +280,6 @@ class NumpyBody(CodeBody):
             self.helper("Cache")
             self.lines += begin_decoding(self)
         if self.graph.kind == "model" and self.graph.inputs:
-            if any(map(self.checks_input, self.inputs)):
-                self.helper("check_inputs")
             if any(item.length_of is not None for item in self.graph.inputs):
                 self.helper("check_lengths")
             for val in self.inputs:

@@ -12,7 +12,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.decoding.join_maps import weights_together
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
-from ..emit.border import annotation, behind_default, output_names
+from ..emit.border import annotation, behind_default, output_names, without_batch
 from ..emit.decoder import DOCS, asked, configuration, decoder_functions
 from ..emit.file import Emitter
 from ..plan.capture import Captures
@@ -33,8 +33,10 @@ class NumpyEmitter(Emitter):
     ops = OPS
     points = POINTS
 
-    def __init__(self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None) -> None:
-        super().__init__(program, captures, decoding)
+    def __init__(
+        self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None, *, checked: bool = True
+    ) -> None:
+        super().__init__(program, captures, decoding, checked=checked)
         names = Namer(mark=FILE)
         root = program.plan(program.root)
         roots = [program.plan(graph) for graph in program.steps]
@@ -121,7 +123,7 @@ class NumpyEmitter(Emitter):
         returned = self._return(plan, body)
         text = "\n".join(line.split("  #")[0] for line in [*body.prologue, *body.lines, *returned])
         if not re.search(r"\bbatch\b", text):
-            inner = [line.removeprefix("batch = ") for line in inner]
+            inner = without_batch(inner)
         lines += [f"    {line}" for line in [*body.derivations, *inner, *body.prologue, *body.lines, *returned]]
         return "\n".join(lines)
 
@@ -161,15 +163,20 @@ def _snake(name: str) -> str:
 
 
 def numpy_source(
-    graph: Graph, *, header: str = "", capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES
+    graph: Graph,
+    *,
+    header: str = "",
+    capture: tuple[str, ...] = (),
+    passes: Sequence[Pass] = PASSES,
+    checked: bool = True,
 ) -> str:
     """A model (or a block on its own) as functions of NumPy arrays: a file that depends on NumPy and jaxtyping alone.
 
     header: lines put first, as comments. capture: paths of values that the call returns besides its result.
-    passes: the rewrites to do.
+    passes: the rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
-    return numpy_code(graph, header=header, capture=capture, passes=passes).source
+    return numpy_code(graph, header=header, capture=capture, passes=passes, checked=checked).source
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +194,12 @@ class NumpyCode:
 
 
 def numpy_code(
-    graph: Graph, *, header: str = "", capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES
+    graph: Graph,
+    *,
+    header: str = "",
+    capture: tuple[str, ...] = (),
+    passes: Sequence[Pass] = PASSES,
+    checked: bool = True,
 ) -> NumpyCode:
     """`numpy_source`, and what to know of it."""
     lowered, captures = lower(graph, capture, passes)
@@ -195,5 +207,7 @@ def numpy_code(
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
         program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none
-            return NumpyEmitter(program, captures, decoding).code(header, weights_together(decoding.step))
-    return NumpyEmitter(ModelPlan(lowered, captures.marks), captures).code(header)
+            return NumpyEmitter(program, captures, decoding, checked=checked).code(
+                header, weights_together(decoding.step)
+            )
+    return NumpyEmitter(ModelPlan(lowered, captures.marks), captures, checked=checked).code(header)

@@ -35,6 +35,7 @@ def helpers(module: str) -> dict[str, str]:
 TORCH = (
     "common/numbers",
     "torch/tracing",
+    "torch/check",
     "torch/border",
     "torch/ops",
     "torch/losses",
@@ -51,6 +52,7 @@ TORCH = (
 NUMPY = (
     "common/numbers",
     "numpy/arrays",
+    "numpy/check",
     "numpy/border",
     "numpy/ops",
     "numpy/pointwise",

@@ -29,6 +29,7 @@ _HOMES = {
     "Callable": "collections.abc",
     "Iterator": "collections.abc",
     "Sequence": "collections.abc",
+    "suppress": "contextlib",
     "cache": "functools",
     "partial": "functools",
     "wraps": "functools",
@@ -41,7 +42,7 @@ _HOMES = {
     "nn": "torch",
     "checkpoint": "torch.utils.checkpoint",
 }
-_STANDARD = ("collections.abc", "functools", "typing")
+_STANDARD = ("collections.abc", "contextlib", "functools", "typing")
 
 
 class Spelling:

@@ -658,8 +658,6 @@ class TorchBody(CodeBody):
             self.helper("WithSteps")
             self.lines += begin_decoding(self)
         if self.graph.kind == "model" and self.graph.inputs:
-            if any(map(self.checks_input, self.inputs)):
-                self.helper("check_inputs")
             if any(item.length_of is not None for item in self.graph.inputs):
                 self.helper("check_lengths")
             self.checks = [*missing(self), *border(self)]

@@ -10,7 +10,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.decoding.join_maps import maps_of_step
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
-from ..emit.border import annotation, behind_default, output_names
+from ..emit.border import annotation, behind_default, output_names, without_batch
 from ..emit.decoder import DOCS, asked, configuration, decodes
 from ..emit.file import Emitter
 from ..plan.capture import Captures
@@ -32,8 +32,10 @@ class TorchEmitter(Emitter):
     ops = OPS
     points = POINTS
 
-    def __init__(self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None) -> None:
-        super().__init__(program, captures, decoding)
+    def __init__(
+        self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None, *, checked: bool = True
+    ) -> None:
+        super().__init__(program, captures, decoding, checked=checked)
         self.globals = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
 
     def body(self, plan: Plan) -> TorchBody:
@@ -163,7 +165,7 @@ class TorchEmitter(Emitter):
         if inner and not any(
             re.search(r"\bbatch\b", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]
         ):
-            inner = [text.removeprefix("batch = ") for text in inner]
+            inner = without_batch(inner)
         for text in [*inner, *body.prologue, *body.lines, *returned]:
             lines.append(f"        {text}")
         return lines
@@ -199,12 +201,17 @@ class TorchEmitter(Emitter):
 
 
 def torch_source(
-    graph: Graph, *, header: str = "", capture: tuple[str, ...] = (), passes: Sequence[Pass] = PASSES
+    graph: Graph,
+    *,
+    header: str = "",
+    capture: tuple[str, ...] = (),
+    passes: Sequence[Pass] = PASSES,
+    checked: bool = True,
 ) -> str:
     """The PyTorch module of a model (or of a block alone): a file that depends on torch and jaxtyping alone.
 
     header: lines put first, as comments. capture: paths of values that the call returns besides its result.
-    passes: the rewrites to do.
+    passes: the rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
     lowered, captures = lower(graph, capture, passes)
@@ -212,5 +219,5 @@ def torch_source(
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
         program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
         with suppress(CannotEmit):  # a model whose steps cannot be written has none
-            return TorchEmitter(program, captures, decoding).source(header)
-    return TorchEmitter(ModelPlan(lowered, captures.marks), captures).source(header)
+            return TorchEmitter(program, captures, decoding, checked=checked).source(header)
+    return TorchEmitter(ModelPlan(lowered, captures.marks), captures, checked=checked).source(header)
