@@ -33,9 +33,9 @@ def check_inputs(
         if not isinstance(x, np.ndarray | np.generic):
             raise TypeError(f"{shown} is of type {type(x).__name__}, but must be a NumPy array")
         if x.dtype.kind not in {"real": "fV", "bool": "b"}.get(kind, "iu"):  # V: bfloat16 and its like
-            words = {"real": "reals", "bool": "truth values", "int": "integers"}
-            wanted = words.get(kind, f"integers: it is an {kind}")
-            raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted.replace('index ', 'index into ')}")
+            wanted = {"real": "reals", "bool": "truth values"}.get(kind, "integers")
+            wanted += f": it is an {kind.replace('index ', 'index into ')}" if kind.startswith("index ") else ""
+            raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted}")
         if x.ndim < len(axes):
             raise ValueError(f"{shown} has rank {x.ndim}, but needs at least {len(axes)}: [{', '.join(axes)}]")
         split = x.ndim - len(axes)

@@ -35,10 +35,10 @@ def check_inputs(
             raise TypeError(f"{shown} is of type {type(x).__name__}, but must be a torch.Tensor")
         real, truth = x.is_floating_point(), x.dtype == torch.bool
         if not (real if kind == "real" else truth if kind == "bool" else not (real or truth or x.is_complex())):
-            words = {"real": "reals", "bool": "truth values", "int": "integers"}
-            wanted = words.get(kind, f"integers: it is an {kind}")
-            raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted.replace('index ', 'index into ')}")
-        narrow = () if kind in ("real", "bool", "int") else (torch.int8, torch.uint8, torch.int16)
+            wanted = {"real": "reals", "bool": "truth values"}.get(kind, "integers")
+            wanted += f": it is an {kind.replace('index ', 'index into ')}" if kind.startswith("index ") else ""
+            raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted}")
+        narrow = (torch.int8, torch.uint8, torch.int16) if kind.startswith("index ") else ()
         if x.dtype in (*narrow, torch.uint16, torch.uint32, torch.uint64):
             use = "index" if narrow else "compute"
             raise TypeError(f"{shown} is {x.dtype}, with which PyTorch does not {use}: give it as torch.int64")
