@@ -21,11 +21,12 @@ from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from .diagnostic import Diagnostic, Edit, Fix, Label
+from .docs import above
 from .layout import Layout, Line, Piece, lay_out
 from .mistakes import expected
 from .mistakes.closing import Closing
 from .source import Source, Span
-from .syntax import AxisDecl, Comment, ConstDecl, File, Item
+from .syntax import AxisDecl, ConstDecl, File, Item
 from .tables import load_parser
 from .tree import RefusedText, TreeBuilder
 
@@ -47,7 +48,7 @@ def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnost
     of it makes sense (an editor's view of a text in the making). After 20 mistakes the rest is not looked at.
     """
     layout = lay_out(source, MAX_ERRORS)
-    docs = _docs(source, layout)
+    docs = above(source, layout.comments, [piece.start for piece in layout.pieces])
     items: list[Item] = []
     problems: list[Diagnostic] = []
     skipped: list[Piece] = []
@@ -181,21 +182,3 @@ def _without(text: str, piece: Piece, line: Line, done: set[int]) -> str | None:
         return None
     done.add(line.start)
     return text[:start] + stand_in.ljust(end - start) + text[end:]
-
-
-def _docs(source: Source, layout: Layout) -> list[str]:
-    """For each item the comment right above it."""
-    whole_lines: dict[int, Comment] = {}
-    for comment in layout.comments:
-        line, column = source.position(comment.span.start)
-        if not source.text[comment.span.start - column + 1 : comment.span.start].strip(" \t"):
-            whole_lines[line] = comment
-    docs = []
-    for piece in layout.pieces:
-        line = source.position(piece.start)[0] - 1 if whole_lines else 0
-        above: list[str] = []
-        while line in whole_lines:
-            above.append(whole_lines[line].text[1:].removeprefix(" ").rstrip())
-            line -= 1
-        docs.append("\n".join(reversed(above)))
-    return docs

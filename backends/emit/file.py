@@ -12,6 +12,7 @@ from ...compiler.sizes.axes import Axis
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import used_helpers
+from ..text.docstrings import docstring, sentences
 from ..text.names import FOUND
 from ..text.spelling import Spelling
 from ..text.values import FULL, SOME
@@ -47,6 +48,12 @@ class Emitter(ABC):
             name = f"op_{graph.name}"
             self.imports[graph.target] = f"{name}_{len(self.imports)}" if name in self.imports.values() else name
         return self.imports[graph.target]
+
+    def words(self, plan: Plan) -> list[str]:
+        """The docstring of what a class or function does: the words of the spec, and what is proved of a model."""
+        graph = plan.graph
+        proved = [_proved(graph)] if plan.is_root else []
+        return docstring(sentences(graph.doc, *proved), "    ")
 
     def spelled(self, wanted: set[str], helpers: tuple[str, ...], written: list[str], asked: list[str]) -> Spelling:
         """The text of the file: the wanted helpers, what is written for the spec, and the names of both."""
@@ -113,6 +120,19 @@ class Emitter(ABC):
             if [plan.state() for plan in self.program.plans] == before:
                 return
         raise AssertionError("the layouts of the generated code do not settle")
+
+
+def _proved(graph: Graph) -> str:
+    """Along which axes the results are causal."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for output in graph.outputs:
+        found.setdefault(tuple(axis.name for axis in output.causal), []).append(f"`{output.name}`")
+    told = []
+    for axes, names in found.items():
+        along = f"ausal along {' and '.join(f'`{name}`' for name in axes)}, as attnc has proved."
+        if axes:
+            told.append(f"C{along}" if len(found) == 1 else f"{' and '.join(names)}: c{along}")
+    return " ".join(told)
 
 
 def _place_lowered(graph: Graph, place: int, lowered: Graph) -> int:

@@ -118,6 +118,8 @@ class NumpyEmitter(Emitter):
         inner = [*body.checks]
         if plan.is_root and plan.owner is not None:
             lines += [f"    {line}" for line in DOCS[plan.method]]
+        elif plan.graph.stepped is None:
+            lines += self.words(plan)
         if plan.on_path and plan.is_root:
             inner.append(f"{FOUND}: dict[str, Array] = {{}}")
         returned = self._return(plan, body)

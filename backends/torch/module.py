@@ -79,7 +79,9 @@ class TorchEmitter(Emitter):
     def _class(self, plan: Plan, body: TorchBody) -> str:
         generates = plan.is_root and self._generates
         adds = "Decoder, " if generates else "WithSteps, " if plan.is_root and self.program.steps else ""
-        lines = [f"class {plan.name}({adds}nn.Module):", *self._side_by_side(plan)]
+        lines = [f"class {plan.name}({adds}nn.Module):"]
+        lines += [*words, ""] if (words := self.words(plan)) else []
+        lines += self._side_by_side(plan)
         params = self._parameters(plan, body)
         setup = [*body.derivations, *(f"self.{attr} = {name}" for attr, name in body.stored.items()), *body.init]
         if plan.is_root and self.program.steps:

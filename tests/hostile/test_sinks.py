@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import attnc
+from tests.backends.docstrings import parted
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -76,8 +77,11 @@ def check(text: str, hostile: str) -> None:
         for backend in ("torch", "numpy"):
             source = model.source(backend)  # type: ignore[arg-type]
             tree = ast.parse(source)
-            assert source.isascii()
-            assert not any(mark in source for mark in ("\r", "\x0b", "\x0c", "<script", "/etc/passwd"))
+            assert not any(mark in source for mark in ("\r", "\x0b", "\x0c"))
+            assert all(line.isprintable() for line in source.split("\n"))
+            code, _ = parted(source)  # comments are words of docstrings, and nothing else
+            assert code.isascii()
+            assert not any(mark in code for mark in ("<script", "/etc/passwd"))
             called = {
                 node.func.id
                 for node in ast.walk(tree)

@@ -12,6 +12,7 @@ from ...compiler.names.written_sizes import size_static
 from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, known
 from ...compiler.typing.expressions import INITS
 from ...dsl import syntax as s
+from ...dsl.docs import opening
 from ...dsl.layout import TRUTH_WORDS
 from ...dsl.source import Span
 from .. import describe
@@ -211,7 +212,7 @@ def name_page(view: Analysis, mention: Mention) -> str:
     elif meant.kind in CALLED:
         parts.append(describe.doc(meant))
     elif meant.kind == "file":
-        return f"`{meant.name}`: {describe.location(view, meant.span)}\n\n{_opening(meant)}"
+        return f"`{meant.name}`: {describe.location(view, meant.span)}\n\n{opening(meant.span.source.text)}"
     elif meant.kind == "label":
         parts = [f"`{meant.name}`: a label. The weights of what it labels are stored under this name."]
     elif meant.kind == "share":
@@ -273,13 +274,3 @@ def _const(view: Analysis, symbol: Symbol) -> object:
     module = view.facts.module
     const = module.consts.get(symbol.name) if module is not None else None
     return const.value if const is not None else None
-
-
-def _opening(file: Symbol) -> str:
-    """The comment that a file begins with."""
-    lines = []
-    for line in file.span.source.text.splitlines():
-        if not line.startswith("#"):
-            break
-        lines.append(line[1:].removeprefix(" "))
-    return "\n".join(lines)
