@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity, error
+from ..dsl.docs import opening
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
@@ -46,6 +47,7 @@ class Program:
     sizes: Mapping[str, Number]
     axes: Mapping[str, Axis]
     sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
+    doc: str  # the comment that the file begins with, if it is not that of a block right beneath it
     _graphs: Mapping[str, Graph | Diagnostic]  # or why there is none
 
     @property
@@ -135,6 +137,7 @@ class _Build:
             self.sizes,
             module.axes if module else {},
             tuple(m.source for m in loader.modules.values()),
+            "" if (doc := opening(self.source.text)) in {block.decl.doc for block in own} else doc,
             graphs,
         )
 

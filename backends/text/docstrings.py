@@ -98,9 +98,10 @@ def _paragraph(lines: Sequence[str], width: int, before: int) -> list[str]:
 
 
 def _goes_on(part: Sequence[str], line: str) -> bool:
-    """Whether a line is more of the same sentences."""
-    aligned = any(_COLUMNS.search(each.lstrip(" ")) for each in (part[-1], line))
-    return not aligned and not _ITEM.match(line) and _indented(line) == _hanging(part[0])
+    """Whether a line is more of the same sentences: what is indented, but for items of lists, is none."""
+    if any(_COLUMNS.search(each.lstrip(" ")) for each in (part[-1], line)) or _ITEM.match(line):
+        return False
+    return _indented(line) == _hanging(part[0]) and bool(_ITEM.match(part[0]) or not _indented(line))
 
 
 def _hanging(line: str) -> int:
