@@ -64,6 +64,11 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
         return [*above, line]
     start, end, commas = opened
     inner = space + "    "
+    cuts = [start, *commas, end]
+    parts = [part for a, b in pairwise(cuts) if (part := line[a + 1 : b].strip())]
+    together = f"{inner}{', '.join(parts)}"
+    if len(parts) > len(commas) and len(plain(together)) <= width:  # a comma at the end would keep them apart
+        return [*above, line[: start + 1], together, f"{space}{line[end:]}"]
     if " for " in line[start:end]:  # a comprehension: one part, and no comma after it
         body = line[start + 1 : end]
         head, loop = body.rsplit(" for ", 1)
@@ -74,12 +79,9 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
             f"{inner}for {loop}",
             f"{space}{line[end:]}",
         ]
-    cuts = [start, *commas, end]
-    parts = [line[a + 1 : b].strip() for a, b in pairwise(cuts)]
     found = [*above, line[: start + 1]]
     for part in parts:
-        if part:
-            found += wrap(f"{inner}{part},", "", width)
+        found += wrap(f"{inner}{part},", "", width)
     return [*found, f"{space}{line[end:]}"]
 
 
