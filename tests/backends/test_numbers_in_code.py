@@ -222,18 +222,26 @@ WRAPPED = [  # line, comment, width, what becomes of it
     ("x = f(a, b)", "[t]", 18, ["x = f(a, b)  # [t]"]),
     ("x = f(a, b)", "[t]", 17, ["# [t]", "x = f(a, b)"]),
     ("    x = f(a, b)", "[t]", 15, ["    # [t]", "    x = f(a, b)"]),
-    ("    x = f(a, b)", "", 14, ["    x = f(", "        a,", "        b,", "    )"]),
+    ("    x = f(a, b)", "", 14, ["    x = f(", "        a, b", "    )"]),
+    ("    x = f(a, b)", "[t]", 12, ["    # [t]", "    x = f(", "        a, b", "    )"]),
+    ("    x = f(a, b)", "", 11, ["    x = f(", "        a,", "        b,", "    )"]),
+    ("    x = f(a, b,)", "", 14, ["    x = f(", "        a,", "        b,", "    )"]),
     ("x = f(a, g(b, c), d)", "", 12, ["x = f(", "    a,", "    g(b, c),", "    d,", ")"]),
-    ("x = f(a)[0] + g(bb, cc)", "", 12, ["x = f(a)[0] + g(", "    bb,", "    cc,", ")"]),
+    ("x = f(a)[0] + g(bb, cc)", "", 12, ["x = f(a)[0] + g(", "    bb, cc", ")"]),
+    ("x = f(a)[0] + g(bb, cc)", "", 9, ["x = f(a)[0] + g(", "    bb,", "    cc,", ")"]),
     ("x = aaa + bbb + ccc", "", 12, ["x = aaa + bbb + ccc"]),
     ("x = (aaa + bbb) * ccc", "", 12, ["x = (aaa + bbb) * ccc"]),
-    ("x = (aaa, bbb), ccc", "", 12, ["x = (", "    aaa,", "    bbb,", "), ccc"]),
+    ("x = (aaa, bbb), ccc", "", 12, ["x = (", "    aaa, bbb", "), ccc"]),
+    ("x = (aaa, bbb), ccc", "", 11, ["x = (", "    aaa,", "    bbb,", "), ccc"]),
+    ("xxxxxxxx = (aaa,)", "", 12, ["xxxxxxxx = (", "    aaa,", ")"]),
     ('x = f("a, (b", c)', "", 12, ["x = f(", '    "a, (b",', "    c,", ")"]),
     ("x = f(\"it's\", 'a)b', c)", "", 12, ["x = f(", '    "it\'s",', "    'a)b',", "    c,", ")"]),
     ("x = f(a[1, 2], {b: c})", "", 12, ["x = f(", "    a[1, 2],", "    {b: c},", ")"]),
     ("x = f(g(y) for y in zz)", "", 16, ["x = f(", "    g(y)", "    for y in zz", ")"]),
+    ("x = f(g(y) for y in zz)", "", 20, ["x = f(", "    g(y) for y in zz", ")"]),
     ("x = f(g if c else h for y in zz)", "", 16, ["x = f(", "    g if c", "    else h", "    for y in zz", ")"]),
-    ("def f(self) -> None:", "", 12, ["def f(", "    self,", ") -> None:"]),
+    ("def f(self) -> None:", "", 12, ["def f(", "    self", ") -> None:"]),
+    ("def f(self, x) -> None:", "", 10, ["def f(", "    self,", "    x,", ") -> None:"]),
     ("x = f()(aaaa, bbb)", "", 12, ["x = f()(", "    aaaa,", "    bbb,", ")"]),
     ("x = y[0](aaaa, bbb)", "", 12, ["x = y[0](", "    aaaa,", "    bbb,", ")"]),
     ("x = f_(aaaa, bbb)", "", 12, ["x = f_(", "    aaaa,", "    bbb,", ")"]),
@@ -248,7 +256,8 @@ def test_wrap(line: str, comment: str, width: int, lines: list[str]) -> None:
 def test_the_width_of_a_line() -> None:
     assert len(wrap(f"x = f({'a' * 100}, {'b' * 10})")[0]) == 119
     assert wrap(f"x = f({'a' * 100}, {'b' * 11})") == [f"x = f({'a' * 100}, {'b' * 11})"]
-    assert len(wrap(f"x = f({'a' * 100}, {'b' * 12})")) == 4
+    assert len(wrap(f"x = f({'a' * 100}, {'b' * 12})")) == 3
+    assert len(wrap(f"x = f({'a' * 100}, {'b' * 15})")) == 4
 
 
 PASSES = {
