@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from .names import MARKS
-from .writing import WIDTH
+from .writing import WIDTH, wrap
 
 _ITEM = re.compile(r" *(?:[-*+] |[0-9]+[.)] )")  # how an item of a list begins
 _COLUMNS = re.compile(r"(?<![ .:?!,;])  ")  # what is aligned
@@ -67,9 +67,13 @@ def _indented(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def remark(words: str) -> str:
-    """A text as a comment at the end of a line of code says it."""
-    return " ".join("".join(map(_character, words.replace("\t", " "))).split())
+def remarked(line: str, words: str) -> list[str]:
+    """A line of code with what is to be said of it: behind it, or above where that does not fit."""
+    comment = " ".join("".join(map(_character, words.replace("\t", " "))).split())
+    if not comment or columns(f"{line}  # {comment}") <= WIDTH:
+        return wrap(line, comment)
+    above = line[: _indented(line)] + "# "
+    return [*(above + part for part in wrapped(comment, WIDTH - len(above))), *wrap(line)]
 
 
 def columns(text: str) -> int:

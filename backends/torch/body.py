@@ -68,6 +68,7 @@ class TorchBody(CodeBody):
     def __init__(self, file: TorchFile, plan: Plan) -> None:
         super().__init__(file, plan)
         self.init: list[str] = []
+        self.remarks: dict[str, str] = {}  # what the spec says of lines of `init`
         self.modules: dict[str, str] = {}  # attribute -> what it is made with
         self.derived: dict[Axis, str] = {}  # sizes that __init__ computes from others
         self.stored: dict[str, str] = {}  # attribute -> the name in __init__
@@ -106,6 +107,7 @@ class TorchBody(CodeBody):
         assert isinstance(home, TorchBody)
         self.home, self.top = home, home.top
         self.init, self.modules, self.stored, self.derivations = home.init, home.modules, home.stored, home.derivations
+        self.remarks = home.remarks
         self.attributes, self._attribute = home.attributes, home._attribute
         call = self.plan.call
         if call is not None:
@@ -140,10 +142,12 @@ class TorchBody(CodeBody):
             frozen = ", requires_grad=False" if weight.frozen else ""
             init = weight.init
             if init.kind in ("zeros", "ones"):
-                self.init.append(assigned(weight.name, f"nn.Parameter(torch.{init.kind}({shape or '()'}){frozen})"))
+                made = assigned(weight.name, f"nn.Parameter(torch.{init.kind}({shape or '()'}){frozen})")
+                self.init.append(made)
             else:
-                self.init.append(assigned(weight.name, f"nn.Parameter(torch.empty({shape or '()'}){frozen})"))
-                self.init.append(self.initialiser(text, weight))
+                made = assigned(weight.name, f"nn.Parameter(torch.empty({shape or '()'}){frozen})")
+                self.init += [made, self.initialiser(text, weight)]
+            self.remarks[made] = weight.doc
             self.modules[weight.name] = ""
         return text
 

@@ -17,6 +17,7 @@ from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import TORCH
+from ..text.docstrings import remarked
 from ..text.expressions import number
 from ..text.names import AT, DEVICE, DTYPE, FOUND, LOCAL, plain
 from ..text.values import CannotEmit
@@ -96,7 +97,7 @@ class TorchEmitter(Emitter):
             hidden = any(plain(name) == "super" for name, _, _ in params)
             lines.append("        nn.Module.__init__(self)" if hidden else "        super().__init__()")
             for text in setup:
-                lines += wrap(f"        {text}")
+                lines += remarked(f"        {text}", body.remarks.get(text, ""))
             lines.append("")
         if generates:
             assert self.decoding is not None

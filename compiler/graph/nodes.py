@@ -47,7 +47,7 @@ class Init:
 class Weight:
     """A stored array. `dims` has one tuple of axes per stored dimension, flattened in that order (D2).
 
-    `name` is relative to the graph that owns it: `Q.weight`, `norm.bias`, `E`.
+    `name` is relative to the graph that owns it: `Q.weight`, `norm.bias`, `E`. `doc` is the comment behind a `param`.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Weight:
     init: Init
     frozen: bool
     span: Span | None = field(compare=False, repr=False)
+    doc: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         elements = math.prod(axis.extent or 1 for axes in self.dims for axis in axes)

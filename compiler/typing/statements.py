@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...dsl import syntax as s
+from ...dsl.docs import behind
 from ...dsl.source import Span
 from ..base import rewritten
 from ..base.idioms import compared
@@ -414,7 +415,8 @@ class Body(Repeats):
         init = Init("normal", (0.02,)) if decl.init is None else self.init(decl.init)
         if init is not None and init.kind == "xavier" and decl.init is not None:
             init = self._between(init, type.axes, decl.init.span)
-        weight = Weight(name, tuple((axis,) for axis in type.axes), init or Init("zeros"), decl.frozen, decl.span)
+        dims = tuple((axis,) for axis in type.axes)
+        weight = Weight(name, dims, init or Init("zeros"), decl.frozen, decl.span, behind(decl.span))
         out = self.builder.value(type, Role.WEIGHT, decl.name.span, name)
         self.builder.nodes.append(Parameter(weight, out))
         self.builder.own(name, decl.name.span, self)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import attnc
-from attnc.backends.text.docstrings import columns, docstring, plain_words, remark, sentences
+from attnc.backends.text.docstrings import columns, docstring, plain_words, remarked, sentences
 
 from .docstrings import parted
 
@@ -65,7 +65,8 @@ width seq
 block f(x: [seq, d]) -> [seq, d] {{  # {2}
     # {0}
     param g: [d]  # {1}
-    return linear.w[d -> d](x) * g
+    param h: [d] ~ ones  # {2}
+    return linear.w[d -> d](x) * g + h
 }}
 
 # {1}
@@ -229,9 +230,35 @@ def test_what_is_proved_stands_behind_the_words() -> None:
     assert parted(spec.model("same").source("numpy"))[1]["same"] == "Causal along `a`, as attnc has proved."
 
 
-def test_a_remark_is_one_line_of_printable_text() -> None:
-    assert remark("  shared by\tboth  ") == "shared by both"
-    assert remark("a\x0b\u202e\u01c0é\ud800") == "a\\x0b\\u202e\\u01c0é\\ud800"
+def test_a_remark_is_a_comment_of_printable_text() -> None:
+    assert remarked("    x = 1", "  shared by\tboth  ") == ["    x = 1  # shared by both"]
+    assert remarked("    x = 1", "\t\x85") == ["    x = 1  # \\x85"]
+    assert remarked("    x = 1", "  ") == ["    x = 1"]
+    assert remarked("x = 1", "a\x0b\u202e\u01c0é\ud800") == ["x = 1  # a\\x0b\\u202e\\u01c0é\\ud800"]
+    above = "    # " + ("word " * 23).strip()
+    assert remarked("    x = 1", "word " * 25) == [above, "    # word word", "    x = 1"]
+
+
+def test_what_is_said_behind_a_param_stands_behind_its_weight() -> None:
+    spec = attnc.loads("""
+        depth a = 2, b = 3
+        block f(x: [a]) -> [b] {
+            param w: [a, b]  # drawn from N(0, 0.02)
+            param c: [b] ~ zeros  # a start
+            # not this
+            param d: [b] ~ normal(0.02) frozen
+            return (dot[a](w, x) + c) * d  # nor this
+        }
+        model m(x: [a]) -> [b] { param s: [b]
+            return f(x) + f.two(x) + s } # nor what stands behind a brace
+    """)
+    lines = [line.strip() for line in spec.model("m").source("torch").split("\n") if "nn.Parameter(" in line]
+    assert lines == [
+        "self.w = nn.Parameter(torch.empty(a, b))  # drawn from N(0, 0.02)",
+        "self.c = nn.Parameter(torch.zeros(b))  # a start",
+        "self.d = nn.Parameter(torch.empty(b), requires_grad=False)",
+        "self.s = nn.Parameter(torch.empty(b))",
+    ]
 
 
 def test_wide_characters_take_two_columns() -> None:

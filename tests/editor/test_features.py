@@ -163,6 +163,18 @@ def test_hover_tells_of_the_other_name_of_an_axis() -> None:
     assert found is not None and "diagrams, equations and tables of sizes call `model`" in found.text
 
 
+def test_hover_tells_what_stands_behind_a_declaration() -> None:
+    text = (
+        "width seq  # the words\ndepth model = 8, other = 4  # both\nconst k = 2  # a number\n"
+        "block f(x: [seq, model]) -> [seq, model] {\n    param E: [model]  # learned\n    return x * E * k\n}\n"
+    )
+    analysis = checked(Path("/nowhere/x.attn"), text)
+    for name, words in (("seq, m", "the words"), ("model])", "both"), ("k\n", "a number"), ("E * k", "learned")):
+        found = hover(analysis, text.index(name))
+        assert found is not None
+        assert words in found.text.split("\n\n"), found.text
+
+
 def test_hover_tells_how_long_a_width_is() -> None:
     text = "width a ragged, b <= 9, c = 4, d = b / 3\nblock f(x: [a, b, c, d]) -> [a, b, c, d] {\n    return x\n}\n"
     analysis = checked(Path("/nowhere/x.attn"), text)

@@ -15,6 +15,7 @@ from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
 from ..compiler.typing.environment import Environment
 from ..dsl import catalogue
 from ..dsl import syntax as s
+from ..dsl.docs import behind
 from ..dsl.source import Span
 from .analysis import Analysis
 from .names import Symbol
@@ -139,9 +140,14 @@ def head(symbol: Symbol) -> str:
 
 
 def doc(symbol: Symbol) -> str:
-    """The comment above a block."""
-    node = symbol.meant.node
-    return "\n".join(node.doc.splitlines()) if isinstance(node, s.BlockDecl | s.OpDecl) else ""
+    """The comment above a block; that behind an axis, const or param."""
+    match symbol.meant.node:
+        case s.BlockDecl(doc=words) | s.OpDecl(doc=words):
+            return "\n".join(words.splitlines())
+        case s.AxisDecl(span=span) | s.ConstDecl(span=span) | s.ParamDecl(span=span):
+            return "\n".join(behind(span).splitlines())
+        case _:
+            return ""
 
 
 def op_page(op: Op) -> str:

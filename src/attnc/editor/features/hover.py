@@ -18,7 +18,7 @@ from ...dsl.source import Span
 from .. import describe
 from ..analysis import Analysis, views
 from ..lexical import WORDS, word_at
-from ..names import AXES, CALLED, VALUES, Mention, Symbol
+from ..names import AXES, VALUES, Mention, Symbol
 
 _INSIDE = frozenset((*TRUTH_WORDS, "true", "false", "as"))  # words of expressions: the type says more
 
@@ -209,14 +209,13 @@ def name_page(view: Analysis, mention: Mention) -> str:
             parts.append(f"the value is {describe.plain(value)}")
         elif symbol.owner is not None:
             parts.append("each call says its value")
-    elif meant.kind in CALLED:
-        parts.append(describe.doc(meant))
     elif meant.kind == "file":
         return f"`{meant.name}`: {describe.location(view, meant.span)}\n\n{opening(meant.span.source.text)}"
     elif meant.kind == "label":
         parts = [f"`{meant.name}`: a label. The weights of what it labels are stored under this name."]
     elif meant.kind == "share":
         parts.append("one set of weights for all its calls")
+    parts.append(describe.doc(meant))
     if symbol.path != view.path or meant.path != view.path:
         parts.append(f"declared in {describe.location(view, meant.span)}")
     return "\n\n".join(part for part in parts if part)
@@ -257,6 +256,7 @@ def _value(view: Analysis, mention: Mention) -> str:
     if wire is not None:
         parts.append("\n".join(line for line in describe.about(view, wire, environment) if line))
     if symbol.kind == "param":
+        parts.append(describe.doc(symbol))
         specialisation = next((i for b, i in view.facts.alone.items() if owner and b.decl.span == owner.span), None)
         parts += describe.weights_at(specialisation.graph if specialisation is not None else None, symbol.span)
     words = {"argument": "an argument of", "param": "a weight of", "result": "a result of"}
