@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .decoding.join_maps import join_maps
+from .decoding.unmask import unmask
 from .graph.nodes import Graph
 from .rewrites.kernels.attention import fuse_attention
 from .rewrites.kernels.place_masks import place_masks
@@ -98,6 +99,12 @@ PASSES = (
         "a cross-entropy computes in the memory of its logits, where nothing else reads them (PyTorch)",
         lambda graph, on: spend_logits(graph),
         (FORWARD,),
+    ),
+    Pass(
+        "unmask",
+        "a mask that hides nothing from one new item is made for several alone (PyTorch)",
+        lambda graph, on: unmask(graph),
+        (STEP,),
     ),
     Pass(
         "join_maps",

@@ -225,7 +225,7 @@ class CodeBody(ScanCode, RepeatCode):
         if val is None:
             val = self.apply(node, vals, mask)
             val = replace(val, bounds=self._bounds(node, vals, val)) if val.kind is Scalar.INT else val
-        self._finish(node, node.out, val)
+        self._finish(node, node.out, self.of_several(node, val) if "several" in node.options else val)
 
     def _known(self, node: Apply, vals: list[Val]) -> Val | None:
         """The result of an op done item by item, if it is an operand, or a number made of numbers."""
@@ -362,6 +362,14 @@ class CodeBody(ScanCode, RepeatCode):
     @abstractmethod
     def learned(self, maps: list[Apply]) -> str:
         """The arguments of `cache.maps` that say which maps."""
+
+    def of_several(self, node: Apply, mask: Val) -> Val:
+        """A mask that hides nothing from one new item (compiler/decoding/unmask.py)."""
+        return mask
+
+    def depth_of_heads(self, maps: list[Apply]) -> str | None:
+        """The depth of the heads that all of these maps make, where it is one; None where heads stay behind items."""
+        return None
 
     @abstractmethod
     def mapped(self, x: str, node: Apply) -> str:

@@ -134,7 +134,8 @@ class MemoryLayout(ABC):
             int, tuple[Axis, ...]
         ] = {}  # place of a call -> the axes over which it lifts, outermost first
         self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
-        self.joined: dict[int, str] = {}  # result of a map that is done with others -> the variable that holds it
+        # Result of a map that is done with others -> the variable that holds it, and whether its heads are in front.
+        self.joined: dict[int, tuple[str, bool]] = {}
         self._extents: dict[Axis, Code] = {}
         self._computing: set[Axis] = set()
         self.told_in_loop: list[Axis] | None = None  # extents that were told in the loop at hand

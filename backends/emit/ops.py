@@ -257,23 +257,32 @@ def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 
 def mapped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
-    """A map; of those that are done together, the first has the line `Q, K, V = cache.maps(x, ...)`."""
+    """A map; of those that are done together, the first has the line `Q, K, V = cache.maps(x, ...)`.
+
+    Where each makes heads of one depth, of each item, that is `cache.heads(x, depth, ...)`, with the heads in front.
+    """
     x = body.last(body.real(body.spread_number(vals[0], node.operands[0]), False), node.axes)
     kept = tuple(axis for axis in x.axes if axis not in node.axes)
     flat = x if len(node.axes) == 1 else replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
     group = joined(body.graph, node)
     if len(group) == 1:
-        code, names = Code(body.mapped(flat.text, node)), x.names
-    else:
-        if node is group[0]:
-            given = [body.namer.give(one.out.name or one.name or "x") for one in group]
-            body.joined |= {one.out.id: name for one, name in zip(group, given, strict=True)}
-            body.line(f"{', '.join(given)} = cache.maps({flat.text}, {body.learned(group)})")
-        name = body.joined.pop(node.out.id)
-        body.namer.free(name)  # what is made of it may have its name
-        code, names = Code(name), frozenset({name})
-    val = body.combine([x], code, (*kept, *node.made), node.out, names=names)
-    return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))
+        val = body.combine([x], Code(body.mapped(flat.text, node)), (*kept, *node.made), node.out, names=x.names)
+        return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))
+    if node is group[0]:
+        given = [body.namer.give(one.out.name or one.name or "x") for one in group]
+        depth = body.depth_of_heads(group) if len(kept) == 1 else None
+        body.joined |= {one.out.id: (name, depth is not None) for one, name in zip(group, given, strict=True)}
+        call = f"maps({flat.text}" if depth is None else f"heads({flat.text}, {depth}"
+        body.line(f"{', '.join(given)} = cache.{call}, {body.learned(group)})")
+    name, in_front = body.joined.pop(node.out.id)
+    body.namer.free(name)  # what is made of it may have its name
+    names = frozenset({name})
+    if not in_front:
+        val = body.combine([x], Code(name), (*kept, *node.made), node.out, names=names)
+        return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))
+    heads = node.made[:-1]
+    val = body.combine([x], Code(name), (*heads, *kept, node.made[-1]), node.out, names=names)
+    return val if len(heads) == 1 else replace(val, code=Code(body.unflatten(val, -3, heads)))
 
 
 def demand(body: CodeBody, node: Apply, vals: list[Val]) -> None:

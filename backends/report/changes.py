@@ -119,6 +119,10 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
         lambda count: f"{many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)",
         lambda before, after: _ops(after, lambda node: "spend" in node.options),
     ),
+    "unmask": (
+        lambda count: f"{many(count, 'mask')} not made for one new item",
+        lambda before, after: _ops(after, lambda node: "several" in node.options),
+    ),
     "join_maps": (
         lambda count: f"{many(count, 'product')} of several maps in a step",
         lambda before, after: _ops(after, lambda node: node.op == "map" and joined(after, node)[1:2] == [node]),

@@ -44,6 +44,7 @@ TORCH = (
     "torch/blocks",
     "torch/masks",
     "torch/maps",
+    "torch/parts",
     "common/decoding",
     "torch/cache",
     "torch/fixed",

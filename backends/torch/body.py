@@ -11,7 +11,7 @@ from typing import Protocol
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
-from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
+from ...compiler.sizes.axes import Axis, Const, ConstOf, SizeOf, Static, axes_in, consts_in
 from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
 from ..emit.calls import cache_at
@@ -303,6 +303,26 @@ class TorchBody(CodeBody):
             if node.name is not None:
                 self.linear_module(node)
         return ", ".join(attribute(node.name) if node.name else self.parameter(node.weights[0]) for node in maps)
+
+    def of_several(self, node: Apply, mask: Val) -> Val:
+        mask = self.permute(mask, sorted(mask.axes, key=self.is_new, reverse=True))  # queries first
+        text = f"None if cache.alone else {mask.text}"
+        # Nobody can read an extent from what may be None.
+        absent = replace(mask, code=Code(text), broadcast=frozenset(mask.axes))
+        return self.let(node.out.name or self.wish(node), absent)
+
+    def depth_of_heads(self, maps: list[Apply]) -> str | None:
+        if any(len(node.made) < 2 for node in maps):
+            return None
+        sizes = {self._size_at_home(node.made[-1]) for node in maps}
+        return self.extent(maps[0].made[-1]).text if len(sizes) == 1 and None not in sizes else None
+
+    def _size_at_home(self, axis: Axis) -> Static | None:
+        """The size of an axis of a step, in the terms of the class that it is a method of."""
+        own = self._home_axes.get(axis)
+        if self.home is None or own is None:
+            return None
+        return self.home.plan.formula(own) or SizeOf(own)
 
     def mapped(self, x: str, node: Apply) -> str:
         to = self.learned([node])
@@ -660,7 +680,10 @@ class TorchBody(CodeBody):
             self.helper("Cache")
             self.helper("Decoder")
             self.helper("WithSteps")
+            self.helper("is_trusted")
             self.lines += begin_decoding(self)
+            if self.plan.method == "step":
+                self.lines.append("self = cache.parts_of(self)")
         if self.graph.kind == "model" and self.graph.inputs:
             if any(item.length_of is not None for item in self.graph.inputs):
                 self.helper("check_lengths")

@@ -139,6 +139,8 @@ class TorchEmitter(Emitter):
         for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
             kind = annotation(body, val, "Tensor")
             omissible = item.default is not None or item in behind_default(plan.graph)
+            stepped = plan.graph.stepped
+            kind += " | None" if stepped is not None and item.value.id in stepped.absent else ""
             args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
         more = []
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
@@ -169,6 +171,8 @@ class TorchEmitter(Emitter):
             re.search(r"\bbatch\b", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]
         ):
             inner = without_batch(inner)
+            if plan.is_root and plan.method == "step":  # `generate` has looked at what it gives
+                inner = ["if not is_trusted(cache):", *(f"    {text}" for text in inner)]
         for text in [*inner, *body.prologue, *body.lines, *returned]:
             lines.append(f"        {text}")
         return lines

@@ -20,6 +20,11 @@ LM = checks.Decodes("lm", "ids", "seq", 6, "vocab", 5, (), ("words",))
 TWO = checks.Decodes("two", "ids", "seq", None, "vocab", 5, ("words",), ("words", "more"))
 
 
+def configuration(**other: Any) -> checks.Configuration:
+    """As CONFIGURATION, but for these."""
+    return checks.Configuration(**({"model": "lm", "digest": "ab", "sizes": {"near": 3, "heads": 2}} | other))
+
+
 def cache(**parts: Any) -> Any:
     known = {"configuration": CONFIGURATION, "next": 4, "batch": (2,), "advanced": []}
     made = SimpleNamespace(**(known | parts))
@@ -57,7 +62,7 @@ WORDS = np.zeros((3, 2), int)
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     # steps
     (lambda: begin({}), TypeError, "lm: a step goes on from what `prepare` or the step before it left, but got a dict"),
-    *[(lambda found=found: begin(cache(configuration=CONFIGURATION._replace(**found))), TypeError,
+    *[(lambda found=found: begin(cache(configuration=configuration(**found))), TypeError,
        f"lm: a step goes on from what `prepare` or the step before it left, but got that of {shown}")
       for found, shown in (
         ({"model": "two"}, "`two`"),

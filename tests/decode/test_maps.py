@@ -23,6 +23,7 @@ from attnc.backends.runtime.numpy import decoding as numpy_decoding
 from attnc.backends.runtime.numpy import maps as numpy_maps
 from attnc.backends.runtime.torch import cache as torch_cache
 from attnc.backends.runtime.torch import maps as torch_maps
+from attnc.backends.runtime.torch import parts as torch_parts
 from attnc.compiler.decoding.join_maps import weights_together
 
 from .steps import check_steps
@@ -61,7 +62,7 @@ def step_of(source: str) -> str:
 
 def test_maps_of_one_value_are_one_product(model: attnc.Model) -> None:
     code = step_of(model.source("torch"))
-    assert "Q, K, V = cache.maps(base, self.Q, self.K, self.V)" in code
+    assert "Q, K, V = cache.heads(base, self.key, self.Q, self.K, self.V)" in code
     assert re.search(r"gate, \w+ = cache\.maps\(x, self\.gate, self\.up\)", code)
     assert "F.linear(x, self.E)" in code and "self.O(" in code
     code = model.source("numpy")
@@ -80,7 +81,7 @@ model two(x: [seq, model], y: [seq, model]) -> [seq, model] causal seq {
 }
 """
     code = step_of(attnc.loads(text).model("two").source("torch"))
-    assert "K, V = cache.maps(injected, self.K, self.V)" in code
+    assert "K, V = cache.heads(injected, self.key, self.K, self.V)" in code
     assert "Q = self.Q(base)" in code
 
 
@@ -227,8 +228,8 @@ def in_layout(net: nn.Module) -> bool:
     """Whether the maps of a step are one product each."""
     cache = net.prepare()  # type: ignore[operator]
     net.step(torch.from_numpy(IDS[:, :1]), cache)  # type: ignore[operator]
-    parts = [cache.at(f"layers.{i}").at(part) for i in range(2) for part in ("self", "fed")]
-    found = [to is not None for part in parts for to in part.joint.values()]
+    firsts = [first for layer in cache.parts_of(net).layers for first in (layer.self.Q, layer.fed.gate)]
+    found = [to is not None for first in firsts for to in first.beside.values()]
     assert len(found) == 4 and len({*found}) == 1
     return found[0]
 
@@ -482,27 +483,35 @@ def linears(*sizes: int, bias: bool = True) -> tuple[nn.Linear, ...]:
 
 
 def test_which_maps_are_one_product() -> None:
-    one, other = linears(4, 2)
+    """Those of `parts_of`, that is: as they are, modules are called one by one."""
     x, table = torch.randn(2, torch_maps.FEW // 2, 3), torch.randn(5, 3)
     cache = torch_cache.Cache(M)
+    modules, unbiased = linears(4, 2), linears(2, 3, bias=False)
+    one, other = (torch_parts.plain_part(part, set()) for part in modules)
+    bare = tuple(torch_parts.plain_part(part, set()) for part in unbiased)
     with torch.no_grad():
-        for parts in ((one, other), (other, one), (one, other, table), linears(2, 3, bias=False)):
+        for parts, together in (
+            ((one, other), [4, 2]), ((other, one), None), ((one, other, table), None), (bare, [2, 3]), (modules, None),
+        ):  # fmt: skip
+            to = torch_parts.joined_maps(x, parts)
+            assert (None if to is None else to.sizes) == together
             for found, part in zip(cache.maps(x, *parts), parts, strict=True):
                 torch.testing.assert_close(found, torch_maps.map_each(x, part))
+            if table not in parts:
+                for found, part in zip(cache.heads(x, 1, *parts), parts, strict=True):
+                    torch.testing.assert_close(found, part(x).mT[..., None])
         torch.testing.assert_close(torch_maps.map_each(x, table), x @ table.T)
-        assert [to is not None and to.sizes for to in cache.joint.values()] == [[4, 2], False, False, [2, 3]]
-        cache.joint.clear()
         for many in (torch.randn(torch_maps.FEW + 1, 3), torch.randn(2, 9, 3)):
+            assert torch_parts.joined_maps(many, (one, other)) is None
             for found, part in zip(cache.maps(many, one, other), (one, other), strict=True):
                 torch.testing.assert_close(found, part(many))
-        traced = torch.func.vmap(lambda x: cache.maps(x, one, other))(x)
+        traced = torch.func.vmap(lambda x: cache.maps(x, *modules))(x)
         torch.testing.assert_close(traced, (one(x), other(x)))
-        assert cache.joint == {}
-        apart = nn.Linear(3, 2)
-        apart.weight.data = other.weight.data  # side by side with its neighbour, but not its bias
-        assert torch_maps.joint((one, apart)) is None and torch_maps.joint((one, other)) is not None
+        first, apart = modules[0], nn.Linear(3, 2)
+        apart.weight.data = modules[1].weight.data  # side by side with its neighbour, but not its bias
+        assert torch_maps.joint((first, apart)) is None and torch_maps.joint(modules) is not None
         apart.register_parameter("bias", None)
-        assert torch_maps.joint((one, apart)) is None
+        assert torch_maps.joint((first, apart)) is None
         assert torch_maps.joint(tuple(part.to("meta") for part in linears(4, 2))) is None
 
 
@@ -520,7 +529,9 @@ def test_maps_that_are_not_what_they_were_are_called(where: str) -> None:
         part.__class__ = type("Other", (nn.Linear,), {"forward": lambda self, x: 2 * x})  # type: ignore[assignment]
     assert torch_maps.joint((first, part)) is None
     cache, x = torch_cache.Cache(M), torch.randn(1, 3)
-    torch.testing.assert_close(cache.maps(x, first, part), (first(x), part(x)))
+    given = [torch_parts.plain_part(one, set()) for one in (first, part)]
+    assert given[1] is part
+    torch.testing.assert_close(cache.maps(x, *given), (first(x), part(x)))
 
 
 def test_numpy_weights_that_lie_side_by_side() -> None:
@@ -592,7 +603,7 @@ model encoder(x: [seq, model]) -> [seq, model] causal seq {
     cache = net.prepare()
     found = torch.cat([net.step(x[:, i : i + 1], cache) for i in range(3)], 1)
     torch.testing.assert_close(found, net(x))
-    assert all(to is not None for to in cache.at("self").joint.values())
+    assert all(to is not None for to in cache.parts_of(net).self.Q.beside.values())
     net(x).sum().backward()  # weights that were laid out in inference mode may be trained
 
 

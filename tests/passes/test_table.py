@@ -40,17 +40,19 @@ model net(ids: vocab[seq]) -> [seq, vocab] causal seq {
     return linear.scores[model -> vocab](x)
 }
 """
+OF_STEPS = ("unmask", "join_maps")
 
 
 def test_each_pass_changes_a_model_and_says_where() -> None:
     model, decoder = attnc.loads(SPEC).model("net"), attnc.loads(CAUSAL).model("net")
     report = model.explain()
-    assert [change.rewrite for change in report.changes] == [name for name in NAMES if name != "join_maps"]
+    assert [change.rewrite for change in report.changes] == [name for name in NAMES if name not in OF_STEPS]
     for change in report.changes:
         assert change.what.partition(": ")[2], f"{change.rewrite} does not say where"
     assert "step: join_maps: 1 product of several maps in a step: self" in decoder.explain().decoding
+    assert "step: unmask: 1 mask not made for one new item: net" in decoder.explain().decoding
     for name in NAMES:
-        one = decoder if name == "join_maps" else model
+        one = decoder if name in OF_STEPS else model
         assert one.source("torch", without=[name]) != one.source("torch"), name
         (left_out,) = (change for change in model.explain(without=[name]).changes if change.rewrite == name)
         assert left_out.what == "left out"

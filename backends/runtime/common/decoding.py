@@ -17,13 +17,16 @@ class Decodes(NamedTuple):
     others: tuple[str, ...]
 
 
-class Configuration(NamedTuple):
+class Configuration:
     """What a cache is for: a model as it was built. sizes: what it was built with, by the names of the parameters;
-    digest: of its code, another one for another spec, backend or choice of rewrites."""
+    digest: of its code, another one for another spec, backend or choice of rewrites.
 
-    model: str
-    digest: str
-    sizes: dict[str, float]
+    key: all of that as one string, which `torch.compile` can compare.
+    """
+
+    def __init__(self, model: str, digest: str, sizes: dict[str, float]) -> None:
+        self.model, self.digest, self.sizes = model, digest, sizes
+        self.key = f"{model} {digest} {sizes}"
 
 
 def plain(x: Any) -> Any:
@@ -42,6 +45,28 @@ def begin_step(
     last: int,
 ) -> None:
     """The cache goes on by `count` items of the input `name`; a step that cannot be is refused, and changes nothing."""
+    if not is_trusted(cache):
+        check_step(cache, configuration, name, batch, count, axis, longest, last)
+    cache.batch = tuple(batch)
+    cache.advance(count)
+
+
+def is_trusted(cache: Any) -> bool:
+    """Whether it is one of `generate`, which has looked at what it gives to its steps."""
+    return getattr(cache, "trusted", False)
+
+
+def check_step(
+    cache: Any,
+    configuration: Configuration,
+    name: str,
+    batch: tuple[int, ...],
+    count: int,
+    axis: str,
+    longest: int | None,
+    last: int,
+) -> None:
+    """Refuses a step that cannot be."""
     model = configuration.model
     check_cache(cache, configuration)
     if count < 1:
@@ -53,16 +78,14 @@ def begin_step(
     last = plain(last)
     if isinstance(last, bool) or not isinstance(last, int) or last < 0:
         raise ValueError(f"{model}: last is {last!r}, but must be a whole number: how many results (0: all)")
-    cache.batch = tuple(batch)
-    cache.advance(count)
 
 
 def check_cache(cache: Any, configuration: Configuration) -> None:
     """Refuses what was not begun by `prepare` of this model, as it was built."""
     known = getattr(cache, "configuration", None)
-    if known == configuration:
+    if known is not None and known.key == configuration.key:
         return
-    model, _, sizes = configuration
+    model, sizes = configuration.model, configuration.sizes
     if known is None:
         found = f"a {type(cache).__name__}"
     elif known.model != model:

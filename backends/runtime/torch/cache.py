@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..common.decoding import Configuration, reordered
-from .maps import FEW, Joint, joint, map_each
-from .tracing import is_traced
+from .maps import map_each
+from .parts import joined_maps, parts_of
 
 
 class History:
@@ -71,10 +71,19 @@ class Cache:
         self.states: dict[str, Tensor] = {}
         self.own: dict[str, int] = {}  # of what has the batch: how many dimensions stand behind it
         self.once: dict[str, Tensor] = {}
-        self.joint: dict[tuple[nn.Module | Tensor, ...], Joint | None] = {}
+        self.trusted = False  # whether what steps are given has been looked at
+        self.parts_known: tuple[Any, Any] = None, None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"joint": {}}  # which holds weights
+        return self.__dict__ | {"parts_known": (None, None)}  # which hold weights
+
+    def parts_of(self, net: Any) -> Any:
+        """The model with its parts as plain attributes, as it was at the first step."""
+        known, found = self.parts_known
+        if known is not net:
+            found = parts_of(net)
+            self.parts_known = (net, found) if found is not net else (None, None)
+        return found
 
     def advance(self, count: int) -> None:
         """Begins a step of so many items."""
@@ -93,6 +102,11 @@ class Cache:
         if name not in self.parts:
             self.parts[name] = Cache(self.configuration, whole=self.whole)
         return self.parts[name]
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one new item, and all that is kept came before it."""
+        return self.whole.next == self.whole.first + 1
 
     place: Tensor | None = None  # of the new item, where it is a tensor: see FixedCache
 
@@ -114,15 +128,20 @@ class Cache:
             self.grown[name] = History(dim)
         return self.grown[name].extend(x, size, self.whole.room)
 
-    def maps(self, x: Tensor, *parts: nn.Module | Tensor) -> tuple[Tensor, ...]:
+    def maps(self, x: Tensor, *parts: Any) -> tuple[Tensor, ...]:
         """x through several learned maps: of few rows as one product, where their weights lie side by side."""
-        if x.numel() <= FEW * x.shape[-1] and not is_traced():
-            if parts not in self.joint:
-                self.joint[parts] = joint(parts)
-            to = self.joint[parts]
-            if to is not None:
-                return torch.split(F.linear(x, to.weight, to.bias), to.sizes, -1)
-        return tuple(map_each(x, part) for part in parts)
+        to = joined_maps(x, parts)
+        if to is None:
+            return tuple(map_each(x, part) for part in parts)
+        return F.linear(x, to.weight, to.bias).split_with_sizes(to.sizes, -1)
+
+    def heads(self, x: Tensor, depth: int, *parts: Any) -> tuple[Tensor, ...]:
+        """As `maps`, of x [..., items, model]: each result as [..., heads, items, depth]."""
+        to = joined_maps(x, parts)
+        if to is None:
+            return tuple(map_each(x, part).unflatten(-1, (-1, depth)).transpose(-3, -2) for part in parts)
+        y = torch.unflatten(F.linear(x, to.weight, to.bias), -1, (-1, depth)).transpose(-3, -2)
+        return y.split_with_sizes([size // depth for size in to.sizes], -3)
 
     def store(self, name: str, x: Tensor, own: int | None = None) -> None:
         """Keeps what no step changes; `own`: it may have the batch, in front of so many dimensions."""

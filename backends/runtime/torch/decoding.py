@@ -66,8 +66,18 @@ class Decoder(WithSteps):
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
         check_static(self.decodes.model, static, 1)
         gather_for_steps(self, static)
-        found = decode_items(self, rows, single, inputs, max_new, options, static)
+        found = without_gradients(decode_items(self, rows, single, inputs, max_new, options, static))
         return (one[0] for one in found) if single else found
+
+
+def without_gradients(items: Iterator[Tensor]) -> Iterator[Tensor]:
+    """The items, each made in inference mode: what is done between them, by whoever wants them, is not."""
+    while True:
+        with torch.inference_mode():
+            found = next(items, None)
+        if found is None:
+            return
+        yield found
 
 
 def gather_for_steps(model: Any, static: Any = False) -> None:
@@ -145,42 +155,49 @@ def decode_items(
     static: Any = False,
 ) -> Iterator[Tensor]:  # fmt: skip
     """The new items, column by column: [batch]. While longer prompts are still being read, shorter ones go on."""
-    eos, seed = options["eos"], options["seed"]
+    eos, seed, drawn = options["eos"], options["seed"], options["temperature"] > 0
     dice = [random.Random(None if seed is None else seed + number) for number in range(len(rows))]
-    lengths = torch.tensor([len(row) for row in rows])
-    short, long = int(lengths.min()), int(lengths.max())
-    with torch.inference_mode():
-        given = torch.stack([torch.cat([row, row.new_zeros(long - len(row))]) for row in rows])
-        came = given.new_full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
-        gone = torch.zeros(len(rows), dtype=torch.bool, device=came.device)
-        cache = model.prepare(**inputs)
-        check_batch(model.decodes.model, cache, len(rows), None if single else len(rows))
-        cache.room = long + max_new - 1
-        items, ends = given[:, :short], lengths.to(given.device)
+    lengths = [len(row) for row in rows]
+    short, long = min(lengths), max(lengths)
+    given = torch.stack([torch.cat([row, row.new_zeros(long - len(row))]) for row in rows])
+    ends = torch.tensor(lengths, device=given.device)
+    came = given.new_full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
+    gone = torch.zeros(len(rows), dtype=torch.bool, device=given.device)
+    cache = model.prepare(**inputs)
+    check_batch(model.decodes.model, cache, len(rows), None if single else len(rows))
+    cache.room, cache.trusted = long + max_new - 1, True
+    items = given[:, :short]
     fixed: FixedStep | None = None
     shown = 0
     for place in range(short, long + max_new) if max_new else ():  # where the next items come
-        with torch.inference_mode():  # not around the `yield`: the caller's own work is none of ours
-            scores = (model.step(items, cache, 1) if fixed is None else fixed(items))[:, -1]
-            draws = [row.random() if options["temperature"] and place >= length else 0.0
-                     for row, length in zip(dice, lengths.tolist(), strict=True)]  # fmt: skip
-            found = choose(scores, draws, options)
-            if eos is not None:
-                found = torch.where(gone, eos, found)
-                gone |= (found == eos) & (place >= ends)
-            if place < long:  # some prompts still go on
-                found = torch.where(place < ends, given[:, place], found)
-            came[:, place] = found
-            items = found[:, None]
-            if static and fixed is None and place + 1 < long + max_new:
-                fixed = fixed_step(model, cache, cache.room, items, static)
+        scores = (model.step(items, cache, 1) if fixed is None else fixed(items))[:, -1]
+        draws = (
+            [row.random() if place >= length else 0.0 for row, length in zip(dice, lengths, strict=True)]
+            if drawn
+            else []
+        )
+        found = choose(scores, draws, options)
+        if eos is not None:
+            found = torch.where(gone, eos, found)
+            gone |= (found == eos) & (place >= ends)
+        if place < long:  # some prompts still go on
+            found = torch.where(place < ends, given[:, place], found)
+        items = found[:, None]
+        if static and fixed is None and place + 1 < long + max_new:
+            fixed = fixed_step(model, cache, cache.room, items, static)
+        if short == long:
+            yield found
+            if eos is not None and bool(gone.all()):
+                break
+            continue
+        came[:, place] = found
         if place >= long:
             yield came.gather(1, (ends + shown)[:, None])[:, 0]
             shown += 1
         if eos is not None and bool((gone | (place + 1 >= ends + max_new)).all()):
             break
     new = came.gather(1, ends[:, None] + torch.arange(max_new, device=ends.device))
-    while shown < max_new and not bool((new[:, :shown] == eos).any(-1).all()):
+    while short < long and shown < max_new and not bool((new[:, :shown] == eos).any(-1).all()):
         yield new[:, shown]
         shown += 1
     scatter(model)
@@ -237,7 +254,7 @@ def beam_search(
     """
     cache = model.prepare(**inputs)
     check_batch(model.decodes.model, cache, beams, prompts)
-    cache.room = len(prompt) + max_new - 1
+    cache.room, cache.trusted = len(prompt) + max_new - 1, True
     items = prompt.expand(beams, -1)
     made = prompt.new_zeros(beams, 0)
     totals = torch.full((beams,), -torch.inf, dtype=torch.float64, device=prompt.device)

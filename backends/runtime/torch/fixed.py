@@ -24,7 +24,7 @@ class FixedCache(Cache):
 
     def __init__(self, held: Cache, room: int, device: torch.device, whole: "FixedCache | None" = None) -> None:
         super().__init__(held.configuration, held.batch, whole)
-        self.room, self.next = room, room - 1
+        self.room, self.next, self.trusted = room, room - 1, held.trusted
         self.place = torch.zeros(1, dtype=torch.int64, device=device) if whole is None else whole.place
         self.sizes, self.own = held.sizes, held.own
         self.once = {name: x.clone() for name, x in held.once.items()}
@@ -67,6 +67,10 @@ class FixedCache(Cache):
     @property
     def end(self) -> int:
         return self.whole.room
+
+    @property
+    def alone(self) -> bool:
+        return False  # there are items to come
 
     def places(self, device: torch.device) -> Tensor:
         assert self.place is not None

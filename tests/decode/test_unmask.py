@@ -1,0 +1,65 @@
+"""Masks that hide nothing from one new item are made for several alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import attnc
+
+SPEC = """
+use std.attention: multihead, model, heads
+
+const near = 4, layers = 2
+width seq
+width past like seq
+depth model = 8, heads = 2, vocab = 7
+model lm(ids: vocab[seq], real: bool[seq] = true) -> [seq, vocab] causal seq {
+    param E: [vocab, model] ~ normal(0.5)
+    x = E[vocab = ids]
+    repeat i in layers {
+        x = x + multihead.self[seq, past](x, x[seq as past], MASK)
+    }
+    return dot[model](x, E)
+}
+"""
+CAUSAL, BAND = "past <= seq", "past <= seq and seq - past < near"
+
+
+def lines(mask: str) -> int:
+    """How many masks the code of a step makes for several items alone."""
+    return attnc.loads(SPEC.replace("MASK", mask)).model("lm").source("torch").count("None if cache.alone else")
+
+
+@pytest.mark.parametrize(
+    ("mask", "made"),
+    [
+        (CAUSAL, 1),
+        (BAND, 1),
+        ("seq >= past and seq < past + 3", 1),
+        ("seq + 1 > past", 1),
+        ("seq >= past and abs(seq - past) < 3", 0),  # it does, but what an absolute value is not is not known
+        ("past < seq", 0),  # the newest does not see itself
+        ("past <= seq and seq - past > 2", 0),
+        ("past <= seq and (seq - past) % 2 == 0", 0),
+        ("past <= seq and (seq - past < 4 or past < 2)", 0),
+    ],
+)
+def test_what_hides_nothing(mask: str, made: int) -> None:
+    assert lines(mask) == made
+    model = attnc.loads(SPEC.replace("MASK", mask)).model("lm")
+    net = model.torch(seed=0, dtype=torch.float64).eval()
+    ids = torch.from_numpy(np.random.default_rng(0).integers(0, 7, (2, 9)))
+    whole = net(ids).detach()
+    for parts in ([1] * 9, [4, 1, 2, 1, 1], [9], [2, 7]):
+        cache = net.prepare()
+        found = torch.cat([net.step(part, cache) for part in ids.split(parts, 1)], 1)
+        torch.testing.assert_close(found, whole, rtol=1e-9, atol=1e-9)
+
+
+def test_it_is_a_pass() -> None:
+    model = attnc.loads(SPEC.replace("MASK", CAUSAL)).model("lm")
+    assert "None if cache.alone else" not in model.source("torch", without=["unmask"])
+    assert "step: unmask: 1 mask not made for one new item: lm" in model.explain().decoding
+    assert "cache.alone" not in model.source("numpy")
