@@ -140,7 +140,7 @@ class Cache:
         to = joined_maps(x, parts)
         if to is None:
             return tuple(map_each(x, part).unflatten(-1, (-1, depth)).transpose(-3, -2) for part in parts)
-        y = torch.unflatten(F.linear(x, to.weight, to.bias), -1, (-1, depth)).transpose(-3, -2)
+        y = F.linear(x, to.weight, to.bias).unflatten(-1, (-1, depth)).transpose(-3, -2)
         return y.split_with_sizes([size // depth for size in to.sizes], -3)
 
     def store(self, name: str, x: Tensor, own: int | None = None) -> None:
