@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..common.decoding import Configuration, reordered
-from .maps import map_each
+from .maps import map_each, split_heads
 from .parts import joined_maps, parts_of
 
 
@@ -139,8 +139,8 @@ class Cache:
         """As `maps`, of x [..., items, model]: each result as [..., heads, items, depth]."""
         to = joined_maps(x, parts)
         if to is None:
-            return tuple(map_each(x, part).unflatten(-1, (-1, depth)).transpose(-3, -2) for part in parts)
-        y = F.linear(x, to.weight, to.bias).unflatten(-1, (-1, depth)).transpose(-3, -2)
+            return tuple(split_heads(map_each(x, part), depth) for part in parts)
+        y = split_heads(F.linear(x, to.weight, to.bias), depth)
         return y.split_with_sizes([size // depth for size in to.sizes], -3)
 
     def store(self, name: str, x: Tensor, own: int | None = None) -> None:

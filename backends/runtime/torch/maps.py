@@ -106,3 +106,8 @@ def side_by_side(parts: Sequence[Tensor]) -> Tensor | None:
 def map_each(x: Tensor, part: nn.Module | Tensor) -> Tensor:
     y: Tensor = F.linear(x, part) if isinstance(part, Tensor) else part(x)
     return y
+
+
+def split_heads(x: Tensor, depth: int) -> Tensor:
+    """x [..., items, heads * depth] as [..., heads, items, depth]."""
+    return x.view(*x.shape[:-1], -1, depth).transpose(-3, -2)
