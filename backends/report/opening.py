@@ -42,18 +42,22 @@ class Origin:
 def file_docstring(
     origin: Origin, graph: Graph, needs: str, called: Callable[[Graph], str], *more: str, axes: bool = True
 ) -> list[str]:
-    """The lines of a file's docstring.
-
-    graph: the model as it is emitted. needs: the libraries, "torch and jaxtyping". called: how the file calls what a
-    graph became. more: sentences for the end. axes: whether comments give the axes of results.
-    """
+    """The lines of a file's docstring. needs: the libraries, "torch and jaxtyping"; all else as for `about`."""
     settings = f", with {', '.join(origin.settings)}" if origin.settings else ""
     file = " ".join(origin.file.split())
     source = f"{graph.name}: written by attnc {origin.version} from {file} (sha256 {origin.digest}){settings}."
+    return docstring(f"{source} Needs {needs} alone.\n\n{about(origin.words, graph, called, *more, axes=axes)}")
+
+
+def about(words: str, graph: Graph, called: Callable[[Graph], str], *more: str, axes: bool = True) -> str:
+    """What a file says of its model, not yet escaped: the spec's own words, how data flows, how to read the code.
+
+    graph: the model as it is emitted. called: how the file calls what a graph became. more: sentences for the end.
+    axes: whether comments give the axes of results.
+    """
     flow = [f"    {line}" for line in data_flow(graph, called)]
-    words = [origin.words.rstrip(), *([] if flow else [""])] if origin.words.strip() else []
-    end = " ".join([*([AXES] if axes else []), *more])
-    return docstring("\n".join([f"{source} Needs {needs} alone.", "", *words, *flow, end]))
+    said = [words.rstrip(), *([] if flow else [""])] if words.strip() else []
+    return "\n".join([*said, *flow, " ".join([*([AXES] if axes else []), *more])])
 
 
 Root = tuple[int, int]  # an input: (-1, its place); a result of a part: (the part, which of its results)
