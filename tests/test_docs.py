@@ -6,12 +6,15 @@ Fences of a page are taken in order and share a folder, which holds a copy of `e
     ```attn example   is not checked here (tests of the catalogue do that for errors.md)
     ```attn E0307     must give exactly this error (or these, with spaces between)
     ```python         runs
+    ```python a.py F  is what the file a.py, which was written above, has of the class or function F (or `F.forward`),
+                      or of its docstring if F is not said: `pytest --update` writes it anew
     ```console        lines `$ attnc ...` run, and what is shown under them is what they print; a line `...` stands for
                       any lines; `sed` is run too, other commands (`git`, `make`) are not
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
@@ -19,6 +22,7 @@ import runpy
 import shlex
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,19 +52,39 @@ def fences(page: str) -> Iterator[Fence]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # what torch.compile says of its own code
-def test_page_is_true(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_is_true(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, golden: Callable[[Path, str], None]
+) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {"__name__": "__docs__"}
-    for fence in fences(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    now: list[str | None] = [*text.split("\n")]  # each excerpt in the place of its first line
+    for fence in fences(text):
         where = f"{page.name}:{fence.line}"
         match fence.language:
             case "attn" if fence.info != ("example",):
                 check_spec(fence, where)
+            case "python" if fence.info:
+                end = fence.line + fence.text.count("\n")
+                now[fence.line : end] = [excerpt(*fence.info), *[None] * (end - fence.line - 1)]
             case "python":
                 exec(compile("\n" * fence.line + fence.text, str(page), "exec"), namespace)
             case "console":
                 check_console(fence, where)
+    golden(page, "\n".join(line for line in now if line is not None))
+
+
+def excerpt(file: str, name: str = "") -> str:
+    """What a file of Python has of a class or function, else of its docstring, without the last newline."""
+    source = Path(file).read_text(encoding="utf-8")
+    node: Any = ast.parse(source)
+    if not name:
+        return ast.get_source_segment(source, node.body[0].value) or ""
+    for part in name.split("."):
+        node = next(each for each in node.body if getattr(each, "name", "") == part)
+    first = min((each.lineno for each in node.decorator_list), default=node.lineno)
+    return textwrap.dedent("\n".join(source.split("\n")[first - 1 : node.end_lineno]))
 
 
 def check_spec(fence: Fence, where: str) -> None:
