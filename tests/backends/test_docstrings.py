@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import attnc
+from attnc.backends.plan.lower import lower, stepping
 from attnc.backends.text.docstrings import columns, docstring, plain_words, remarked, sentences
+from attnc.backends.text.names import camel
 
 from .docstrings import parted
 
@@ -266,17 +268,27 @@ def test_wide_characters_take_two_columns() -> None:
     assert max(map(columns, docstring("注意 " * 60, "    "))) <= 120
 
 
-def test_the_words_go_through_every_pass() -> None:
-    """Of each block and model; also of the library's, and of what a step calls."""
-    for name in ("transformer.attn", "gpt/gpt.attn"):
-        spec = attnc.load(EXAMPLES / name)
-        graph = spec.model(spec.models[0]).graph
-        for backend in ("torch", "numpy"):
-            _, found = parted(spec.model(spec.models[0]).source(backend))  # type: ignore[arg-type]
-            words = {text.split(" Causal along")[0].replace("\n", " ") for text in found.values()}
-            told = {each.doc.replace("\n", " ") for each in graphs(graph) if each.doc}
-            assert told
-            assert told <= words, backend
+@pytest.mark.parametrize("name", ["transformer.attn", "torch_transformer.attn", "zoo/bart.attn", "zoo/llama.attn"])
+def test_the_words_go_through_every_pass(name: str) -> None:
+    """Those of each block and model, the library's too, also in the graphs of steps."""
+    spec = attnc.load(EXAMPLES / name)
+    model = spec.model(spec.models[0])
+    words = {each.name: each.doc for each in graphs(model.graph) if each.kind != "repeat"}
+    lowered, _ = lower(model._sized)
+    steps = stepping(model._sized, lowered)
+    for each in [*graphs(lowered), *(inner for root in (steps.prepare, steps.step) if root for inner in graphs(root))]:
+        assert each.doc == words.get(each.name, "") if each.kind != "repeat" else not each.doc
+    for backend in ("torch", "numpy"):
+        _, found = parted(model.source(backend))  # type: ignore[arg-type]
+        told = {
+            block: found.get(block if backend == "numpy" else camel(block))
+            for block in ("place", "join", "feed_forward", "multihead", "grouped_query", spec.models[0])
+            if words.get(block)
+        }
+        assert told
+        for block, text in told.items():
+            assert text is not None
+            assert text.split()[: len(words[block].split())] == words[block].split()
 
 
 def graphs(graph: attnc.compiler.graph.nodes.Graph) -> list[attnc.compiler.graph.nodes.Graph]:
