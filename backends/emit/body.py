@@ -45,14 +45,12 @@ from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.ops import Op
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
-from ..text.expressions import Code, number
-from ..text.names import plain
+from ..text.expressions import Code, Variable, binary, call, filled_in, folded, joined, number
 from ..text.numbers import careful
 from ..text.ranges import ANY, Interval
-from ..text.templates import filled_in, folded
+from ..text.statements import Do, Place, Returns, Statement
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
-from ..text.writing import is_path
-from .layout import INLINE, ReadCount, in_text, plan_axes
+from .layout import ReadCount, at_items, in_text, leading_of, length, plan_axes
 from .repeats import RepeatCode
 from .scans import ScanCode
 
@@ -83,9 +81,7 @@ class CodeBody(ScanCode, RepeatCode):
         for place, (output, val) in enumerate(zip(graph.outputs, outputs, strict=True)):
             element = output.value.type.element
             in_range = isinstance(element, IndexInto) and self.lies_in(self.env[output.value.id], element.axis)
-            plan.outputs[place] = OutputState(
-                val.axes, val.broadcast, val.leading, val.text if val.number else None, val.needs, in_range
-            )
+            plan.outputs[place] = OutputState(val.axes, val.broadcast, val.leading, val.number, val.needs, in_range)
 
     def begin(self) -> None:
         """What a model does before anything else: checks at its border."""
@@ -129,8 +125,7 @@ class CodeBody(ScanCode, RepeatCode):
                 val = Val(code, kind=kind_of(out), table=True, number=True, bounds=self.bounds.static(value))
                 self._finish(node, out, val)
             case Positions(axis, out):
-                extent = self.extent(axis).text
-                val = Val(Code(self.arange(extent)), (axis,), kind=Scalar.INT, bounds=self.bounds.positions(axis))
+                val = Val(self.arange(self.extent(axis)), (axis,), kind=Scalar.INT, bounds=self.bounds.positions(axis))
                 self._finish(node, out, val)
             case Parameter(weight, out):
                 self._parameter(node, weight, out)
@@ -144,30 +139,28 @@ class CodeBody(ScanCode, RepeatCode):
                 self._scan(node)
 
     def _parameter(self, node: Node, weight: Weight, out: Value) -> None:
-        text = self.parameter(weight)
+        code = self.parameter(weight)
         axes = tuple(axis for dim in weight.dims for axis in dim)
         stepped = self.graph.stepped
         times = stepped.times if stepped is not None else frozenset()  # of them a step takes what it wants (slice_)
         cut = [axis for axis in axes if axis.bound is not None and axis.extent is None and axis.family not in times]
-        slices = [f":{self.extent(axis).text}" if axis in cut else ":" for axis in axes]
+        slices = [Code.of(":{}", self.extent(axis)) if axis in cut else ":" for axis in axes]
         while slices and slices[-1] == ":":
             slices.pop()
         if slices:
-            text = f"{text}[{', '.join(slices)}]"
-        self._finish(node, out, Val(Code(text), axes))
+            code = at_items(Val(code), slices)
+        self._finish(node, out, Val(code, axes))
 
     def _finish(self, node: Node, out: Value, val: Val) -> None:
-        """Binds a node's result: to a variable, or, read once and short, to its expression."""
+        """Binds a node's result: to a variable, which may have a line; a number is written wherever it is read."""
         self.release(reads(node))
-        left = self.reads_left(out)
-        captured = out.id in self.plan.captured
-        last = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id  # it stands behind `return`
-        inline = out.name is None and left == 1 and (last or len(plain(val.text)) <= INLINE)
-        kept = val.number or (not captured and (left == 0 or is_path(val.text) or inline))
-        bound = val if kept else self.let(out.name or self.wish(node), val)
-        if captured:
-            self.record(out, bound)
-        self._keep(out, bound)
+        if not val.number:
+            returned = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id
+            place = Place.NAMED if out.name is not None else Place.ANYWHERE if returned else Place.INLINE
+            val = self.let(out.name or self.wish(node), val, place)
+        if out.id in self.plan.captured:
+            self.record(out, val)
+        self._keep(out, val)
 
     def wish(self, node: Node) -> str:
         """What to call an unnamed result: as its reader calls it, where that is a block or a mask."""
@@ -240,11 +233,9 @@ class CodeBody(ScanCode, RepeatCode):
                 code = careful(node.op, [val.code for val in vals], self.helper)
                 if code is None:
                     return None
-                names, needs = frozenset[str]().union(*(val.names for val in vals)), needed(val.needs for val in vals)
+                needs = needed(val.needs for val in vals)
                 bounds = self.bounds.apply(node.op, [val.bounds for val in vals])
-                return Val(
-                    code, kind=kind_of(node.out), table=True, number=True, needs=needs, names=names, bounds=bounds
-                )
+                return Val(code, kind=kind_of(node.out), table=True, number=True, needs=needs, bounds=bounds)
             case _:
                 return None
 
@@ -279,15 +270,15 @@ class CodeBody(ScanCode, RepeatCode):
         if not all(self.plan.static_size(axis) or self._find_extent(axis) for axis in [*node.axes, *node.made]):
             return  # one of them is what this op makes it
         here, there = self.static(left), self.static(right)
-        text = demand_of(node, claim).format(in_text(here), in_text(there))
-        self.refuse(f"{here.text} {'!=' if relation == '==' else '>'} {there.text}", text, self.lines)
+        text = Code.of(demand_of(node, claim), in_text(here), in_text(there))
+        self.refuse(binary("!=" if relation == "==" else ">", here, there), text, self.lines)
 
     def checked(self, e: Val, axis: Axis) -> Val:
         """An index that surely lies within its axis: proved, or checked when the code runs."""
         if self.lies_in(e, axis):
             return e
         e = self.one_word(e, "index")
-        self.check_index(e.text, self.extent(axis).text, axis)
+        self.check_index(e.code, self.extent(axis), axis)
         return replace(e, bounds=self.bounds.positions(axis))
 
     # -- results ------------------------------------------------------------------------------------------------
@@ -315,16 +306,28 @@ class CodeBody(ScanCode, RepeatCode):
             return self.complete(self.full(val, order), order)
         return self.align(val, order)
 
+    def end(self) -> list[Statement]:
+        results, comment = (
+            tuple(val.code for val in self.returned),
+            ", ".join(self.shown(val.axes) for val in self.returned),
+        )
+        if not results:
+            return [Do(Code("return cache"))] if self.plan.is_root else []
+        made = self.plan.results if self.graph.kind == "model" and len(results) > 1 else ""
+        if not (self.plan.is_root and self.file.captures.wanted):
+            return [Returns(results, made, comment)]
+        found = "\n".join(self.file.captured(self.batch()))
+        result = Do(call(made, *results) if made else joined(results), (Variable("", "result"),), comment)
+        return [result, Do(Code(f"return result, {{\n{found}\n}}"))]
+
     def complete(self, val: Val, order: Sequence[Axis]) -> Val:
         """A model's result in declared order, with the batch."""
         val = self.permute(val, order)
         if val.leading == FULL:
             return val
         val = self.named(val, "out")
-        rank = len(val.axes)
-        sizes = [f"{val.text}.shape[{place - rank}]" for place in range(rank)]
-        batch = self.batch()
-        return replace(val, code=Code(self.expanded(val, ", ".join([f"*{batch}", *sizes]))), leading=FULL)
+        sizes = [length(val, axis) for axis in val.axes]
+        return replace(val, code=self.expanded(val, [Code.of("*{}", self.batch()), *sizes]), leading=FULL)
 
     def checks_input(self, val: Val) -> bool:
         """Whether an input of a model is held to what it declares.
@@ -338,41 +341,39 @@ class CodeBody(ScanCode, RepeatCode):
             self.plan.is_root or (whole and val.leading == FULL and not val.broadcast)
         )
 
-    def batch(self) -> str:
+    def batch(self) -> Code:
         """The extents of the batch axes."""
         if any(map(self.checks_input, self.inputs)):
-            return "batch"  # what the check returns
+            return Code("batch")  # what the check returns
         val = next((val for val in self.inputs if val.leading != NONE), None)
-        if val is None:
-            return "()"
-        return f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape"
+        return Code("()") if val is None else leading_of(val)
 
-    def longest(self, axis: Axis) -> str:
+    def longest(self, axis: Axis) -> Code:
         """How many items there can be at most along the axis of decoding."""
-        return str(axis.extent if axis.extent is not None else axis.bound)
+        return Code(str(axis.extent if axis.extent is not None else axis.bound))
 
-    def known_size(self, axis: Axis) -> str:
+    def known_size(self, axis: Axis) -> Code:
         """The size of a depth of the model, where a step and `generate` ask for it."""
-        return str(axis.extent)
+        return Code(str(axis.extent))
 
     @abstractmethod
     def configuration(self) -> str:
         """What `prepare` and `step` call that which tells the model's caches from those of others."""
 
     @abstractmethod
-    def learned(self, maps: list[Apply]) -> str:
+    def learned(self, maps: list[Apply]) -> Code:
         """The arguments of `cache.maps` that say which maps."""
 
     def of_several(self, node: Apply, mask: Val) -> Val:
         """A mask that hides nothing from one new item (compiler/decoding/unmask.py)."""
         return mask
 
-    def depth_of_heads(self, maps: list[Apply]) -> str | None:
+    def depth_of_heads(self, maps: list[Apply]) -> Code | None:
         """The depth of the heads that all of these maps make, where it is one; None where heads stay behind items."""
         return None
 
     @abstractmethod
-    def mapped(self, x: str, node: Apply) -> str:
+    def mapped(self, x: Val, node: Apply) -> Code:
         """x [..., in] through a learned map alone."""
 
 
@@ -387,6 +388,10 @@ def unchanged(meaning: Meaning, vals: list[Val]) -> Val | None:
             return None
     for place, x in enumerate(vals):
         others = [*vals[:place], *vals[place + 1 :]]
-        if x.kind is Scalar.INT and times[place] == 1 and all(val.number and val.text == neutral for val in others):
+        if (
+            x.kind is Scalar.INT
+            and times[place] == 1
+            and all(val.number and val.code.text == neutral for val in others)
+        ):
             return x
     return None

@@ -9,10 +9,13 @@ from ...compiler.graph.nodes import Graph, Input
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan, padded
+from ..text.expressions import Code, call
 from ..text.names import Namer, plain
+from ..text.statements import Block, Do, Statement
 from ..text.values import FULL, NONE, PYTHON, Val
 from ..text.writing import WIDTH, wrap
 from .body import CodeBody
+from .layout import shape_of
 
 ROOM = WIDTH - 8  # for a statement of `forward`
 
@@ -65,12 +68,12 @@ def _declared(body: CodeBody) -> _Border:
             if known != axis.name:
                 found.copies[axis.name] = known
             if body.plan.static_size(axis):
-                found.sizes[known] = body.size_code(axis)
+                found.sizes[known] = body.size_code(axis).text
             elif axis.bound is not None and axis not in body.plan.open:
-                found.bounds[axis.name] = body.bound_code(axis)
+                found.bounds[axis.name] = body.bound_code(axis).text
         if body.checks_input(val):
             names = tuple(axis.name for axis in axes)
-            found.rows.append(_Row(item.name, val.text, kind, is_index, names, item.default is not None))
+            found.rows.append(_Row(item.name, val.name, kind, is_index, names, item.default is not None))
     return found
 
 
@@ -133,7 +136,7 @@ def _bounded(body: CodeBody, found: _Border) -> list[str]:
             extent = f"{row.text}.shape[{row.axes.index(axis) - len(row.axes)}]"
             text = f"`{row.name}` has {axis} = {{{extent}}}, but {axis} is at most {{{bound}}}"
             given = f"{row.text} is not None and " if row.optional else ""
-            body.refuse(f"{given}{extent} > {bound}", text, lines)
+            lines += [f"if {given}{extent} > {bound}:", f'    raise ValueError(f"{body.graph.name}: {text}")']
     return lines
 
 
@@ -159,7 +162,7 @@ def _lengths(body: CodeBody) -> list[str]:
         if item.length_of is None:
             continue
         extents = [
-            f"{other.text}.shape[{place - len(axes)}]"
+            f"{other.name}.shape[{place - len(axes)}]"
             for other, entry in zip(body.inputs, body.graph.inputs, strict=True)
             if entry.default is None
             for axes in [body.core(entry.value.type.axes)]
@@ -169,26 +172,25 @@ def _lengths(body: CodeBody) -> list[str]:
         if not extents:  # the function is given nothing that runs along it
             continue
         lines.append(
-            f'{val.text} = check_lengths("{body.graph.name}", "{item.name}", {val.text}, '
+            f'{val.name} = check_lengths("{body.graph.name}", "{item.name}", {val.name}, '
             f'"{item.length_of.name}", {extents[0]})'
         )
     return lines
 
 
-def defaults(body: CodeBody) -> list[str]:
+def defaults(body: CodeBody) -> list[Statement]:
     """The lines that fill in what is not given."""
-    lines = []
+    lines: list[Statement] = []
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         if item.default is not None:
-            shape = f"({', '.join('1' for _ in val.axes)}{',' if len(val.axes) == 1 else ''})"
-            dtype = body.dtype if val.kind is Scalar.REAL else ""
-            full = body.filled(shape, body.static(item.default).text, val.kind, dtype)
-            within = [f"{val.text} = {full}", *_default_index(body, val, item)]
-            lines += [f"if {val.text} is None:", *(f"    {line}" for line in within)]
+            dtype = body.dtype if val.kind is Scalar.REAL else None
+            full = body.filled(shape_of(["1"] * len(val.axes)), body.static(item.default), val.kind, dtype)
+            within = [Do(full, (val.code.variable,)), *_default_index(body, val, item)]
+            lines.append(Block(Code.of("if {} is None", val.code), within))
     return lines
 
 
-def _default_index(body: CodeBody, val: Val, item: Input) -> list[str]:
+def _default_index(body: CodeBody, val: Val, item: Input) -> list[Statement]:
     """Refuses a default that is an index into a width with fewer items; one into a fixed axis the checker has seen.
 
     Of a width without items none is: what reads it there is refused where it does.
@@ -197,9 +199,9 @@ def _default_index(body: CodeBody, val: Val, item: Input) -> list[str]:
     if not isinstance(element, IndexInto) or body.plan.static_size(element.axis) or padded(body.graph, item):
         return []
     body.helper("check_index")
-    where = f"{body.graph.name}: the default of `{item.name}`: index into {element.axis.name}"
-    extent = body.extent(element.axis).text
-    return [f"if {extent}:", f'    check_index({val.text}, {extent}, "{where}")']
+    where = f'"{body.graph.name}: the default of `{item.name}`: index into {element.axis.name}"'
+    extent = body.extent(element.axis)
+    return [Block(Code.of("if {}", extent), [Do(call("check_index", val.code, extent, where))])]
 
 
 def behind_default(graph: Graph) -> list[Input]:
@@ -214,7 +216,7 @@ def missing(body: CodeBody) -> list[str]:
     lines = []
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         if item in late:
-            lines += [f"if {val.text} is None:", f'    raise TypeError("{body.graph.name}: `{item.name}` is missing")']
+            lines += [f"if {val.name} is None:", f'    raise TypeError("{body.graph.name}: `{item.name}` is missing")']
     return lines
 
 

@@ -10,12 +10,13 @@ from ...compiler.graph.sources import Sources
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..plan.plan import OutputState, Plan
-from ..text.expressions import Code
+from ..text.expressions import Code, Variable, call, joined
 from ..text.names import DEVICE, DTYPE
 from ..text.numbers import static_code
 from ..text.ranges import ANY
+from ..text.statements import Place
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
-from .layout import MemoryLayout, plan_axes, scope_of
+from .layout import MemoryLayout, leading_of, plan_axes, scope_of, shape_of
 
 
 class CallCode(MemoryLayout):
@@ -83,22 +84,22 @@ class CallCode(MemoryLayout):
 
     def keywords(
         self, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]
-    ) -> list[str]:
+    ) -> list[Code]:
         """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
         own_axes, own_consts = self.program.bindings[id(graph)]
         scope = scope_of(plan, self.file)
         found = []
         for axis in plan.extents:
             mine = to_caller.get(own_axes[axis], own_axes[axis])
-            found.append(f"{scope.axes[axis]}={self.extent(mine).text}")
+            found.append(Code.of("{}={}", scope.axes[axis], self.extent(mine)))
         for const in plan.passed:
             theirs = own_consts[const]
             given = consts.get(theirs, ConstOf(theirs))
-            found.append(f"{scope.consts[const]}={self.static(given).text}")
+            found.append(Code.of("{}={}", scope.consts[const], self.static(given)))
         if plan.wants_device:
-            found.append(f"{DEVICE}={self.device}")
+            found.append(Code.of("{}={}", DEVICE, self.device))
         if plan.wants_dtype:
-            found.append(f"{DTYPE}={self.dtype}")
+            found.append(Code.of("{}={}", DTYPE, self.dtype))
         return found
 
     def built(
@@ -107,9 +108,9 @@ class CallCode(MemoryLayout):
         graph: Graph,
         to_caller: Mapping[Axis, Axis],
         consts: Mapping[Const, Static],
-        size: Callable[[Axis], str],
-        const_name: Callable[[Const], str],
-    ) -> list[str]:
+        size: Callable[[Axis], Code],
+        const_name: Callable[[Const], Code],
+    ) -> list[Code]:
         """The sizes and consts that a callee is built with, in the caller's terms."""
         own_axes, own_consts = self.program.bindings[id(graph)]
         scope = scope_of(plan, self.file)
@@ -117,14 +118,14 @@ class CallCode(MemoryLayout):
         for axis in plan.axes:
             mine = to_caller.get(own_axes[axis], own_axes[axis])
             if axis in plan.sizes:
-                found.append(f"{scope.axes[axis]}={size(mine)}")
+                found.append(Code.of("{}={}", scope.axes[axis], size(mine)))
             if axis in plan.sizes_bound:
-                found.append(f"{scope.bounds[axis]}={size(mine)}")
+                found.append(Code.of("{}={}", scope.bounds[axis], size(mine)))
         for const in plan.consts:
             if plan.built_with(const):
                 own = own_consts[const]
-                text = static_code(consts.get(own, ConstOf(own)), size, const_name).text
-                found.append(f"{scope.consts[const]}={text}")
+                code = static_code(consts.get(own, ConstOf(own)), size, const_name)
+                found.append(Code.of("{}={}", scope.consts[const], code))
         return found
 
     def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
@@ -154,13 +155,13 @@ class CallCode(MemoryLayout):
         self.spreads[self.place] = spread
         vals = self._arguments(node, plan, graph, to_caller, spread)
         keywords = self.keywords(plan, graph, to_caller, consts)
-        text = self.invoke(node, plan, [val.text for val in vals], keywords)
+        code = self.invoke(node, plan, [val.code for val in vals], keywords)
         own_axes = self.program.bindings[id(graph)][0]
         outs, keeps = [], bool(self.program.lifts(self.graph, node))
         for state, out in zip(plan.outputs, node.outs, strict=True):
             assert state is not None
             outs.append(self._result(state, out, vals, own_axes, to_caller, spread, keeps))
-        self._bind_call(node, text, outs)
+        self._bind_call(node, code, outs)
 
     def _result(
         self,
@@ -175,9 +176,8 @@ class CallCode(MemoryLayout):
         """keeps: it may come from the cache, where it has all that the call lifts over."""
         fed = [vals[place] for place in places(state.needs) if not vals[place].number]
         needs = needed(vals[place].needs for place in places(state.needs))
-        names = frozenset[str]().union(*(val.names for val in vals))
-        if state.number is not None:
-            return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs, names=names)
+        if state.number:
+            return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs)
         lifts = (keeps and state.leading != NONE) or any(set(val.axes) & set(spread) for val in fed)
         lifted = tuple(spread) if lifts else ()
 
@@ -198,38 +198,33 @@ class CallCode(MemoryLayout):
             leading = SOME
         return Val(
             Code(""), axes, frozenset(broadcast), leading,
-            kind_of(out), is_table(out), False, needs, bounds, names,
+            kind_of(out), is_table(out), False, needs, bounds,
         )  # fmt: skip
 
-    def _bind_call(self, node: Call, text: str, outs: list[Val]) -> None:
+    def _bind_call(self, node: Call, code: Code, outs: list[Val]) -> None:
         if len(outs) == 1:
-            val, out = replace(outs[0], code=Code(text)), node.outs[0]
+            val, out = replace(outs[0], code=code), node.outs[0]
             if self.program.plan(node.graph).on_path:  # done for what it records, whoever reads its result
                 val = self.let(out.name or "x", val)
             self._finish(node, out, val)
             return
-        if not outs:  # done for what it leaves in the cache
-            self.release(node.args)
-            self.line(text)
-            return
         self.release(node.args)
-        targets = []
+        if not outs:  # done for what it leaves in the cache
+            self.do(code)
+            return
+        targets: list[Variable | None] = []
         for out, val in zip(node.outs, outs, strict=True):
-            if self.reads_left(out) == 0 and out.id not in self.plan.captured:
-                targets.append("_")
-                self._keep(out, val)
-                continue
-            name = self.namer.give(out.name or "x")
-            targets.append(name)
-            self._keep(out, replace(val, code=Code(name), names=frozenset({name})))
-        shown = ", ".join(self.shown(val.axes) for val in outs)
-        self.line(f"{', '.join(targets)} = {text}", shown)
+            read = self.reads_left(out) > 0 or out.id in self.plan.captured
+            variable = Variable(out.name or "x", lasting=True)
+            targets.append(variable if read else None)
+            self._keep(out, replace(val, code=variable.code) if read else val)
+        self.do(code, *targets, comment=", ".join(self.shown(val.axes) for val in outs))
         for out in node.outs:
             if out.id in self.plan.captured:
                 self.record(out, self.env[out.id])
 
-    def leading_shape(self, args: list[Val], of: Iterable[int]) -> str:
-        """The leading dimensions of these arguments together, as a part of a shape: none is "".
+    def leading_shape(self, args: list[Val], of: Iterable[int]) -> Code | None:
+        """The leading dimensions of these arguments together, as a shape; None where there are none.
 
         Arguments that tell them get names in `args`.
         """
@@ -237,14 +232,12 @@ class CallCode(MemoryLayout):
         whole = [place for place in leading if args[place].leading == FULL]
         tell = whole[:1] or leading
         for place in tell:  # once: they are read below too
-            args[place] = self.named(args[place])
-        vals = [args[place] for place in tell]
-        shapes = [f"{val.text}.shape[:-{len(val.axes)}]" if val.axes else f"{val.text}.shape" for val in vals]
+            args[place] = self.let("x", args[place], Place.NAMED)
+        shapes = [leading_of(args[place]) for place in tell]
         if len(shapes) < 2:
-            return "".join(f"*{shape}" for shape in shapes)
-        name = self.namer.give("lead")  # none of them need have all of it
-        self.line(f"{name} = {self.library}.broadcast_shapes({', '.join(shapes)})")
-        return f"*{name}"
+            return shapes[0] if shapes else None
+        found = Val(call(f"{self.library}.broadcast_shapes", *shapes), number=True)  # none of them need have all of it
+        return self.let("lead", found).code
 
     def _foreign(self, node: Call) -> None:
         """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
@@ -261,30 +254,35 @@ class CallCode(MemoryLayout):
         for item, val, formal in zip(graph.inputs, vals, formals, strict=True):
             if val.number:
                 kind = kind_of(item.value)
-                sizes = "".join(f"{self.extent(axis).text}, " for axis in formal)
-                dtype = self.dtype if kind is Scalar.REAL else ""
-                args.append(self.filled(f"({sizes.strip()})", val.text, kind, dtype))
+                shape = shape_of([self.extent(axis) for axis in formal])
+                args.append(self.filled(shape, val.code, kind, self.dtype if kind is Scalar.REAL else None))
                 continue
             if item.value.type.element is Scalar.REAL:
                 val = self.real(val, False)
-            args.append(self.align(self.full(val, formal), (*spread, *formal)).text)
+            args.append(self.align(self.full(val, formal), (*spread, *formal)).code)
         leading = join_leading(val.leading for val in vals if not val.number)
         needs = needed(val.needs for val in vals)
-        names = frozenset[str]().union(*(val.names for val in vals))
         outs = []
         for output, out in zip(graph.outputs, node.outs, strict=True):
             axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
             broadcast = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
-            outs.append(Val(Code(""), axes, broadcast, leading, kind_of(out), False, False, needs, ANY, names))
-        self._bind_call(node, f"{self.file.foreign(graph)}({', '.join(args)})", outs)
+            outs.append(Val(Code(""), axes, broadcast, leading, kind_of(out), False, False, needs, ANY))
+        self._bind_call(node, call(self.file.foreign(graph), *args), outs)
 
 
-def cache_at(graph: Graph, counter: str = "") -> str:
+def cache_at(graph: Graph, counter: Variable | None = None) -> Code:
     """The part of the cache that belongs to a step or a preparation where it stands, in the pass that is counted."""
     if graph.stepped is None:
-        return ""
-    segment = graph.stepped.segment
-    return f'cache.at(f"{segment.replace("{i}", f"{{{counter}}}")}")' if counter else f'cache.at("{segment}")'
+        return Code("")
+    if counter is None:
+        return Code(f'cache.at("{graph.stepped.segment}")')
+    return Code.of('cache.at(f"{}")', counted(graph.stepped.segment, counter))
+
+
+def counted(segment: str, counter: Variable) -> Code:
+    """The inside of an f-string: `layers.{i}` with the variable that counts."""
+    first, *rest = segment.split("{i}")
+    return joined([first, *(part for after in rest for part in ("{", counter.code, "}", after))], "")
 
 
 def is_bare(val: Val, spread: Iterable[Axis]) -> bool:

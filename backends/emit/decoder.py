@@ -9,12 +9,14 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import IndexInto
 from ...compiler.sizes.axes import Axis
-from ..text.expressions import number
+from ..text.expressions import Code, call, number
 from ..text.names import plain
+from ..text.statements import Do, Statement
 from ..text.values import Val
 from ..text.writing import wrap
 from .body import CodeBody
 from .file import Emitter
+from .layout import length
 
 DOCS = {
     "prepare": ['"""What no step changes, and an empty cache."""'],
@@ -24,27 +26,27 @@ DOCS = {
 }
 
 
-def begin_decoding(body: CodeBody) -> list[str]:
+def begin_decoding(body: CodeBody) -> list[Statement]:
     """The first lines of `prepare` and `step` of a model."""
     if body.plan.method == "prepare":
         asked = {axis.name: axis for val in body.inputs for axis in val.axes if axis.name in body.file.asked}
         given = [val for val, item in zip(body.inputs, body.graph.inputs, strict=True) if item.default is None]
-        batch = f", {given[0].text}.shape[{_before(given[0])}]" if given else ""
-        sizes = [f'cache.sizes["{name}"] = {body.extent(axis).text}' for name, axis in asked.items()]
-        return [f"cache = Cache({body.configuration()}{batch})", *sizes]
+        batch = [_batch(given[0])] if given else []
+        sizes = [Do(Code.of('cache.sizes["{}"] = {}', name, body.extent(axis))) for name, axis in asked.items()]
+        return [Do(Code.of("cache = {}", call("Cache", body.configuration(), *batch))), *sizes]
     decoding = body.file.decoding
     assert decoding is not None and decoding.time is not None
     axis = decoding.time
     place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))
-    count = next(f"{new.text}.shape[{new.dim(a)}]" for a in new.axes if body.is_new(a))
+    count = next(length(new, a) for a in new.axes if body.is_new(a))
     body.helper("begin_step")
-    given_ = [body.configuration(), f'"{body.graph.inputs[place].name}"', f"{new.text}.shape[{_before(new)}]", count]
-    return wrap(f'begin_step(cache, {", ".join(given_)}, "{axis.name}", {body.longest(axis)}, last)', "", 112)
+    given_: list[Code | str] = [body.configuration(), f'"{body.graph.inputs[place].name}"', _batch(new), count]
+    return [Do(call("begin_step", "cache", *given_, f'"{axis.name}"', body.longest(axis), "last"))]
 
 
-def _before(val: Val) -> str:
-    """The batch axes of an input, as a slice of its shape."""
-    return f":-{len(val.axes)}" if val.axes else ":"
+def _batch(val: Val) -> Code:
+    """The extents of the batch axes of an input."""
+    return Code.of(f"{{}}.shape[:-{len(val.axes)}]" if val.axes else "{}.shape[:]", val.code)
 
 
 def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
@@ -56,7 +58,7 @@ def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
     for body in file.bodies.values():
         axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
         consts = [(const.name, const.value) for const in body.plan.consts]
-        digest.update(plain(repr([body.library, axes, consts, body.code()])).encode())
+        digest.update(plain(repr([body.library, axes, consts, body.made()])).encode())
     root = file.program.plan(file.program.root)
     scope = file.bodies[root.key].scope
     own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
@@ -79,11 +81,11 @@ def decodes(decoding: Decoding, file: Emitter) -> str:
     vocab = scored(decoding, graph)
     assert vocab is not None
     inputs = file.bodies[file.program.plan(decoding.prepare).key].inputs
-    given = [val.text for val in inputs]
-    needs = [val.text for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None]
+    given = [val.name for val in inputs]
+    needs = [val.name for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None]
     step = file.bodies[file.program.plan(decoding.step).key]
-    names = f'"{graph.name}", "{decoding.prompt}", "{axis.name}", {step.longest(axis)}, "{vocab.name}"'
-    return f"Decodes({names}, {step.known_size(vocab)}, {_names(needs)}, {_names(given)})"
+    names = f'"{graph.name}", "{decoding.prompt}", "{axis.name}", {step.longest(axis).text}, "{vocab.name}"'
+    return f"Decodes({names}, {step.known_size(vocab).text}, {_names(needs)}, {_names(given)})"
 
 
 def scored(decoding: Decoding, graph: Graph) -> Axis | None:
@@ -102,7 +104,7 @@ def asked(decoding: Decoding | None, file: Emitter) -> list[str]:
     """What is given by name to `generate`: the inputs of `prepare`."""
     if decoding is None or decoding.prepare is None:
         return []
-    return [val.text for val in file.bodies[file.program.plan(decoding.prepare).key].inputs]
+    return [val.name for val in file.bodies[file.program.plan(decoding.prepare).key].inputs]
 
 
 def decoder_functions(decoding: Decoding, file: Emitter) -> str:

@@ -13,13 +13,14 @@ from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.arithmetic import solved
 from ...compiler.sizes.axes import Axis, Static, axes_in
 from ..plan.plan import padded
-from ..text.expressions import ATOM, SUM, TERM, Code
+from ..text.expressions import Code, binary, call
 from ..text.numbers import static_code
+from ..text.statements import Do
 from ..text.values import Val
 from .body import CodeBody
-from .layout import in_text
+from .layout import in_text, length
 
-ROUNDING = 1e-6  # of a size that is made of reals
+ROUNDING = "1e-06"  # of a size that is made of reals
 
 
 def hold_derived(body: CodeBody) -> None:
@@ -49,24 +50,24 @@ def _hold_extent(body: CodeBody, axis: Axis, formula: Static, val: Val, item: In
     if any(plan.kind(part) is not Scalar.INT for pair in quotients(formula) for part in pair):
         return  # rounding tells whether that divides
 
-    def size(part: Axis) -> str:
-        return body.extent(part).at(ATOM)
+    def size(part: Axis) -> Code:
+        return body.extent(part).atom
 
-    extent = Code(f"{val.text}.shape[{val.dim(axis)}]") if optional else body.extent(axis)
+    extent = length(val, axis) if optional else body.extent(axis)
     code = static_code(formula, size, body.const_code)
     body.check_parts(axis, formula, size, body.prologue)
     exact = plan.kind(formula) is Scalar.INT
-    unequal = f"{extent.text} != {code.at(SUM)}" if exact else f"abs({extent.text} - {code.at(TERM)}) > {ROUNDING}"
-    text = unlike(axis, formula, item.name).format(in_text(extent), in_text(code))
-    body.refuse(f"{val.text} is not None and {unequal}" if optional else unequal, text, body.prologue)
+    apart = Code.of("abs({})", binary("-", extent, code))
+    unequal = binary("!=", extent, code) if exact else Code.of("{} > {}", apart, ROUNDING)
+    text = Code.of(unlike(axis, formula, item.name), in_text(extent), in_text(code))
+    body.refuse(Code.of("{} is not None and {}", val.code, unequal) if optional else unequal, text, body.prologue)
 
 
 def _hold_indices(body: CodeBody, axis: Axis, val: Val, item: Input) -> None:
     """A line that refuses an input of indices into a derived width that no input has."""
-    extent = body.extent(axis).text
     body.helper("check_index")
-    where = f"{body.graph.name}: `{item.name}`: index into {axis.name}"
-    body.prologue.append(f'check_index({val.text}, {extent}, "{where}")')
+    where = f'"{body.graph.name}: `{item.name}`: index into {axis.name}"'
+    body.prologue.append(Do(call("check_index", val.code, body.extent(axis), where)))
 
 
 @dataclass

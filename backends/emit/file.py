@@ -13,6 +13,7 @@ from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import used_helpers
 from ..text.docstrings import docstring, sentences
+from ..text.expressions import Code
 from ..text.names import FOUND
 from ..text.spelling import Spelling
 from ..text.values import FULL, SOME
@@ -60,7 +61,7 @@ class Emitter(ABC):
         foreign = {name: target for target, name in self.imports.items()}
         return Spelling(used_helpers(helpers, wanted), written, asked, foreign)
 
-    def captured(self, body: CodeBody) -> list[str]:
+    def captured(self, batch: Code) -> list[str]:
         """Entries of the dictionary that the root returns: for each path as the user wrote it, where it is recorded,
         all its dimensions, and those that it varies along.
         """
@@ -77,7 +78,7 @@ class Emitter(ABC):
             names = tuple(axis.name for axis in dims)
             among = found.value.type
             kept = tuple(axis.name for axis in dims if axis in among.axes and axis not in among.broadcast_axes)
-            lines.append(f'    "{path}": captured({FOUND}["{found.path}"], {body.batch()}, {names!r}, {kept!r}),')
+            lines.append(f'    "{path}": captured({FOUND}["{found.path}"], {batch.text}, {names!r}, {kept!r}),')
         self.helpers["captured"] = None
         return lines
 

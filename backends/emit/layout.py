@@ -14,6 +14,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 from ...compiler.decoding import Decoding
@@ -35,14 +36,14 @@ from ...compiler.sizes.axes import Axis, Const, Static, axes_in, known
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan, padded
 from ..text import ranges
-from ..text.expressions import AND, ATOM, OR, SUM, TERM, Code
-from ..text.names import DEVICE, DTYPE, FOUND, Namer, plain
+from ..text.expressions import AND, OR, TERM, Code, Variable, binary, call, joined
+from ..text.names import DEVICE, DTYPE, FOUND, Namer
 from ..text.numbers import static_code
+from ..text.printer import CodePrinter
 from ..text.ranges import ANY
+from ..text.statements import Do, For, Let, Place, Statement, refusal
 from ..text.values import NONE, CannotEmit, Val, is_table, join_leading, kind_of, needed
-from ..text.writing import WIDTH, is_path, wrap
-
-INLINE = 64  # characters: a longer expression gets a line of its own
+from ..text.writing import WIDTH, is_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ class CodeFile(Protocol):
 
     def emit(self, plan: Plan) -> None: ...
 
+    def captured(self, batch: Code) -> list[str]: ...
+
 
 @dataclass(slots=True)
 class ClassNames:
@@ -104,6 +107,14 @@ def scope_of(plan: Plan, file: CodeFile) -> ClassNames:
     return ClassNames(inputs, axes, consts, bounds, namer)
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The lines of a class or function, without its head, and those of its end."""
+
+    lines: list[str]
+    end: list[str]
+
+
 @dataclass(slots=True)
 class ReadCount:
     """How many reads of a value are still to come."""
@@ -115,6 +126,7 @@ class MemoryLayout(ABC):
     """The variables, sizes and layouts of one class or function while it is being emitted."""
 
     library: ClassVar[str]  # of arrays, as the file imports it
+    margin: ClassVar[int]  # before the lines of a body
 
     def __init__(self, file: CodeFile, plan: Plan) -> None:
         self.file = file
@@ -123,9 +135,8 @@ class MemoryLayout(ABC):
         self.graph = plan.graph
         self.scope = scope_of(plan, file)
         self.namer = self.scope.namer
-        self.prologue: list[str] = []
-        self.lines: list[str] = []
-        self.indent = ""
+        self.prologue: list[Statement] = []
+        self.lines: list[Statement] = []
         self.env: dict[int, Val] = {}
         self.inputs: list[Val] = []
         self.returned: list[Val] = []
@@ -135,124 +146,139 @@ class MemoryLayout(ABC):
         ] = {}  # place of a call -> the axes over which it lifts, outermost first
         self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
         # Result of a map that is done with others -> the variable that holds it, and whether its heads are in front.
-        self.joined: dict[int, tuple[str, bool]] = {}
+        self.joined: dict[int, tuple[Code, bool]] = {}
         self._extents: dict[Axis, Code] = {}
         self._computing: set[Axis] = set()
+        self._late_extents: set[Axis] = set()  # those that are not told at the top of the body
         self.told_in_loop: list[Axis] | None = None  # extents that were told in the loop at hand
-        self._device: str | None = None
-        self._dtype: str | None = None
+        self._device: Code | None = None
+        self._dtype: Code | None = None
         self._readers: dict[int, ReadCount] = {}
-        self._holders: dict[str, int] = {}  # variable -> how many live values read it
-        self._bearers: dict[int, dict[str, int]] = {}  # of a value, who bore the names that it reads as it was made
-        self.counters: dict[Const, str] = {}  # the number of a pass -> the variable of the loop around
+        self.counters: dict[Const, Variable] = {}  # the number of a pass -> the variable of the loop around
         self._hints: dict[int, tuple[Axis, ...]] = {}
         self._wishes: dict[int, str] = {}
         self._families: dict[tuple[int, ...], Axis] = {}
         # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
         self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
 
-    def code(self) -> list[str]:
-        """The lines of the class or function, without its head and its end."""
-        return [*self.prologue, *self.lines]
+    @cached_property
+    def text(self) -> Written:
+        """What the class or function does, as it is written."""
+        return self.printed([*self.prologue, *self.lines], self.end())
+
+    def printed(self, statements: Sequence[Statement], end: Sequence[Statement]) -> Written:
+        printer = CodePrinter(self.namer, WIDTH - self.margin, [*statements, *end])
+        printer.print(statements)
+        lines = [*printer.lines]
+        printer.print(end)
+        return Written(lines, printer.lines[len(lines) :])
+
+    def made(self) -> list[str]:
+        """All lines that a class owes to this, but for the last: what tells one model from another."""
+        return self.text.lines
+
+    @abstractmethod
+    def end(self) -> list[Statement]:
+        """The `return`."""
 
     # -- what a backend must spell ------------------------------------------------------------------------------
 
     @abstractmethod
-    def size_code(self, axis: Axis) -> str: ...
+    def size_code(self, axis: Axis) -> Code: ...
 
     @abstractmethod
     def point(self, op: str, vals: list[Val], out: Value) -> Code: ...
 
     @abstractmethod
-    def const_code(self, const: Const) -> str: ...
+    def const_code(self, const: Const) -> Code: ...
 
     @abstractmethod
-    def bound_code(self, axis: Axis) -> str: ...
+    def bound_code(self, axis: Axis) -> Code: ...
 
     @abstractmethod
-    def parameter(self, weight: Weight) -> str: ...
+    def parameter(self, weight: Weight) -> Code: ...
 
     @abstractmethod
-    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str: ...
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> Code: ...
 
     @abstractmethod
-    def swapped(self, x: Val, a: int, b: int) -> str: ...
+    def swapped(self, x: Val, a: int, b: int) -> Code: ...
 
     @abstractmethod
-    def expanded(self, x: Val, shape: str) -> str: ...
+    def expanded(self, x: Val, shape: Sequence[Code]) -> Code: ...
 
     @abstractmethod
-    def stacked(self, items: str, dim: int) -> str: ...
+    def stacked(self, items: Code, dim: int) -> Code: ...
 
     @abstractmethod
-    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str: ...
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code: ...
 
     @abstractmethod
-    def flatten(self, x: Val, first: int, last: int) -> str: ...
+    def flatten(self, x: Val, first: int, last: int) -> Code: ...
 
     @abstractmethod
-    def lookup(self, x: Val, e: Val) -> str: ...
+    def lookup(self, x: Val, e: Val) -> Code: ...
 
     @abstractmethod
-    def take_along(self, x: Val, e: Val, dim: int) -> str: ...
+    def take_along(self, x: Val, e: Val, dim: int) -> Code: ...
 
     @abstractmethod
     def _finish(self, node: Node, out: Value, val: Val) -> None: ...
 
     @abstractmethod
-    def arange(self, extent: str) -> str: ...
+    def arange(self, extent: Code) -> Code: ...
 
     @abstractmethod
-    def new_places(self) -> str:
+    def new_places(self) -> Code:
         """Where the new items of a step stand in the whole sequence."""
 
     @abstractmethod
-    def new_rows(self, x: Val, axis: Axis) -> str:
+    def new_rows(self, x: Val, axis: Axis) -> Code:
         """What a table over all places says of those."""
 
-    def last_taps(self, given: str) -> str:
+    def last_taps(self, given: Code) -> Code:
         """The windows of the new items."""
-        return f"taps({given})"
+        return call("taps", given)
 
     @abstractmethod
     def helper(self, name: str) -> None: ...
 
     @abstractmethod
-    def filled(self, shape: str, value: str, kind: Scalar, dtype: str) -> str: ...
+    def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code: ...
 
     @abstractmethod
-    def cast(self, text: str, dtype: str) -> str: ...
+    def cast(self, x: Val, dtype: Code) -> Code: ...
 
     @abstractmethod
-    def float64(self) -> str: ...
+    def float64(self) -> Code: ...
 
     @abstractmethod
     def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val: ...
 
     @abstractmethod
-    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str: ...
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code: ...
 
     @abstractmethod
     def loop(
-        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
-    ) -> list[str]: ...
+        self, node: Repeat, plans: list[Plan], targets: list[Variable], args: list[Code], keywords: list[list[Code]]
+    ) -> For: ...
 
     @abstractmethod
     def counts(self, node: Repeat) -> bool:
         """Whether the number of the pass is a variable of the running code, rather than fixed when it is built."""
 
     @abstractmethod
-    def found_at(self, label: str) -> str:
+    def found_at(self, label: str) -> Code:
         """Under which key of `found` a recorded value goes."""
 
     @abstractmethod
-    def root_device(self) -> str: ...
+    def root_device(self) -> Code: ...
 
     @abstractmethod
-    def root_dtype(self) -> str | None: ...
+    def root_dtype(self) -> Code | None: ...
 
     @abstractmethod
-    def first_weight(self) -> str | None: ...
+    def first_weight(self) -> Code | None: ...
 
     def lies_in(self, index: Val, axis: Axis) -> bool:
         """Whether an index is proved to lie within its axis, which bounds take to have items: that is seen to, too."""
@@ -265,14 +291,15 @@ class MemoryLayout(ABC):
         return some and self.bounds.within(index.bounds, axis)
 
     @abstractmethod
-    def check_index(self, code: str, extent: str, axis: Axis) -> None: ...
+    def check_index(self, index: Code, extent: Code, axis: Axis) -> None: ...
 
     def _bind_input(self, place: int, value: Value) -> None:
         state = self.plan.inputs[place]
         name = self.scope.inputs[place]
         kind = kind_of(value)
+        code = Variable(name, name, lasting=True).code
         if value.role is Role.CONSTANT:
-            val = Val(Code(name), kind=kind, table=is_table(value), number=True, needs=1 << place)
+            val = Val(code, kind=kind, table=is_table(value), number=True, needs=1 << place)
         else:
             bounds = ANY
             element = value.type.element
@@ -284,8 +311,7 @@ class MemoryLayout(ABC):
             axes = self.core(value.type.axes)
             leading = NONE if state.leading is None else state.leading
             broadcast = frozenset(state.broadcast)
-            val = Val(Code(name), axes, broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
-        val = replace(val, names=frozenset({name}))
+            val = Val(code, axes, broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
         self.inputs.append(val)
         self._keep(value, val)
 
@@ -293,46 +319,32 @@ class MemoryLayout(ABC):
         # A call, a scan or a repeat spreads all its results alike: also those that do not hang on what is spread.
         val = self.without(val, [axis for axis in val.axes if axis not in value.type.axes])
         self.env[value.id] = val
-        self._bearers[value.id] = {name: self.namer.bearer(name) for name in val.names}
-        if self.reads_left(value) == 0:  # a rewrite took its readers, or it is captured alone
-            return
-        for name in val.names:
-            self._holders[name] = self._holders.get(name, 0) + 1
-            self.namer.reserve(name)  # its operands gave their names back, but the expression still reads them
 
     def release(self, values: Iterable[Value]) -> None:
-        """Notes one read of each value; a variable that nothing will read again gives its name back."""
+        """Notes one read of each value."""
         for value in values:
-            reader = self._readers[value.id]
-            reader.left -= 1
-            if reader.left == 0:
-                for name in self.env[value.id].names:
-                    self._holders[name] -= 1
-                    if self._holders[name] == 0:
-                        self.namer.free(name)
+            self._readers[value.id].left -= 1
 
     def record(self, out: Value, val: Val) -> None:
         """Puts a value that is captured where the model finds it, and remembers its dimensions."""
         if val.number:
             dtype = self.dtype_of(kind_of(out), is_table(out))
-            val = Val(Code(self.filled("()", val.text, kind_of(out), dtype)))
+            val = Val(self.filled(Code("()"), val.code, kind_of(out), dtype))
         val = self.full(
             val, [axis for axis in out.type.axes if axis in val.axes and axis not in out.type.broadcast_axes]
         )
         self.recorded[self.program.canonical(self.graph, out.id)] = val.axes
-        self.line(f"{FOUND}[{self.found_at(self.file.captures.label(self.graph, out))}] = {val.text}")
+        place = self.found_at(self.file.captures.label(self.graph, out))
+        self.do(Code.of("{}[{}] = {}", FOUND, place, val.code))
 
     def array(self, x: Val, axes: Sequence[Axis], kind: Scalar, table: bool) -> Val:
         """A number as an array, of size 1 along these axes."""
-        shape = f"({'1, ' * len(axes)})".replace(", )", ",)")
-        text = self.filled(shape, x.text, kind, self.dtype_of(kind, table))
-        return replace(
-            x, code=Code(text), axes=tuple(axes), broadcast=frozenset(axes), kind=kind, table=table, number=False
-        )
+        code = self.filled(shape_of(["1"] * len(axes)), x.code, kind, self.dtype_of(kind, table))
+        return replace(x, code=code, axes=tuple(axes), broadcast=frozenset(axes), kind=kind, table=table, number=False)
 
-    def dtype_of(self, kind: Scalar, table: bool) -> str:
-        """The type of an array made anew; "" for that of its kind. Tables are float64."""
-        return self.float64() if table else self.dtype if kind is Scalar.REAL else ""
+    def dtype_of(self, kind: Scalar, table: bool) -> Code | None:
+        """The type of an array made anew; None for that of its kind. Tables are float64."""
+        return self.float64() if table else self.dtype if kind is Scalar.REAL else None
 
     def order_wanted(self, value: Value) -> tuple[Axis, ...] | None:
         """In which order its readers would like the axes of a value, if they say so."""
@@ -348,32 +360,32 @@ class MemoryLayout(ABC):
 
     # -- lines --------------------------------------------------------------------------------------------------
 
-    def line(self, text: str, comment: str = "") -> None:
-        self.lines += wrap(self.indent + text, comment, WIDTH - 8)
+    def do(self, code: Code, *targets: Variable | None, comment: str = "") -> None:
+        self.lines.append(Do(code, targets, comment))
 
     def shown(self, axes: Sequence[Axis]) -> str:
         """Axes for a comment: `[target, heads, key]`."""
         return "[" + ", ".join(axis.name for axis in axes) + "]"
 
-    def let(self, wish: str, val: Val) -> Val:
-        """Gives an expression a line and a name."""
-        name = self.namer.give(wish)
-        self.line(f"{name} = {val.text}", "" if val.number else self.shown(val.axes))
-        return replace(val, code=Code(name), names=frozenset({name}))
+    def let(self, wish: str, val: Val, place: Place = Place.LINE) -> Val:
+        """The expression as a variable, which may have a line of its own."""
+        variable = Variable(wish, lasting=place > Place.INLINE)
+        self.lines.append(Let(variable, val.code, "" if val.number else self.shown(val.axes), place))
+        return replace(val, code=variable.code)
 
     def named(self, val: Val, wish: str = "x") -> Val:
         """The value as a plain variable or attribute: for an expression that is written more than once."""
-        return val if val.code.level == ATOM and is_path(val.text) else self.let(wish, val)
+        return val if is_path(val.code.text) else self.let(wish, val, Place.INLINE)
 
     def one_word(self, val: Val, wish: str) -> Val:
         """The value as a variable or a number: for one that two lines read."""
-        return val if re.fullmatch(r"\w+", val.text) else self.named(val, wish)
+        return val if re.fullmatch(r"\w+", val.code.text) else self.named(val, wish)
 
     # -- numbers ------------------------------------------------------------------------------------------------
 
     def static(self, static: Static) -> Code:
         """A static number in the running code: sizes as they are at run time."""
-        return static_code(static, lambda axis: self.extent(axis).at(ATOM), self.const_code, helper=self.helper)
+        return static_code(static, lambda axis: self.extent(axis).atom, self.const_code, helper=self.helper)
 
     def _representative(self, axis: Axis) -> Axis:
         """One axis for all copies of a family (D4)."""
@@ -382,7 +394,7 @@ class MemoryLayout(ABC):
     def extent(self, axis: Axis) -> Code:
         """The size of an axis in the running code: known when built, or read from an argument's shape."""
         if self.plan.static_size(axis):
-            return Code(self.size_code(axis))
+            return self.size_code(axis)
         found = self._find_extent(axis)
         if found is None:
             if self.plan.is_root:
@@ -410,14 +422,14 @@ class MemoryLayout(ABC):
         if axis in self._extents:
             return self._extents[axis]
         if self.plan.static_size(axis):
-            return Code(self.size_code(axis))
+            return self.size_code(axis)
         if axis in self.plan.extents:
             return Code(self.scope.axes[axis])
         copies = self.plan.copies(axis)
         for copy in copies:
             for val in self.inputs:
                 if val.has(copy):
-                    return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.prologue)
+                    return self._read_extent(axis, length(val, copy), self.prologue)
         formula = self.plan.formula(axis)
         if formula is not None:
             found = self._compute_extent(axis, formula)
@@ -427,8 +439,8 @@ class MemoryLayout(ABC):
             return Code("cache.end")
         for copy in copies:
             for number, val in self.env.items():
-                if val.has(copy) and is_path(val.text) and self._alive(number):
-                    return self._read_extent(axis, f"{val.text}.shape[{val.dim(copy)}]", self.lines)
+                if val.has(copy) and val.lasting and number in self._readers and self._readers[number].left:
+                    return self._read_extent(axis, length(val, copy), self.lines)
         for whole in self.plan.axes:
             turned = solved(whole, axis) if self._given(whole) and self.plan.formula(whole) else None
             if turned is not None:
@@ -454,8 +466,8 @@ class MemoryLayout(ABC):
         if any(part is None for part in parts):
             return None
 
-        def sizes(part: Axis) -> str:
-            return (self._find_extent(part) or Code("")).at(ATOM)
+        def sizes(part: Axis) -> Code:
+            return (self._find_extent(part) or Code("")).atom
 
         code = static_code(formula, sizes, self.const_code)
         where = self.prologue if self._early(formula) else self.lines
@@ -463,40 +475,36 @@ class MemoryLayout(ABC):
         if self.plan.kind(formula) is Scalar.INT:
             found = self._read_extent(axis, self.whole(formula, code), where)
         else:
-            found = self._read_extent(axis, code.text, where)  # it is made of a const that may be 2.0, or 2.5
-            self.refuse(f"{found.text} % 1", fraction(axis, formula).format(in_text(found)), where)
-            where.append(f"{self._space(where)}{found.text} = int({found.text})")
+            found = self._read_extent(axis, code, where)  # it is made of a const that may be 2.0, or 2.5
+            self.refuse(Code.of("{} % 1", found), Code.of(fraction(axis, formula), in_text(found)), where)
+            where.append(Do(Code.of("int({})", found), (found.variable,)))
         if not all(
             takes_nothing_away(formula) if turned else at_least_0(formula, axes) for axes, _ in self.plan.instances
         ):
-            self.refuse(f"{found.text} < 0", negative(axis, formula).format(in_text(found)), where)
+            self.refuse(Code.of("{} < 0", found), Code.of(negative(axis, formula), in_text(found)), where)
         return found
 
-    def check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], str], where: list[str]) -> None:
+    def check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], Code], where: list[Statement]) -> None:
         """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""
         for restricted in dict.fromkeys(undefined(formula)):
             if not all(map(self.plan.static_size, axes_in(restricted.part))):
                 part = static_code(restricted.part, sizes, self.const_code)
-                text = no_number(axis, formula, restricted).format(in_text(part))
-                self.refuse(f"{part.at(SUM)} {'<' if restricted.zero else '<='} 0", text, where)
+                text = Code.of(no_number(axis, formula, restricted), in_text(part))
+                self.refuse(binary("<" if restricted.zero else "<=", part, Code("0")), text, where)
         for pair in dict.fromkeys(quotients(formula)):
             above, below = (static_code(part, sizes, self.const_code) for part in pair)
-            text = inexact(axis, pair).format(in_text(above), in_text(below))
-            remainder = f"{above.at(TERM)} % {below.at(ATOM)}"
+            text = Code.of(inexact(axis, pair), in_text(above), in_text(below))
+            remainder = Code.of("{} % {}", above.at(TERM), below.atom, level=TERM)
             sure = all(map(self.plan.static_size, axes_in(pair[1]))) and known(pair[1]) != 0
-            self.refuse(remainder if sure else f"not {below.at(ATOM)} or {remainder}", text, where)
+            self.refuse(remainder if sure else Code.of("not {} or {}", below.atom, remainder), text, where)
 
-    def whole(self, formula: Static, code: Code) -> str:
+    def whole(self, formula: Static, code: Code) -> Code:
         """A size that is known when it is built: an int, also where it is made of reals."""
-        return code.text if self.plan.is_int(formula) else f"int({code.text})"
+        return code if self.plan.is_int(formula) else Code.of("int({})", code)
 
-    def refuse(self, condition: str, text: str, where: list[str]) -> None:
-        """Lines that refuse an input where a condition holds: `text` is what the spec says of sizes."""
-        where.append(f"{self._space(where)}if {condition}:")
-        where.append(f'{self._space(where)}    raise ValueError(f"{self.graph.name}: {text}")')
-
-    def _space(self, where: list[str]) -> str:
-        return self.indent if where is self.lines else ""
+    def refuse(self, condition: Code, text: Code, where: list[Statement]) -> None:
+        """What refuses an input where a condition holds: `text` is what the spec says of sizes."""
+        where.append(refusal(condition, Code.of(f"{self.graph.name}: {{}}", text)))
 
     def is_new(self, axis: Axis) -> bool:
         """Whether the axis is one of the new items of a step."""
@@ -520,81 +528,62 @@ class MemoryLayout(ABC):
         if stepped is None or not self._knows_end:
             return None
         if axis == stepped.tail:
-            return self._read_extent(axis, "len(range(cache.start, cache.end)[-last:])", self.lines)
+            return self._read_extent(axis, Code("len(range(cache.start, cache.end)[-last:])"), self.lines)
         if self.plan.is_root:
             for item in self.program.steps[0].inputs:  # of what was prepared
                 for other in item.value.type.axes:
                     if other.family == axis.family:
                         self.file.asked.add(other.name)
-                        return self._read_extent(axis, f'cache.sizes["{other.name}"]', self.lines)
+                        return self._read_extent(axis, Code(f'cache.sizes["{other.name}"]'), self.lines)
         for found, keep in stepped.visible:
             if found == axis:
-                return self._read_extent(axis, f"cache.span({self.static(keep).text})", self.lines)
+                return self._read_extent(axis, call("cache.span", self.static(keep)), self.lines)
         return None
 
     def _early(self, size: Static) -> bool:
         """Whether a derived extent can be computed at the top of the body."""
-        lines = "\n".join(self.lines)
-        names = [code.text for code in (self._find_extent(part) for part in axes_in(size)) if code is not None]
-        return not any(f"{name} = " in lines for name in names)
+        return not self._late_extents & set(axes_in(size))
 
-    def _alive(self, number: int) -> bool:
-        """Whether the variables that a value reads are still there, and are not others of the same names."""
-        bearers = self._bearers[number].items()
-        return all(self._holders.get(name, 0) > 0 and self.namer.bearer(name) == bearer for name, bearer in bearers)
-
-    def _read_extent(self, axis: Axis, text: str, where: list[str]) -> Code:
-        name = self.scope.axes.get(axis) or self.namer.give(axis.name)
-        where.append(f"{self._space(where)}{name} = {text}")
-        self._extents[axis] = Code(name)
-        if where is self.lines and self.told_in_loop is not None:
-            self.told_in_loop.append(axis)
+    def _read_extent(self, axis: Axis, code: Code, where: list[Statement]) -> Code:
+        name = self.scope.axes.get(axis, "")
+        variable = Variable(axis.name, name, lasting=True, unique=True)
+        where.append(Let(variable, code, place=Place.LINE))
+        self._extents[axis] = variable.code
+        if where is not self.prologue:
+            self._late_extents.add(axis)
+            if self.told_in_loop is not None:
+                self.told_in_loop.append(axis)
         return self._extents[axis]
 
     @property
-    def device(self) -> str:
+    def device(self) -> Code:
         """Where tables are made: an argument's device, a weight's, or the caller's."""
         if self._device is None:
-            for val in self.inputs:
-                if not val.number and not self._optional(val):
-                    self._device = f"{val.text}.device"
-                    break
-            else:
-                weight = self.first_weight()
-                if weight is not None:
-                    self._device = f"{weight}.device"
-                elif self.plan.is_root:
-                    self._device = self.root_device()
-                else:
-                    self.plan.wants_device = True
-                    return DEVICE
-            self.prologue.append(f"{DEVICE} = {self._device}")
-            self._device = DEVICE
+            told = next((val.code for val in self.inputs if not val.number and not self._optional(val)), None)
+            told = told or self.first_weight() or (self.root_device() if self.plan.is_root else None)
+            self._device = self._told(DEVICE, "device", told)
+            self.plan.wants_device = self.plan.wants_device or told is None
         return self._device
+
+    def _told(self, name: str, attribute: str, of: Code | None) -> Code:
+        """A variable called as everywhere, for an attribute of something; else callers give it."""
+        if of is not None:
+            self.prologue.append(Do(Code.of(f"{name} = {{}}.{attribute}", of)))
+        return Code(name)
 
     def _optional(self, val: Val) -> bool:
         place = next(at for at, each in enumerate(self.inputs) if each is val)
         return self.graph.inputs[place].default is not None
 
     @property
-    def dtype(self) -> str:
+    def dtype(self) -> Code:
         """The model's own type of reals: a real argument's, a weight's, or the caller's."""
         if self._dtype is None:
-            for val in self.inputs:
-                if not val.number and val.kind is Scalar.REAL and not val.table and not self._optional(val):
-                    self._dtype = f"{val.text}.dtype"
-                    break
-            else:
-                weight = self.first_weight()
-                if weight is not None:
-                    self._dtype = f"{weight}.dtype"
-                elif self.plan.is_root and self.root_dtype() is not None:
-                    self._dtype = self.root_dtype()
-                else:
-                    self.plan.wants_dtype = True
-                    return DTYPE
-            self.prologue.append(f"{DTYPE} = {self._dtype}")
-            self._dtype = DTYPE
+            reals = (val for val in self.inputs if not val.number and val.kind is Scalar.REAL and not val.table)
+            told = next((val.code for val in reals if not self._optional(val)), None)
+            told = told or self.first_weight() or (self.root_dtype() if self.plan.is_root else None)
+            self._dtype = self._told(DTYPE, "dtype", told)
+            self.plan.wants_dtype = self.plan.wants_dtype or told is None
         return self._dtype
 
     # -- layout -------------------------------------------------------------------------------------------------
@@ -604,19 +593,18 @@ class MemoryLayout(ABC):
         order = tuple(order)
         if x.axes == order:
             return x
-        if len(plain(x.text)) > INLINE:
-            x = self.let("x", x)
+        x = self.named(x)
         rank = len(order)
         moved = [place for place in range(rank) if x.axes[place] != order[place]]
         one = next((axis for axis in order if but(x.axes, axis) == but(order, axis)), None)
         if len(moved) == 2:
-            text = self.swapped(x, moved[0] - rank, moved[1] - rank)
+            code = self.swapped(x, moved[0] - rank, moved[1] - rank)
         elif one is not None:
-            text = self.permuted(x, x.dim(one), order.index(one) - rank)
+            code = self.permuted(x, x.dim(one), order.index(one) - rank)
         else:
             source = tuple(x.dim(order[place]) for place in moved)
-            text = self.permuted(x, source, tuple(place - rank for place in moved))
-        return replace(x, code=Code(text), axes=order)
+            code = self.permuted(x, source, tuple(place - rank for place in moved))
+        return replace(x, code=code, axes=order)
 
     def align(self, x: Val, order: Sequence[Axis], short: bool = False) -> Val:
         """x with exactly these dimensions: permuted, and of size 1 where it has no such axis.
@@ -648,9 +636,9 @@ class MemoryLayout(ABC):
                 items.pop()
         else:
             items = ["...", *items[items.index("None") :]]
-        text = f"{x.atom}[{', '.join(items)}]"
+        code = at_items(x, items)
         broadcast = x.broadcast | {axis for axis in wanted if axis not in x.axes}
-        return replace(x, code=Code(text), axes=tuple(wanted), broadcast=broadcast)
+        return replace(x, code=code, axes=tuple(wanted), broadcast=broadcast)
 
     def without(self, x: Val, broadcast: Sequence[Axis]) -> Val:
         """x without dimensions that it is the same along, of which its reader knows nothing."""
@@ -663,17 +651,16 @@ class MemoryLayout(ABC):
         if first or x.leading != NONE:
             items.insert(0, "...")
         axes = tuple(axis for axis in x.axes if axis not in broadcast)
-        text = f"{x.atom}[{', '.join(items)}]"
-        return replace(x, code=Code(text), axes=axes, broadcast=x.broadcast - set(broadcast))
+        return replace(x, code=at_items(x, items), axes=axes, broadcast=x.broadcast - set(broadcast))
 
     def first(self, x: Val, axes: Iterable[Axis]) -> Val:
         """The first item along these axes, or zeros where there is none: for what does not hang on it."""
         for axis in axes:
             place = x.axes.index(axis) - len(x.axes)
-            items = ", ".join([":1", *[":"] * (-place - 1)])
-            text = f"{x.atom}[..., {items}].{'any' if x.kind is Scalar.BOOL else 'sum'}({place})"
+            first = at_items(x, ["...", ":1", *[":"] * (-place - 1)])
+            code = Code.of("{}.any({})" if x.kind is Scalar.BOOL else "{}.sum({})", first, place)
             left = tuple(a for a in x.axes if a != axis)
-            x = replace(x, code=Code(text), axes=left, broadcast=x.broadcast - {axis})
+            x = replace(x, code=code, axes=left, broadcast=x.broadcast - {axis})
         return x
 
     def full(self, x: Val, axes: Iterable[Axis]) -> Val:
@@ -683,13 +670,9 @@ class MemoryLayout(ABC):
             return x
         assert not x.number  # CodeBody.spread_number
         x = self.named(self.align(x, (*(axis for axis in wanted if axis not in x.axes), *x.axes)))
-        rank = len(x.axes)
-        sizes = [
-            self.extent(a).text if a in wanted else f"{x.text}.shape[{place - rank}]" for place, a in enumerate(x.axes)
-        ]
-        leading = [] if x.leading == NONE else [f"*{x.text}.shape[:-{rank}]"]
-        text = self.expanded(x, ", ".join([*leading, *sizes]))
-        return replace(x, code=Code(text), broadcast=x.broadcast - set(wanted))
+        sizes = [self.extent(axis) if axis in wanted else length(x, axis) for axis in x.axes]
+        leading = [] if x.leading == NONE else [Code.of("*{}", leading_of(x))]
+        return replace(x, code=self.expanded(x, [*leading, *sizes]), broadcast=x.broadcast - set(wanted))
 
     def last(self, x: Val, axes: Sequence[Axis]) -> Val:
         """x with these axes, at their true extent, as its last dimensions."""
@@ -720,7 +703,6 @@ class MemoryLayout(ABC):
         result = Val(
             code, tuple(order), broadcast, join_leading(val.leading for val in arrays), kind_of(out), is_table(out),
             needs=needed(val.needs for val in vals),
-            names=frozenset[str]().union(*(val.names for val in vals)),
         )  # fmt: skip
         return replace(result, **more)  # type: ignore[arg-type]
 
@@ -733,11 +715,9 @@ class MemoryLayout(ABC):
         if table:
             dtype = self.float64()
         else:
-            near = next(
-                (v for v in like if not v.number and v.kind is Scalar.REAL and not v.table and is_path(v.text)), None
-            )
-            dtype = f"{near.text}.dtype" if near else self.dtype
-        return replace(x, code=Code(self.cast(x.atom, dtype)), kind=Scalar.REAL, table=table, bounds=ANY)
+            near = next((v for v in like if not v.number and v.kind is Scalar.REAL and not v.table and v.lasting), None)
+            dtype = Code.of("{}.dtype", near.code) if near else self.dtype
+        return replace(x, code=self.cast(x, dtype), kind=Scalar.REAL, table=table, bounds=ANY)
 
     def pointwise(self, node: Apply, vals: list[Val]) -> Val:
         """An op done for each index: operands are aligned, and made reals of one type where the result is real."""
@@ -749,26 +729,27 @@ class MemoryLayout(ABC):
                 for val, operand in zip(vals, node.operands, strict=True)
             ]
         if isinstance(meaning, Choice) and vals[0].number:  # `where` wants an array to choose by
-            chosen = Code(self.filled("()", vals[0].text, Scalar.BOOL, ""))
+            chosen = self.filled(Code("()"), vals[0].code, Scalar.BOOL, None)
             vals = [replace(vals[0], code=chosen, kind=Scalar.BOOL, number=False), *vals[1:]]
         if isinstance(meaning, Remainder) and vals[0].kind is vals[1].kind is Scalar.INT and not self._divides(*vals):
             vals = [vals[0], self._or_one(vals[1])]
         order = self.union_order(vals, out)
         if kind_of(out) is Scalar.REAL:
             vals = [val if val.kind is Scalar.BOOL else self.real(val, is_table(out), vals) for val in vals]
-        power = vals[1].text if isinstance(meaning, Power) and vals[1].number else ""
+        power = vals[1].code.text if isinstance(meaning, Power) and vals[1].number else ""
         vals = [self.align(val, order, short=True) for val in vals]
         if power in ("2", "3"):  # far faster than `**` (SPEED.md), and the same number
             x = self.named(vals[0])
-            return self.combine([x, vals[1]], Code(" * ".join([x.text] * int(power)), TERM), order, out)
+            product = joined([x.code] * int(power), " * ")
+            return self.combine([x, vals[1]], replace(product, level=TERM), order, out)
         return self.combine(vals, self.point(node.op, vals, out), order, out)
 
     def _or_one(self, divisor: Val) -> Val:
         """A divisor of ints, 1 where it is 0, which leaves the rest 0: PyTorch refuses to divide ints by 0."""
         if divisor.number:
-            return replace(divisor, code=Code(f"{divisor.code.at(AND)} or 1", OR))
-        divisor = self.named(divisor, "divisor")
-        return replace(divisor, code=Code(f"{self.library}.where({divisor.text} != 0, {divisor.text}, 1)"))
+            return replace(divisor, code=Code.of("{} or 1", divisor.code.at(AND), level=OR))
+        code = self.named(divisor, "divisor").code
+        return replace(divisor, code=call(f"{self.library}.where", binary("!=", code, Code("0")), code, 1))
 
     def _divides(self, x: Val, size: Val) -> bool:
         """Whether a number is surely not 0 where x has items: it is 1 or more, or the size of one of its axes."""
@@ -781,9 +762,29 @@ class MemoryLayout(ABC):
         return all(sum(least[axis] * n for axis, n in form.items()) > 0 <= min(form.values()) for form in low)
 
 
-def in_text(code: Code) -> str:
+def in_text(code: Code) -> Code:
     """A number in the text of an f-string."""
-    return code.text if code.text.isdecimal() else f"{{{code.text}}}"
+    return code if code.text.isdecimal() else joined(["{", code, "}"], "")
+
+
+def length(x: Val, axis: Axis) -> Code:
+    """How many items an array has along an axis."""
+    return Code.of("{}.shape[{}]", x.atom, x.dim(axis))
+
+
+def leading_of(x: Val) -> Code:
+    """The shape of the leading dimensions."""
+    return Code.of(f"{{}}.shape[:-{len(x.axes)}]" if x.axes else "{}.shape", x.atom)
+
+
+def at_items(x: Val, items: Sequence[Code | str]) -> Code:
+    """`x[..., 0, :]`."""
+    return Code.of("{}[{}]", x.atom, joined(items))
+
+
+def shape_of(sizes: Sequence[Code | str]) -> Code:
+    """`(2, n)`, `(n,)`, `()`."""
+    return Code.of("({},)" if len(sizes) == 1 else "({})", joined(sizes))
 
 
 def but(axes: tuple[Axis, ...], axis: Axis) -> tuple[Axis, ...]:

@@ -12,26 +12,27 @@ from __future__ import annotations
 from ...compiler.graph.term import WORDS, Index, Leaf, Number, Predicate, Term, TermOp, leaves
 from ...compiler.sizes.axes import Literal
 from ...compiler.sizes.functions import Complement, Magnitude, Meaning
-from ..text.expressions import BITAND, BITOR, Code, number, operator
+from ..text.expressions import BITAND, BITOR, Code, Variable, joined, number, operator
 from ..text.names import Namer
+from ..text.statements import Def
 from ..text.values import Val
 from .body import CodeBody
 
 
-def define(body: CodeBody, predicate: Predicate, data: list[Val]) -> tuple[str, list[str]]:
+def define(body: CodeBody, predicate: Predicate, data: list[Val]) -> tuple[Code, list[Code]]:
     """Defines the function of a predicate whose leaves are `data`, in order; gives its name, and its numbers that
     come with the call, not with the model.
     """
     namer = Namer()
     names: dict[int, str] = {}
     params: list[str] = []
-    bound: dict[str, str] = {}
+    bound: dict[str, Code] = {}
     found = leaves(predicate.term)
     for leaf, val in zip(found, data, strict=True):
         known = leaf.name if leaf.name.isidentifier() else leaf.value.name  # a formula has no name of its own
         names[leaf.value.id] = namer.give(known or ("number" if val.number else "data"))
         if val.number:
-            bound[names[leaf.value.id]] = val.text
+            bound[names[leaf.value.id]] = val.code
         else:
             params.append(names[leaf.value.id])
 
@@ -44,30 +45,31 @@ def define(body: CodeBody, predicate: Predicate, data: list[Val]) -> tuple[str, 
             case Number(Literal(value)):
                 return number(value)
             case Number(static):
-                text = body.static(static).text
+                made = body.static(static)
                 for name, other in bound.items():
-                    if other == text:
+                    if other == made:
                         return Code(name)
-                name = namer.give(text.rsplit(".", 1)[-1] if text.rsplit(".", 1)[-1].isidentifier() else "number")
-                bound[name] = text
+                wish = made.variable.wish if made.variable else made.text.rsplit(".", 1)[-1]
+                name = namer.give(wish if wish.isidentifier() else "number")
+                bound[name] = made
                 return Code(name)
             case TermOp(meaning, args):
                 return operation(meaning, [code(arg) for arg in args])
 
-    text = code(predicate.term).text
-    given = [*params, *(f"{name}={value}" for name, value in bound.items())]
-    name = body.namer.give("seen")
-    body.line(f"def {name}({', '.join(['q', 'k', *given])}):", "of positions")
-    body.line(f"    return {text}")
-    return name, [text for text in bound.values() if not (text.startswith("self.") or text in ("True", "False"))]
+    given = code(predicate.term)
+    words = (Code.of("{}={}", name, value) for name, value in bound.items())
+    seen = Variable("seen", lasting=True)
+    body.lines.append(Def(seen, joined(["q", "k", *params, *words]), given, "of positions"))
+    fixed = ("True", "False")
+    return seen.code, [each for each in bound.values() if not (each.text.startswith("self.") or each.text in fixed)]
 
 
 def operation(meaning: Meaning, codes: list[Code]) -> Code:
     """An operation on arrays, spans or numbers alike."""
     match meaning:
         case Complement():
-            return Code(f"{codes[0].at(BITAND)} ^ True", BITOR + 1)  # as `~`, for spans too (spans.Truth)
+            return Code.of("{} ^ True", codes[0].at(BITAND), level=BITOR + 1)  # as `~`, for spans too (spans.Truth)
         case Magnitude():
-            return Code(f"abs({codes[0].text})")
+            return Code.of("abs({})", codes[0])
         case _:
             return operator(WORDS[meaning], codes)

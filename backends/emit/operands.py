@@ -11,7 +11,7 @@ from ...compiler.graph.term import leaves
 from ...compiler.graph.traits import Arrange, Combination, IndexMap, Reduce
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
-from ..text.expressions import Code, number
+from ..text.expressions import TERM, Code, binary, joined, number, times
 from ..text.values import FULL, NONE, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody
 
@@ -138,11 +138,22 @@ def stack_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[V
     return parts, (*order[:at], made, *order[at:]), at - len(order) - 1, same
 
 
-def neutral(node: Apply) -> str:
+def neutral(node: Apply) -> Code:
     """What an item that is left out counts as in a reduction of reals."""
     match node.traits.reads:
         case Reduce(Combination(value)) if value is not None:
-            return number(value).text if value else "0"
+            return number(value) if value else Code("0")
         case Reduce(indices=True):  # of the largest
-            return number(-math.inf).text
+            return number(-math.inf)
     raise CannotEmit(f"`{node.op}` has no number that what its mask leaves out could be")
+
+
+def listed(vals: Sequence[Val]) -> Code:
+    """`[a, b]`."""
+    return Code.of("[{}]", joined(val.code for val in vals))
+
+
+def smoothed(losses: Code, share: Code, logs: Val) -> Code:
+    """Losses of which a share is spread evenly over all classes."""
+    kept = Code.of("(1 - {})", share.at(TERM + 1))
+    return binary("-", times(kept, losses), times(share, Code.of("{}.mean(-1)", logs.atom)))

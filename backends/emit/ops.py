@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...compiler.decoding.join_maps import joined
+from ...compiler.decoding.join_maps import joined as joined_maps
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Axis
-from ..text.expressions import SUM, TERM, Code
+from ..text.expressions import Code, Variable, binary, call, joined
 from ..text.ranges import ANY
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
-from .layout import KeptLayout, but
+from .layout import KeptLayout, at_items, but
 
 
 def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
@@ -49,7 +49,7 @@ def split(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     x = body.full(vals[0], [axis])
     place = x.axes.index(axis)
     axes = (*x.axes[:place], *node.made, *x.axes[place + 1 :])
-    return replace(x, code=Code(body.unflatten(x, x.dim(axis), node.made)), axes=axes)
+    return replace(x, code=body.unflatten(x, x.dim(axis), node.made), axes=axes)
 
 
 def merge(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -61,8 +61,7 @@ def merge(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     order = (*rest[:before], made, *rest[before:])
     if len(axes) == 1:
         return replace(x, axes=order)
-    text = body.flatten(x, x.dim(axes[0]), x.dim(axes[-1]))
-    return replace(x, code=Code(text), axes=order)
+    return replace(x, code=body.flatten(x, x.dim(axes[0]), x.dim(axes[-1])), axes=order)
 
 
 def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -73,17 +72,17 @@ def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
         x = body.real(x, is_table(out))
     if x.number or (e.number and a not in x.axes):
         return x
-    needs, names = x.needs | e.needs, x.names | e.names
+    needs = x.needs | e.needs
     x = body.full(x, [a])
     if e.number:
         place = x.axes.index(a)
         after = [":"] * (len(x.axes) - place - 1)
         before = [":"] * place if x.leading == NONE else ["..."]
-        text = f"{x.atom}[{', '.join([*before, e.text, *(after if before == ['...'] else [])])}]"
-        return replace(x, code=Code(text), axes=but(x.axes, a), needs=needs, names=names)
+        code = at_items(x, [*before, e.code, *(after if before == ["..."] else [])])
+        return replace(x, code=code, axes=but(x.axes, a), needs=needs)
 
-    def result(text: str, axes: Sequence[Axis]) -> Val:
-        return body.combine([replace(x, axes=but(x.axes, a)), e], Code(text), axes, out)
+    def result(code: Code, axes: Sequence[Axis]) -> Val:
+        return body.combine([replace(x, axes=but(x.axes, a)), e], code, axes, out)
 
     shared = [axis for axis in e.axes if axis in x.axes and axis != a]
     own = [axis for axis in e.axes if axis not in shared]
@@ -93,26 +92,24 @@ def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
     if not shared and e.leading == NONE:  # the same items of every row
         place = x.axes.index(a)
         after = [":"] * (len(x.axes) - place - 1)
-        text = f"{x.atom}[{', '.join(['...', e.text, *after])}]"
-        return result(text, (*x.axes[:place], *e.axes, *x.axes[place + 1 :]))
+        return result(at_items(x, ["...", e.code, *after]), (*x.axes[:place], *e.axes, *x.axes[place + 1 :]))
     rest = [axis for axis in x.axes if axis not in shared and axis != a]
     x = body.permute(x, [*shared, a, *rest])
     e = body.full(e, own) if len(own) > 1 else e
     e = body.permute(e, [*shared, *own])
     if not own:
-        e = replace(e, code=Code(f"{e.atom}[..., None]"))
+        e = replace(e, code=at_items(e, ["...", "None"]))
     elif len(own) > 1:
         flat = body.named(e, "index")
-        e = replace(flat, code=Code(body.flatten(flat, -len(own), -1)))
+        e = replace(flat, code=body.flatten(flat, -len(own), -1))
     if rest:
-        e = replace(e, code=Code(f"{e.atom}[..., {', '.join(['None'] * len(rest))}]"))
-    text = body.take_along(x, e, -(1 + len(rest)))
-    found = Val(Code(text), (*shared, a, *rest))
+        e = replace(e, code=at_items(e, ["...", *["None"] * len(rest)]))
+    code = body.take_along(x, e, -(1 + len(rest)))
     if not own:
-        text = f"{text}.squeeze({-(1 + len(rest))})"
+        code = Code.of("{}.squeeze({})", code, -(1 + len(rest)))
     elif len(own) > 1:
-        text = body.unflatten(found, -(1 + len(rest)), own)
-    return result(text, (*shared, *own, *rest))
+        code = body.unflatten(Val(code, (*shared, a, *rest)), -(1 + len(rest)), own)
+    return result(code, (*shared, *own, *rest))
 
 
 def cast(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -127,9 +124,9 @@ def _home(body: CodeBody) -> str:
     return body.plan.owner.key
 
 
-def _own(x: Val, count: int) -> str:
+def _own(x: Val, count: int) -> dict[str, int]:
     """For what may have the batch: how many dimensions stand behind that, but for those that calls lift over."""
-    return "" if x.leading == NONE else f", own={count}"
+    return {} if x.leading == NONE else {"own": count}
 
 
 def remember(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -139,10 +136,10 @@ def remember(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     order = body.order_wanted(node.out)  # it is laid down as those who read it want it
     if order is not None and set(order) == {made if axis == new else axis for axis in x.axes}:
         x = body.permute(x, [new if axis == made else axis for axis in order])
-    size = "" if body.endless(made) else f", {body.extent(made).text}"
-    text = f'cache.extend("{node.name}", {x.text}, {x.dim(new)}{size})'
+    size = [] if body.endless(made) else [body.extent(made)]
+    code = call("cache.extend", f'"{node.name}"', x.code, x.dim(new), *size)
     axes = tuple(made if axis == new else axis for axis in x.axes)
-    return body.combine([x], Code(text), axes, node.out, bounds=ANY)
+    return body.combine([x], code, axes, node.out, bounds=ANY)
 
 
 def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
@@ -151,7 +148,8 @@ def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     x = body.first(x, [axis for axis in x.axes if axis not in axes])
     order, broadcast = tuple(axes.index(a) for a in x.axes), frozenset(axes.index(a) for a in x.broadcast)
     body.file.kept[_home(body), node.name or ""] = KeptLayout(order, broadcast, x.leading)
-    body.line(f'cache.store("{node.name}", {x.text}{_own(x, len(x.axes))})', body.shown(x.axes))
+    stored = call("cache.store", f'"{node.name}"', x.code, **_own(x, len(x.axes)))
+    body.do(stored, comment=body.shown(x.axes))
 
 
 def recall(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -172,38 +170,42 @@ def _item(body: CodeBody, x: Val, along: tuple[Axis, ...], place: int, axes: tup
     if not along or along[0] not in x.axes:
         return body.align(x, axes)
     x = body.align(body.full(x, along), [*along, *axes])
-    return replace(x, code=Code(f"{x.atom}[..., {place}{', :' * len(axes)}]"))
+    return replace(x, code=at_items(x, ["...", str(place), *[":"] * len(axes)]))
 
 
 def resume(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """What the last step left; at first the operand, of the new items the first."""
     axes = body.core(node.out.type.axes)
     x = _item(body, _plain(body, node, vals[0]), node.axes, 0, axes)
-    text = f'cache.resume("{node.name}", {x.text})'
-    return replace(x, code=Code(text), axes=axes, broadcast=frozenset(axes), leading=SOME)
+    code = call("cache.resume", f'"{node.name}"', x.code)
+    return replace(x, code=code, axes=axes, broadcast=frozenset(axes), leading=SOME)
 
 
 def leave(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     """The last of the new items is what the next step goes on from."""
     axes = tuple(axis for axis in body.core(node.out.type.axes) if axis not in node.axes)
     x = _item(body, _plain(body, node, vals[0]), node.axes, -1, axes)
-    body.line(f'cache.leave("{node.name}", {x.text}{_own(x, len(axes))})')
+    body.do(call("cache.leave", f'"{node.name}"', x.code, **_own(x, len(axes))))
 
 
 def positions(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axis = node.axes[0]
     stepped = body.graph.stepped
     assert stepped is not None
-    text = body.new_places() if body.is_new(axis) else body.arange(_range(body, axis))
-    return Val(Code(text), (axis,), kind=Scalar.INT, bounds=body.bounds.positions(stepped.whole))
+    code = body.new_places() if body.is_new(axis) else body.arange(_range(body, axis))
+    return Val(code, (axis,), kind=Scalar.INT, bounds=body.bounds.positions(stepped.whole))
 
 
-def _range(body: CodeBody, axis: Axis, separator: str = ", ") -> str:
+def _range(body: CodeBody, axis: Axis, separator: str = ", ") -> Code:
     """The places of the items of a span in the whole sequence: `start, end`."""
     if body.endless(axis):
-        return "cache.end" if separator == ", " else f"{separator}cache.end"
-    first = f"cache.end - {body.extent(axis).at(SUM + 1)}"
-    return f"{first}{separator}cache.end"
+        return Code("cache.end" if separator == ", " else f"{separator}cache.end")
+    return Code.of(f"{{}}{separator}cache.end", _first(body, axis))
+
+
+def _first(body: CodeBody, axis: Axis) -> Code:
+    """The place of the first item of a span in the whole sequence."""
+    return binary("-", Code("cache.end"), body.extent(axis))
 
 
 def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -216,12 +218,12 @@ def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     at = x.axes.index(axis)
     if body.is_new(made):
         axes = tuple(made if a == axis else a for a in x.axes)
-        return replace(x, code=Code(body.new_rows(x, axis)), axes=axes)
+        return replace(x, code=body.new_rows(x, axis), axes=axes)
     places = _range(body, made, ":")
     before = [":"] * at if x.leading == NONE else ["..."]
     after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
     axes = tuple(made if a == axis else a for a in x.axes)
-    return replace(x, code=Code(f"{x.atom}[{', '.join([*before, places, *after])}]"), axes=axes)
+    return replace(x, code=at_items(x, [*before, places, *after]), axes=axes)
 
 
 def since(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -229,18 +231,17 @@ def since(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     e, axis = vals[0], node.axes[0]
     if body.endless(axis):
         return e
-    first = Code(f"cache.end - {body.extent(axis).at(SUM + 1)}", SUM)
-    return replace(e, code=Code(f"{e.code.at(SUM)} - {first.at(TERM)}", SUM), bounds=ANY)
+    return replace(e, code=binary("-", e.code, _first(body, axis)), bounds=ANY)
 
 
 def taps(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axis, (place, tap) = node.axes[0], node.made
     x = body.full(_plain(body, node, vals[0]), [axis])
     at, order = x.axes.index(axis), x.axes
-    left = body.static(node.options["pad"]).text
     body.helper("taps")
-    given = f"{x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {left}"
-    return body.combine([x], Code(body.last_taps(given)), (*order[:at], place, tap, *order[at + 1 :]), node.out)
+    left = body.static(node.options["pad"])
+    given = joined([x.code, x.dim(axis), body.extent(place), body.extent(tap), left])
+    return body.combine([x], body.last_taps(given), (*order[:at], place, tap, *order[at + 1 :]), node.out)
 
 
 def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -251,9 +252,9 @@ def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
         return x
     x = body.full(x, [new])
     at = x.axes.index(new)
-    after = ", :" * (len(x.axes) - at - 1)
+    after = [":"] * (len(x.axes) - at - 1)
     axes = tuple(made if a == new else a for a in x.axes)
-    return replace(x, code=Code(f"{x.atom}[..., -last:{after}]"), axes=axes)
+    return replace(x, code=at_items(x, ["...", "-last:", *after]), axes=axes)
 
 
 def mapped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -263,34 +264,32 @@ def mapped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """
     x = body.last(body.real(body.spread_number(vals[0], node.operands[0]), False), node.axes)
     kept = tuple(axis for axis in x.axes if axis not in node.axes)
-    flat = x if len(node.axes) == 1 else replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
-    group = joined(body.graph, node)
+    flat = x if len(node.axes) == 1 else replace(x, code=body.flatten(x, -len(node.axes), -1))
+    group = joined_maps(body.graph, node)
     if len(group) == 1:
-        val = body.combine([x], Code(body.mapped(flat.text, node)), (*kept, *node.made), node.out, names=x.names)
-        return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))
+        val = body.combine([x], body.mapped(flat, node), (*kept, *node.made), node.out)
+        return val if len(node.made) == 1 else replace(val, code=body.unflatten(val, -1, node.made))
     if node is group[0]:
-        given = [body.namer.give(one.out.name or one.name or "x") for one in group]
+        given = [Variable(one.out.name or one.name or "x", lasting=True) for one in group]
         depth = body.depth_of_heads(group) if len(kept) == 1 else None
-        body.joined |= {one.out.id: (name, depth is not None) for one, name in zip(group, given, strict=True)}
-        call = f"maps({flat.text}" if depth is None else f"heads({flat.text}, {depth}"
-        body.line(f"{', '.join(given)} = cache.{call}, {body.learned(group)})")
-    name, in_front = body.joined.pop(node.out.id)
-    body.namer.free(name)  # what is made of it may have its name
-    names = frozenset({name})
+        body.joined |= {one.out.id: (each.code, depth is not None) for one, each in zip(group, given, strict=True)}
+        maps = body.learned(group)
+        together = call("cache.maps", flat.code, maps) if depth is None else call("cache.heads", flat.code, depth, maps)
+        body.do(together, *given)
+    code, in_front = body.joined.pop(node.out.id)
     if not in_front:
-        val = body.combine([x], Code(name), (*kept, *node.made), node.out, names=names)
-        return val if len(node.made) == 1 else replace(val, code=Code(body.unflatten(val, -1, node.made)))
+        val = body.combine([x], code, (*kept, *node.made), node.out)
+        return val if len(node.made) == 1 else replace(val, code=body.unflatten(val, -1, node.made))
     heads = node.made[:-1]
-    val = body.combine([x], Code(name), (*heads, *kept, node.made[-1]), node.out, names=names)
-    return val if len(heads) == 1 else replace(val, code=Code(body.unflatten(val, -3, heads)))
+    val = body.combine([x], code, (*heads, *kept, node.made[-1]), node.out)
+    return val if len(heads) == 1 else replace(val, code=body.unflatten(val, -3, heads))
 
 
 def demand(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     """A line that refuses the batch where a truth is false of an example."""
     ok, *shown = vals
     body.helper("check_examples")
-    args = [ok.text, f'"{body.graph.name}: {node.says}"', *(val.text for val in shown)]
-    body.line(f"check_examples({', '.join(args)})")
+    body.do(call("check_examples", ok.code, f'"{body.graph.name}: {node.says}"', *(val.code for val in shown)))
 
 
 def within(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -301,15 +300,18 @@ def within(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     if body.lies_in(index, axis):
         return index
     if index.number and length.number:
-        body.check_index(index.text, length.text, axis)
+        body.check_index(index.code, length.code, axis)
         return index
     body.helper("check_ragged_index")
     index = body.one_word(index, "index")
     laid = [val for val in (index, length, mask) if val is not None and not val.number]
     order = body.union_order(laid, node.out)
-    aligned = [body.align(val, order, short=True).text if val in laid else val.text for val in (index, length)]
-    valid = "" if mask is None else f", {body.align(mask, order, short=True).text}"
-    body.line(f'check_ragged_index({", ".join(aligned)}, "{body.graph.name}: index into {axis.name}"{valid})')
+    index_, length_, *valid = [
+        body.align(val, order, short=True).code if val in laid else val.code
+        for val in (index, length, *([] if mask is None else [mask]))
+    ]
+    where = f'"{body.graph.name}: index into {axis.name}"'
+    body.do(call("check_ragged_index", index_, length_, where, *valid))
     return replace(index, bounds=body.bounds.positions(axis))
 
 

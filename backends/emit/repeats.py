@@ -6,7 +6,6 @@ gave it and whichever takes it.
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,9 +13,11 @@ from ...compiler.graph.nodes import Graph, Repeat
 from ...compiler.graph.sources import Sources, over_passes
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan
-from ..text.expressions import Code
+from ..text.expressions import Code, Variable
 from ..text.ranges import ANY
+from ..text.statements import Begin, Block, Do, Statement
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
+from ..text.writing import is_one_of
 from .calls import CallCode, sources_of
 
 
@@ -28,17 +29,14 @@ class RepeatCode(CallCode):
         vals = self._enter(node, plans)
         self._agree(plans, node.carried)
         if node.index is not None and self.counts(node):
-            self.counters[node.index] = self.namer.give(node.index.name)
+            self.counters[node.index] = Variable(node.index.name)
         keywords = [self.keywords(plan, body, {}, {}) for plan, body in zip(plans, node.bodies, strict=True)]
         hang = over_passes([sources_of(plan) for plan in plans], node.carried)
         leading = self._leading(node, plans, vals, hang)
         extra = [self.named(val) if not val.number else val for val in vals[node.carried :]]
         targets = self._begin(node, vals[: node.carried])
-        loop = self.loop(node, plans, targets, [val.text for val in extra], keywords)
-        self.release(node.args[node.carried :])  # each pass reads them: the loop's own names are others
-        self.lines += [self.indent + text for text in loop]
-        if node.index in self.counters:
-            self.namer.free(self.counters[node.index])
+        self.lines.append(self.loop(node, plans, targets, [val.code for val in extra], keywords))
+        self.release(node.args)
         self._leave(node, plans, vals, hang, targets, leading)
 
     def _enter(self, node: Repeat, plans: Sequence[Plan]) -> list[Val]:
@@ -75,43 +73,48 @@ class RepeatCode(CallCode):
                     taken.leading = leading if taken.leading is None or taken.leading == leading else SOME
                     taken.in_range = taken.in_range and state.in_range
 
-    def _leading(self, node: Repeat, plans: Sequence[Plan], vals: list[Val], hang: Sequence[Sources]) -> dict[int, str]:
+    def _leading(
+        self, node: Repeat, plans: Sequence[Plan], vals: list[Val], hang: Sequence[Sources]
+    ) -> dict[int, Code]:
         """Of each result that may lose leading dimensions, the code of those that it must have.
 
         Told before the loop: what tells them goes round.
         """
-        leading: dict[int, str] = {}
+        leading: dict[int, Code] = {}
         for place in _losing(plans, vals, hang):
             if not self.reads_left(node.outs[place]) and node.outs[place].id not in self.plan.captured:
                 continue
-            shape = self.leading_shape(vals, hang[place]).removeprefix("*")
-            leading[place] = shape if shape.isidentifier() else self.namer.give("lead")
-            if shape != leading[place]:
-                self.line(f"{leading[place]} = {shape}")
+            shape = self.leading_shape(vals, hang[place])
+            assert shape is not None
+            leading[place] = shape if shape.variable else self.let("lead", Val(shape, number=True)).code
         return leading
 
-    def _begin(self, node: Repeat, carried: Sequence[Val]) -> list[str]:
+    def by_pass(
+        self, node: Repeat, counter: Variable, calls: Sequence[Code], targets: Sequence[Variable]
+    ) -> list[Statement]:
+        """What the passes of a loop do: each kind of pass has its call."""
+        comment = ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
+        done = [Do(code, tuple(targets), comment) for code in calls]
+        if len(done) == 1:
+            return [*done]
+        found: list[Statement] = []
+        for kind, each in enumerate(done[:-1]):
+            these = [place for place, which in enumerate(node.variant) if which == kind]
+            condition = Code.of(is_one_of("{}", these), counter.code)
+            found.append(Block(Code.of("elif {}" if kind else "if {}", condition), [each]))
+        return [*found, Block(Code("else"), done[-1:])]
+
+    def _begin(self, node: Repeat, carried: Sequence[Val]) -> list[Variable]:
         """The variables of what is carried, with their first values."""
-        before = [(val.text, val.names) for val in carried]
-        # Values that enter unchanged must outlive the loop's own names.
-        self.release(node.args[: node.carried])
-        targets: list[str] = []
-        for out, (text, _) in zip(node.outs, before, strict=True):
-            wish = out.name or "x"
-            reuse = text.isidentifier() and not keyword.iskeyword(text) and not self.namer.is_taken(text)
-            if reuse:
-                self.namer.take(text)
-            targets.append(text if reuse else self.namer.give(wish))
-        changed = [(t, text, val) for t, (text, _), val in zip(targets, before, carried, strict=True) if t != text]
-        if len(changed) > 1:  # at once: an initial value may be another one's variable
-            self.line(f"{', '.join(t for t, _, _ in changed)} = {', '.join(text for _, text, _ in changed)}")
-        elif changed:
-            self.line(f"{changed[0][0]} = {changed[0][1]}", self.shown(changed[0][2].axes))
-        return targets
+        variables = tuple(Variable(out.name or "x", lasting=True) for out in node.outs)
+        self.lines.append(
+            Begin(variables, tuple(val.code for val in carried), tuple(self.shown(val.axes) for val in carried))
+        )
+        return [*variables]
 
     def _leave(
         self, node: Repeat, plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources],
-        targets: Sequence[str], leading: dict[int, str],
+        targets: Sequence[Variable], leading: dict[int, Code],
     ) -> None:  # fmt: skip
         """The results, as they lie behind the loop."""
         after = [self._broadcast_after(plan, node.bodies[place]) for place, plan in enumerate(plans)]
@@ -119,15 +122,14 @@ class RepeatCode(CallCode):
             val = vals[place]
             broadcast = val.broadcast.union(*(made[place] for made in after))
             if place in leading:
-                own = f", *{target}.shape[-{len(val.axes)}:]" if val.axes else ""
-                self.line(
-                    f"{target} = {self.expanded(Val(Code(target)), f'*{leading[place]}{own}')}", self.shown(val.axes)
-                )
+                own = [Code.of(f"*{{}}.shape[-{len(val.axes)}:]", target.code)] if val.axes else []
+                shape = [Code.of("*{}", leading[place]), *own]
+                self.do(self.expanded(Val(target.code), shape), target, comment=self.shown(val.axes))
             result = replace(
-                val, code=Code(target), broadcast=broadcast, kind=kind_of(out), table=is_table(out),
+                val, code=target.code, broadcast=broadcast, kind=kind_of(out), table=is_table(out),
                 leading=join_leading(vals[number].leading for number in hang[place]),
                 needs=needed(vals[number].needs for number in hang[place]),
-                names=frozenset({target}), bounds=ANY,
+                bounds=ANY,
             )  # fmt: skip
             self._keep(out, result)
             if out.id in self.plan.captured:

@@ -15,11 +15,12 @@ from ...compiler.graph.sources import Sources, over_steps, sources
 from ...compiler.graph.values import Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import OutputState, Plan
-from ..text.expressions import Code
+from ..text.expressions import TERNARY, Code, Variable, call
 from ..text.names import plain
+from ..text.statements import For
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .calls import CallCode, is_bare, sources_of
-from .layout import plan_axes
+from .layout import at_items, length, plan_axes, shape_of
 
 
 @dataclass(slots=True)
@@ -30,7 +31,7 @@ class _Loop:
     spread:    the axes that the scan lifts over, outermost first.
     args:      the arguments; of a state its first value.
     broadcast: of each argument the axes of `spread` that it has, but not surely all their items.
-    shapes:    of each state, as the code of a shape.
+    shapes:    of each state, the sizes of its dimensions, leading ones first.
     feeds:     what results hang on, all steps together.
     states:    place of an argument -> place of the result that is its next value.
     carriers:  the other way round.
@@ -47,7 +48,7 @@ class _Loop:
     states: dict[int, int]
     carriers: dict[int, int]
     feeds: tuple[Sources, ...]
-    shapes: dict[int, str]
+    shapes: dict[int, list[Code]]
 
     def given(self, place: int, order: Iterable[Axis]) -> tuple[Axis, ...]:
         """The dimensions of an argument: without those lifted over, if it has none of these."""
@@ -100,14 +101,14 @@ class ScanCode(CallCode):
             out if not last[place] and (self.reads_left(out) or out.id in self.plan.captured) else None
             for place, out in enumerate(node.outs)
         ]
-        names, lists = self._steps(loop, collected)
+        ends, lists = self._steps(loop, collected)
         several = sum(out is not None for out in collected) > 1  # then what tells a shape stays until all are stacked
         if not several:
             self.release(node.args)
         for place, out in enumerate(node.outs):
             if last[place]:
                 carrier = loop.carriers[place]
-                self._keep(out, replace(loop.args[carrier], code=Code(names[carrier]), names=frozenset()))
+                self._keep(out, replace(loop.args[carrier], code=ends[carrier].code))
                 continue
             val = self._scanned(loop, place, out)
             if collected[place] is None:
@@ -165,9 +166,8 @@ class ScanCode(CallCode):
                 val = self.real(val, table)
             if place in loop.node.steps:
                 if val.number:  # each step has the same one
-                    shape, dtype = f"({self.extent(axis).text},)", self.float64() if table else self.dtype
-                    text = self.filled(shape, val.text, kind, dtype if kind is Scalar.REAL else "")
-                    val = Val(Code(text), (axis,), kind=kind)
+                    dtype = (self.float64() if table else self.dtype) if kind is Scalar.REAL else None
+                    val = Val(self.filled(shape_of([self.extent(axis)]), val.code, kind, dtype), (axis,), kind=kind)
                 val = self.full(val, [axis, *(a for a in formal if a in val.broadcast)])
                 val = self.named(self.align(val, loop.given(place, (axis, *formal))))
             elif place not in loop.states and item.value.role is not Role.CONSTANT:
@@ -191,32 +191,29 @@ class ScanCode(CallCode):
             leading = join_leading(one.leading for one in fed)
             order = (*(() if all(is_bare(one, loop.spread) for one in fed) else loop.spread), *formal)
             same = frozenset(a for a in order if a in loop.spread and not any(one.has(a) for one in fed))
-            sizes = [
-                *([shape] if shape else ()),
-                *(broadcast[place, a] if a in same else self.extent(a).text for a in order),
-            ]
-            loop.shapes[place] = ", ".join(sizes)
+            sizes = [Code.of("*{}", shape)] if shape is not None else []
+            sizes += [broadcast[place, a] if a in same else self.extent(a) for a in order]
+            loop.shapes[place] = sizes
             if val.number:
-                shape = f"({loop.shapes[place]}{',' if len(sizes) == 1 else ''})"
-                text = self.filled(shape, val.text, kind, self.dtype_of(kind, table))
-                val = Val(Code(text), order, kind=kind, table=table)
+                code = self.filled(shape_of(sizes), val.code, kind, self.dtype_of(kind, table))
+                val = Val(code, order, kind=kind, table=table)
             else:
                 val = self.align(val, order)
                 if val.broadcast - same or (leading != NONE and val.leading != FULL):
-                    val = replace(val, code=Code(self.expanded(val, loop.shapes[place])))
+                    val = replace(val, code=self.expanded(val, sizes))
             loop.args[place] = replace(val, broadcast=same, leading=leading)
 
-    def _broadcast_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> str:
+    def _broadcast_size(self, loop: _Loop, of: Iterable[int], axis: Axis) -> Code:
         """How long these arguments are along an axis that the scan lifts over, if none surely has all its items."""
         if any(loop.args[place].has(axis) for place in of):
-            return ""
+            return Code("")
         tell = [place for place in sorted(of) if axis in loop.broadcast[place]]
         for place in tell:
             loop.args[place] = self.named(loop.args[place])
-        sizes = [f"{val.text}.shape[{val.dim(axis)}]" for val in (loop.args[place] for place in tell)]
+        sizes = [length(loop.args[place], axis) for place in tell]
         if len(sizes) < 2:
-            return "".join(sizes) or "1"
-        return f"{self.library}.broadcast_shapes({', '.join(f'({size},)' for size in sizes)})[0]"
+            return sizes[0] if sizes else Code("1")
+        return Code.of("{}[0]", call(f"{self.library}.broadcast_shapes", *(shape_of([size]) for size in sizes)))
 
     def _tell(self, loop: _Loop) -> None:
         """What the block's class learns from these arguments."""
@@ -230,71 +227,70 @@ class ScanCode(CallCode):
             state.broadcast |= {back[a] for a in formal if a in val.broadcast}
             state.in_range = False
 
-    def _steps(self, loop: _Loop, collected: Sequence[Value | None]) -> tuple[dict[int, str], list[str]]:
-        """The loop itself; returns the names of states, and the lists that collect the results that are read."""
+    def _steps(self, loop: _Loop, collected: Sequence[Value | None]) -> tuple[dict[int, Variable], dict[int, Variable]]:
+        """The loop itself; gives the variables of states, and the lists that collect the results that are read."""
         node, graph = loop.node, loop.node.graph
-        names = {place: self.namer.give(graph.inputs[place].name) for place in loop.states}
-        for place, name in names.items():
-            self.line(f"{name} = {loop.args[place].text}", self.shown(loop.args[place].axes))
-        lists = [self.namer.give(f"{out.name or 'step'}_steps") if out else "_" for out in collected]
-        for name in lists:
-            if name != "_":
-                self.line(f"{name} = []")
+        states = {place: Variable(graph.inputs[place].name, lasting=True) for place in loop.states}
+        for place, variable in states.items():
+            self.do(loop.args[place].code, variable, comment=self.shown(loop.args[place].axes))
+        lists = {
+            place: Variable(f"{out.name or 'step'}_steps", lasting=True) for place, out in enumerate(collected) if out
+        }
+        for variable in lists.values():
+            self.do(Code("[]"), variable)
         axis = node.axis
         keywords = self.keywords(loop.plan, graph, loop.to_caller, dict(node.consts))
         around, self.told_in_loop = self.told_in_loop, []
-        counter = self.namer.give(
-            axis.name if axis.name not in map(plain, self.scope.axes.values()) else f"{axis.name}_index"
-        )
-        self.line(f"for {counter} in range({self.extent(axis).text}):")
-        self.indent += "    "
+        counter = Variable(axis.name if axis.name not in map(plain, self.scope.axes.values()) else f"{axis.name}_index")
+        count = call("range", self.extent(axis))
+        before, self.lines = self.lines, []
         given = []
         for place, val in enumerate(loop.args):
-            after = "".join(", :" for _ in loop.formals[place])
-            taken = f"{val.atom}[..., {counter}{after}]" if place in node.steps else val.text
-            given.append(names.get(place, taken))
-        text = self.invoke(node, loop.plan, given, keywords)
-        targets = []
+            item = (
+                at_items(val, ["...", counter.code, *[":"] * len(loop.formals[place])]) if place in node.steps else None
+            )
+            given.append(states[place].code if place in states else item or val.code)
+        code = self.invoke(node, loop.plan, given, keywords)
+        targets: list[Variable | None] = []
         for place, output in enumerate(graph.outputs):
-            if place in loop.carriers:
-                targets.append(names[loop.carriers[place]])
-            else:
-                targets.append(self.namer.give(output.name or "y") if lists[place] != "_" else "_")
-        self.line(f"{', '.join(targets)} = {text}")
+            made = Variable(output.name or "y", lasting=True) if place in lists else None
+            targets.append(states[loop.carriers[place]] if place in loop.carriers else made)
+        self.do(code, *targets)
         for place, target in enumerate(targets):
-            collect = f"{lists[place]}.append({target})" if lists[place] != "_" else ""
-            if target != "_":
+            if target is not None:
+                collect = Code.of("{}.append({})", lists[place].code, target.code) if place in lists else None
                 self._after_step(loop, place, target, collect)
-        self.indent = self.indent[:-4]
+        body, self.lines = self.lines, before
+        self.lines.append(For((counter,), count, body))
         for told in self.told_in_loop:  # which no step may have done
             del self._extents[told]
         self.told_in_loop = around
-        return names, lists
+        return states, lists
 
-    def _after_step(self, loop: _Loop, place: int, target: str, collect: str) -> None:
+    def _after_step(self, loop: _Loop, place: int, target: Variable, collect: Code | None) -> None:
         """A result of one step: an array, collected, and of a state as the next step takes it."""
         output, graph, carrier = loop.output(place), loop.node.graph, loop.carriers.get(place)
         value = graph.outputs[place].value
         becomes = value if carrier is None else graph.inputs[carrier].value
         kind, table = kind_of(becomes), is_table(becomes)
-        if output.number is not None:  # the same at each step
-            self.line(f"{target} = {self.filled('()', target, kind, self.dtype_of(kind, table))}")
+        if output.number:  # the same at each step
+            self.do(self.filled(Code("()"), target.code, kind, self.dtype_of(kind, table)), target)
         elif kind is Scalar.REAL:
-            made = Val(Code(target), kind=kind_of(value), table=is_table(value))
+            made = Val(target.code, kind=kind_of(value), table=is_table(value))
             cast = self.real(made, table)
             if cast is not made:
-                self.line(f"{target} = {cast.text}")
-        if collect and not loop.as_state(place):
-            self.line(collect)
+                self.do(cast.code, target)
+        if collect is not None and not loop.as_state(place):
+            self.do(collect)
         if carrier is None:
             return
         axes, formal, shape = loop.outward(output.axes), tuple(loop.formals[carrier]), loop.shapes[carrier]
-        if output.number is None and axes != formal:
-            self.line(f"{target} = {self.permute(Val(Code(target), axes), formal).text}", self.shown(formal))
-        if output.broadcast or (shape and output.number is not None) or not loop.has_all(place):
-            self.line(f"{target} = {self.expanded(Val(Code(target)), shape)}")
-        if collect and loop.as_state(place):
-            self.line(collect)
+        if not output.number and axes != formal:
+            self.do(self.permute(Val(target.code, axes), formal).code, target, comment=self.shown(formal))
+        if output.broadcast or (shape and output.number) or not loop.has_all(place):
+            self.do(self.expanded(Val(target.code), shape), target)
+        if collect is not None and loop.as_state(place):
+            self.do(collect)
 
     def _scanned(self, loop: _Loop, place: int, out: Value) -> Val:
         """What is known of a result of all steps; its code is to come."""
@@ -315,13 +311,13 @@ class ScanCode(CallCode):
         needs = needed(self.env[loop.node.args[number].id].needs for number in hang)
         return Val(Code(""), (*ahead, loop.node.axis, *axes), broadcast, leading, kind_of(out), table, False, needs)
 
-    def _stacked(self, loop: _Loop, place: int, collected: str, val: Val, out: Value) -> Val:
+    def _stacked(self, loop: _Loop, place: int, collected: Variable, val: Val, out: Value) -> Val:
         """The results of all steps in one array; there may be no step."""
         axis = loop.node.axis
-        sizes = ["0" if a == axis else "1" if a in val.broadcast else self.extent(a).text for a in val.axes]
-        leading = self.leading_shape(loop.args, loop.hang(place)) if val.leading != NONE else ""
-        shape = ", ".join([leading, *sizes] if leading else sizes)
-        empty = self.filled(f"({shape},)", "0", val.kind, self.dtype_of(val.kind, val.table))
-        text = self.stacked(collected, val.dim(axis))
-        val = replace(val, code=Code(f"{text} if {collected} else {empty}", 0))
+        sizes = ["0" if a == axis else "1" if a in val.broadcast else self.extent(a) for a in val.axes]
+        leading = self.leading_shape(loop.args, loop.hang(place)) if val.leading != NONE else None
+        shape = shape_of([Code.of("*{}", leading), *sizes] if leading else sizes)
+        empty = self.filled(shape, Code("0"), val.kind, self.dtype_of(val.kind, val.table))
+        code = self.stacked(collected.code, val.dim(axis))
+        val = replace(val, code=Code.of("{} if {} else {}", code, collected.code, empty, level=TERNARY))
         return self.let(out.name or "x", self.real(val, is_table(out)) if val.kind is Scalar.REAL else val)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -13,20 +12,19 @@ from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, Static
 from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
-from ..emit.calls import cache_at
+from ..emit.calls import cache_at, counted
 from ..emit.decoder import begin_decoding
 from ..emit.derived import hold_derived
-from ..emit.layout import CodeFile
+from ..emit.layout import CodeFile, at_items, shape_of
 from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
 from ..text.carried import helpers
-from ..text.expressions import OPERATORS, Code, operator
+from ..text.expressions import OPERATORS, Code, Variable, call, called, joined, operator
 from ..text.names import AT, FOUND
 from ..text.numbers import static_code
-from ..text.templates import called
+from ..text.statements import For
 from ..text.values import NONE, Val
-from ..text.writing import by_pass
 
 Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
 Point = Callable[["NumpyBody", list[Val], Value], Code]
@@ -49,43 +47,44 @@ class NumpyFile(CodeFile, Protocol):
 class NumpyBody(CodeBody):
     """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance; the root has none."""
 
-    library = "np"
+    library, margin = "np", 4
     common = COMMON
     file: NumpyFile
 
     def __init__(self, file: NumpyFile, plan: Plan) -> None:
         super().__init__(file, plan)
         self.checks: list[str] = []
-        self.derived: dict[Axis, str] = {}
-        self.derivations: list[str] = []
+        self.derived: dict[Axis, Code] = {}
+        self.derivations: dict[str, Code] = {}
 
     @property
     def prefix(self) -> str:
         return f"{AT} + " if self.plan.placed else ""
 
-    def path(self, name: str) -> str:
+    def path(self, name: str) -> Code:
         """The path prefix of a nested instance; a model that is called adds nothing to it."""
         if not name:
-            return AT if self.plan.placed else '""'
-        return f'{self.prefix}"{name}."'
+            return Code(AT if self.plan.placed else '""')
+        return Code(f'{self.prefix}"{name}."')
 
-    def weight(self, weight: Weight) -> str:
-        return f'w[{self.prefix}"{weight.name}"]'
+    def weight(self, weight: Weight) -> Code:
+        return Code(f'w[{self.prefix}"{weight.name}"]')
 
-    def parameter(self, weight: Weight) -> str:
+    def parameter(self, weight: Weight) -> Code:
         return self.weight(weight)
 
     def configuration(self) -> str:
         return "CONFIGURATION"
 
-    def learned(self, maps: list[Apply]) -> str:
-        parts = [", ".join(map(self.weight, node.weights)) for node in maps]
-        return ", ".join(f"({part})" if ", " in part else f"({part},)" for part in parts)
+    def learned(self, maps: list[Apply]) -> Code:
+        return joined(shape_of([*map(self.weight, node.weights)]) for node in maps)
 
-    def mapped(self, x: str, node: Apply) -> str:
-        return f"linear({', '.join([x, *map(self.weight, node.weights)])})"  # which the cache has needed already
+    def mapped(self, x: Val, node: Apply) -> Code:
+        return Code.of(
+            "linear({})", joined([x.code, *map(self.weight, node.weights)])
+        )  # which the cache has needed already
 
-    def first_weight(self) -> str | None:
+    def first_weight(self) -> Code | None:
         for node in self.graph.nodes:
             if isinstance(node, Parameter):
                 return self.weight(node.weight)
@@ -93,103 +92,103 @@ class NumpyBody(CodeBody):
                 return self.weight(node.weights[0])
         return None
 
-    def size_code(self, axis: Axis) -> str:
+    def size_code(self, axis: Axis) -> Code:
         if axis in self.derived:
             return self.derived[axis]
         if axis not in self.plan.axes:
-            return str(axis.extent)
+            return Code(str(axis.extent))
         if axis.bound is not None and axis.extent is None:
             return self.bound_code(axis)
         name = self.scope.axes[axis]
         formula = self.plan.formula(axis)
         if formula is not None:
             code = static_code(formula, self.size_code, self.const_code)
-            self.derived[axis] = name
-            self.derivations.append(f"{name} = {self.whole(formula, code)}")
+            self.derived[axis] = Code(name)
+            self.derivations[name] = self.whole(formula, code)
         else:
             self.plan.sizes[axis] = None
-        return name
+        return Code(name)
 
-    def const_code(self, const: Const) -> str:
+    def const_code(self, const: Const) -> Code:
         if const in self.counters:
-            return self.counters[const]
+            return self.counters[const].code
         if const in self.plan.late:
             self.plan.read.add(const)
-            return self.scope.consts[const]
-        self.plan.numbers[const] = None
-        return self.scope.consts[const]
+        else:
+            self.plan.numbers[const] = None
+        return Code(self.scope.consts[const])
 
-    def bound_code(self, axis: Axis) -> str:
+    def bound_code(self, axis: Axis) -> Code:
         self.plan.sizes_bound[axis] = None
-        return self.scope.bounds[axis]
+        return Code(self.scope.bounds[axis])
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
-    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str:
-        return f"np.moveaxis({x.text}, {source}, {target})"
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> Code:
+        return Code.of("np.moveaxis({}, {}, {})", x.code, source, target)
 
-    def swapped(self, x: Val, a: int, b: int) -> str:
-        return f"{x.atom}.swapaxes({a}, {b})"
+    def swapped(self, x: Val, a: int, b: int) -> Code:
+        return Code.of("{}.swapaxes({}, {})", x.atom, a, b)
 
-    def expanded(self, x: Val, shape: str) -> str:
-        return f"np.broadcast_to({x.text}, ({shape}{'' if ',' in shape else ','}))"
+    def expanded(self, x: Val, shape: Sequence[Code]) -> Code:
+        return call("np.broadcast_to", x.code, shape_of(shape))
 
-    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str:
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code:
         self.helper("unflatten")
-        return f"unflatten({x.text}, {dim}, {', '.join(self.extent(axis).text for axis in axes)})"
+        return call("unflatten", x.code, dim, *(self.extent(axis) for axis in axes))
 
-    def flatten(self, x: Val, first: int, last: int) -> str:
+    def flatten(self, x: Val, first: int, last: int) -> Code:
         self.helper("flatten")
-        return f"flatten({x.text}, {first}, {last})"
+        return call("flatten", x.code, first, last)
 
-    def stacked(self, items: str, dim: int) -> str:
-        return f"np.stack({items}, {dim})"
+    def stacked(self, items: Code, dim: int) -> Code:
+        return call("np.stack", items, dim)
 
-    def lookup(self, x: Val, e: Val) -> str:
-        return f"{x.atom}[{e.text}]"
+    def lookup(self, x: Val, e: Val) -> Code:
+        return at_items(x, [e.code])
 
-    def take_along(self, x: Val, e: Val, dim: int) -> str:
+    def take_along(self, x: Val, e: Val, dim: int) -> Code:
         self.helper("take_along")
-        return f"take_along({x.text}, {e.text}, {dim})"
+        return call("take_along", x.code, e.code, dim)
 
-    def arange(self, extent: str) -> str:
-        return f"np.arange({extent})"
+    def arange(self, extent: Code) -> Code:
+        return call("np.arange", extent)
 
-    def new_places(self) -> str:
-        return self.arange("cache.start, cache.end")
+    def new_places(self) -> Code:
+        return self.arange(Code("cache.start, cache.end"))
 
-    def new_rows(self, x: Val, axis: Axis) -> str:
-        before = ":, " * x.axes.index(axis) if x.leading == NONE else "..., "
-        after = ", :" * (len(x.axes) - x.axes.index(axis) - 1) if x.leading != NONE else ""
-        return f"{x.atom}[{before}cache.start:cache.end{after}]"
+    def new_rows(self, x: Val, axis: Axis) -> Code:
+        at = x.axes.index(axis)
+        before, after = ([":"] * at, 0) if x.leading == NONE else (["..."], len(x.axes) - at - 1)
+        return at_items(x, [*before, "cache.start:cache.end", *[":"] * after])
 
-    def filled(self, shape: str, value: str, kind: Scalar, dtype: str) -> str:
-        types = {Scalar.INT: "np.int64", Scalar.BOOL: "np.bool_"}
-        return f"np.full({shape}, {value}, {types.get(kind, dtype)})"
+    def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code:
+        types = {Scalar.INT: Code("np.int64"), Scalar.BOOL: Code("np.bool_")}
+        return call("np.full", shape, value, types.get(kind, dtype or Code("")))
 
-    def cast(self, text: str, dtype: str) -> str:
-        return f"{text}.astype({dtype})"
+    def cast(self, x: Val, dtype: Code) -> Code:
+        return Code.of("{}.astype({})", x.atom, dtype)
 
-    def float64(self) -> str:
-        return "np.float64"
+    def float64(self) -> Code:
+        return Code("np.float64")
 
     def helper(self, name: str) -> None:
         self.file.helpers[name] = None
 
-    def check_index(self, code: str, extent: str, axis: Axis) -> None:
+    def check_index(self, index: Code, extent: Code, axis: Axis) -> None:
         self.helper("check_index")
-        self.line(f'check_index({code}, {extent}, "{self.graph.name}: index into {axis.name}")')
+        self.do(call("check_index", index, extent, f'"{self.graph.name}: index into {axis.name}"'))
 
     @property
-    def device(self) -> str:
+    def device(self) -> Code:
         raise AssertionError("NumPy knows no devices")
 
-    def root_device(self) -> str:
+    def root_device(self) -> Code:
         raise AssertionError("NumPy knows no devices")
 
-    def root_dtype(self) -> str | None:
+    def root_dtype(self) -> Code | None:
         first = next(iter(inventory(self.graph)), None)
-        return f'w["{first}"].dtype' if first is not None else None
+        return Code(f'w["{first}"]') if first is not None else None
 
     # -- ops ----------------------------------------------------------------------------------------------------
 
@@ -222,58 +221,46 @@ class NumpyBody(CodeBody):
         graph: Graph,
         to_caller: Mapping[Axis, Axis],
         consts: Mapping[Const, Static],
-        at: str,
-        args: list[str],
-        keywords: list[str],
-        cache: str = "",
-    ) -> str:
+        at: Code,
+        args: list[Code],
+        keywords: list[Code],
+        cache: Code,
+    ) -> Code:
         built = self.built(plan, graph, to_caller, consts, self.size_code, self.const_code)
         given = []
         if self.file.owns(graph):
-            given.append("w")
+            given.append(Code("w"))
         if (self.file.owns(graph) or plan.on_path) and plan.placed:
             given.append(at)
-        found = [f"{FOUND}={FOUND}"] if plan.on_path else []
+        found = [Code(f"{FOUND}={FOUND}")] if plan.on_path else []
         if plan.cached:
             args = [*args, cache]
-        return f"{self.file.functions[plan.key]}({', '.join([*given, *args, *built, *keywords, *found])})"
+        return call(self.file.functions[plan.key], *given, *args, *built, *keywords, *found)
 
-    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
         at = self.path(segment(self.graph, node) if isinstance(node, Call) else node.name)
         cache = cache_at(node.graph)
         return self.call_text(plan, node.graph, dict(node.axes), dict(node.consts), at, args, keywords, cache)
 
     def loop(
-        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
-    ) -> list[str]:
-        count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
-        owned = any(self.file.owns(body) or plan.on_path for body, plan in zip(node.bodies, plans, strict=True))
-        counter = self.namer.give("i") if node.index is None else self.counters[node.index]
+        self, node: Repeat, plans: list[Plan], targets: list[Variable], args: list[Code], keywords: list[list[Code]]
+    ) -> For:
+        count = static_code(node.count, self.extent, self.const_code)
+        counter = self.counters[node.index] if node.index is not None else Variable("i")
         name = segment(self.graph, node)
-        at = self.path(name) if node.shared else f'{self.prefix}f"{name}.{{{counter}}}."'
+        each = Code.of(f'{self.prefix}f"{{}}."', counted(f"{name}.{{i}}", counter))
+        at = self.path(name) if node.shared else each
+        given = [*(target.code for target in targets), *args]
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
-            cache = cache_at(body, counter)
-            calls.append(self.call_text(plan, body, {}, {}, at, [*targets, *args], words, cache))
-        used = (
-            any(plan.cached for plan in plans)
-            or len(plans) > 1
-            or (owned and not node.shared)
-            or any(re.search(rf"={counter}\b", call) for call in calls)
-        )
-        comment = ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
-        goal = f"{', '.join(targets)} = " if targets else ""
-        lines = [f"for {counter if used else '_'} in range({count}):"]
-        lines += by_pass(counter, node.variant, [f"{goal}{call}" for call in calls], comment)
-        if node.index is None:
-            self.namer.free(counter)
-        return lines
+            calls.append(self.call_text(plan, body, {}, {}, at, given, words, cache_at(body, counter)))
+        return For((counter,), call("range", count), self.by_pass(node, counter, calls, targets))
 
     def counts(self, node: Repeat) -> bool:
         return True
 
-    def found_at(self, label: str) -> str:
-        return f'{self.prefix}"{label}"'
+    def found_at(self, label: str) -> Code:
+        return Code(f'{self.prefix}"{label}"')
 
     def begin(self) -> None:
         if self.plan.is_root and self.plan.owner is not None:
@@ -284,7 +271,7 @@ class NumpyBody(CodeBody):
                 self.helper("check_lengths")
             for val in self.inputs:
                 self.checks.append(
-                    f"{val.text} = {val.text} if {val.text} is None else np.asarray({val.text})"
+                    f"{val.name} = {val.name} if {val.name} is None else np.asarray({val.name})"
                     if self._optional(val)
                     else ""
                 )

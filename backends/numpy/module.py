@@ -22,7 +22,7 @@ from ..text.carried import NUMPY
 from ..text.expressions import number
 from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain
 from ..text.values import CannotEmit
-from ..text.writing import is_path, wrap
+from ..text.writing import wrap
 from .body import NumpyBody
 from .ops import OPS, POINTS
 
@@ -92,7 +92,7 @@ class NumpyEmitter(Emitter):
         for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
             kind = annotation(body, val, "Array")
             omissible = item.default is not None or item in behind_default(plan.graph)
-            args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
+            args.append(f"{val.name}: {kind} | None = None" if omissible else f"{val.name}: {kind}")
         more = []
         for axis in plan.axes:
             if axis in plan.sizes:
@@ -122,12 +122,11 @@ class NumpyEmitter(Emitter):
             lines += self.words(plan)
         if plan.on_path and plan.is_root:
             inner.append(f"{FOUND}: dict[str, Array] = {{}}")
-        returned = self._return(plan, body)
-        text = "\n".join(line.split("  #")[0] for line in [*body.prologue, *body.lines, *returned])
-        if not re.search(r"\bbatch\b", text):
+        done = [*body.text.lines, *body.text.end]
+        if not any(re.search(r"\bbatch\b", line.split("  #")[0]) for line in done):
             inner = without_batch(inner)
-        lines += [f"    {line}" for line in [*body.derivations, *inner, *body.prologue, *body.lines, *returned]]
-        return "\n".join(lines)
+        sizes = [f"{name} = {code.text}" for name, code in body.derivations.items()]
+        return "\n".join([*lines, *(f"    {line}" for line in [*sizes, *inner, *done] or ["pass"])])
 
     def _result_type(self, plan: Plan, body: NumpyBody) -> str:
         kinds = [annotation(body, val, "Array") for val in body.returned]
@@ -140,23 +139,6 @@ class NumpyEmitter(Emitter):
         else:
             kind = f"tuple[{', '.join(kinds)}]"
         return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
-
-    def _return(self, plan: Plan, body: NumpyBody) -> list[str]:
-        values = [val.text for val in body.returned]
-        if not values:
-            return ["return cache"] if plan.is_root else [] if body.lines else ["pass"]
-        text = values[0] if len(values) == 1 else ", ".join(values)
-        shown = ", ".join(body.shown(val.axes) for val in body.returned)
-        if plan.graph.kind == "model" and len(values) > 1:
-            text = f"{plan.results}({text})"
-        if not (plan.is_root and self.captures.wanted):
-            return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "", 116)
-        return [
-            *wrap(f"result = {text}", shown, 116),
-            "return result, {",
-            *self.captured(body),
-            "}",
-        ]
 
 
 def _snake(name: str) -> str:

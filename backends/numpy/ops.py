@@ -11,6 +11,7 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.sizes.axes import Axis, evaluate
+from ..emit.layout import at_items
 from ..emit.mask_code import define
 from ..emit.operands import (
     ZERO,
@@ -18,14 +19,15 @@ from ..emit.operands import (
     concat_operands,
     dims,
     factors,
+    listed,
     masked,
     neutral,
+    smoothed,
     stack_operands,
     without,
 )
 from ..emit.ops import gather, index, merge, rename, same, split
-from ..text.expressions import ATOM, TERM, Code, operator
-from ..text.templates import folded
+from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of, needed
 from .body import Emit, NumpyBody, Point
 
@@ -46,9 +48,7 @@ def dot(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
             total = body.named(total, "product")
         total = product(body, total, other, eaten, out)
     for val in numbers:
-        total = replace(
-            total, code=Code(f"{total.code.at(TERM)} * {val.code.at(TERM + 1)}", TERM), names=total.names | val.names
-        )
+        total = replace(total, code=times(total.code, val.code))
     return replace(total, needs=needed(val.needs for val in vals))
 
 
@@ -62,13 +62,12 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     if not over or (not left and not right and (shared or (a.leading != NONE and b.leading != NONE))):
         order = (*shared, *left, *right, *over)
         x, y = body.align(a, order, short=True), body.align(b, order, short=True)
-        text = Code(f"{x.code.at(TERM)} * {y.code.at(TERM + 1)}", TERM)
-        total = body.combine([x, y], text, order, out)
+        total = body.combine([x, y], times(x.code, y.code), order, out)
         if not over:
             return total
         kept = without(total, over)
         body.helper("sum_of_products")
-        code = Code(f"sum_of_products({x.text}, {y.text}, {dims(total, over)})")
+        code = call("sum_of_products", x.code, y.code, dims(total, over))
         return replace(total, code=code, axes=kept, broadcast=total.broadcast & set(kept))
     if (
         b.leading == NONE and not shared and len(right) <= 1 and len(over) == 1 and a.axes[-1] == over[0]
@@ -76,9 +75,9 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         kept = (*left, *right)
         if len(right) == 1:
             body.helper("linear")
-            matrix = b.atom if b.axes[-1] == over[0] else f"{b.atom}.T"
-            return body.combine([a, b], Code(f"linear({a.text}, {matrix})"), kept, out)
-        return body.combine([a, b], Code(f"{a.code.at(TERM)} @ {b.code.at(TERM + 1)}", TERM), kept, out)
+            matrix = b.atom if b.axes[-1] == over[0] else Code.of("{}.T", b.atom)
+            return body.combine([a, b], call("linear", a.code, matrix), kept, out)
+        return body.combine([a, b], matmul(a.code, b.code), kept, out)
     rows, columns = left[-1:], right[-1:]
     wide_left, wide_right = left[:-1], right[:-1]
     first = body.align(a, (*shared, *wide_left, *wide_right, *rows, *over))
@@ -86,18 +85,18 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     ends = (*over, *columns) if straight else (*columns, *over)
     second = body.align(b, (*shared, *wide_left, *right[:-1], *ends), short=True)
     if len(over) > 1:
-        first = replace(first, code=Code(body.flatten(first, -len(over), -1)))
-        second = replace(second, code=Code(body.flatten(second, -len(over), -1)))
-    one = first.code if rows else Code(f"{first.atom}[..., None, :]")
+        first = replace(first, code=body.flatten(first, -len(over), -1))
+        second = replace(second, code=body.flatten(second, -len(over), -1))
+    one = first.code if rows else at_items(first, ["...", "None", ":"])
     if not columns:
-        two = Code(f"{second.atom}[..., None]")
+        two = at_items(second, ["...", "None"])
     else:
-        two = second.code if straight else Code(f"{second.atom}.swapaxes(-1, -2)")
-    code = Code(f"{one.at(TERM)} @ {two.at(TERM + 1)}", TERM)
+        two = second.code if straight else body.swapped(second, -1, -2)
+    code = matmul(one, two)
     if not rows:
-        code = Code(f"{code.at(ATOM)}[..., 0, :]")
+        code = at_items(Val(code), ["...", "0", ":"])
     if not columns:
-        code = Code(f"{code.at(ATOM)}[..., 0]")
+        code = at_items(Val(code), ["...", "0"])
     return body.combine([a, b], code, (*shared, *wide_left, *wide_right, *rows, *columns), out)
 
 
@@ -108,10 +107,10 @@ def _summed(body: NumpyBody, x: Val, axes: Sequence[Axis], out: Value) -> Val:
     return body.combine([x], _sum(body, x, axes), without(x, axes), out)
 
 
-def _sum(body: NumpyBody, x: Val, axes: Sequence[Axis], over: str = "") -> Code:
+def _sum(body: NumpyBody, x: Val, axes: Sequence[Axis], *over: Code) -> Code:
     """The sum over axes, or the mean: `over` says of how many items."""
     body.helper("sum_of")
-    return Code(f"sum_of({x.text}, {dims(x, axes)}{f', {over}' if over else ''})")
+    return call("sum_of", x.code, dims(x, axes), *over)
 
 
 def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -119,36 +118,32 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     kept = (*(axis for axis in x.axes if axis not in node.axes and axis not in node.each), *node.each)
     x = body.full(body.align(x, [*kept, *node.axes]), node.each)
     if len(node.axes) > 1:
-        x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
+        x = replace(x, code=body.flatten(x, -len(node.axes), -1))
     name = "grouped_linear" if node.each else "linear"
     body.helper(name)
-    weights = ", ".join(body.weight(weight) for weight in node.weights)
-    text = f"{name}({x.text}, {weights})"
-    val = body.combine([x], Code(text), (*kept, *node.made), node.out)
+    code = call(name, x.code, *map(body.weight, node.weights))
+    val = body.combine([x], code, (*kept, *node.made), node.out)
     if len(node.made) > 1:
-        val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
+        val = replace(val, code=body.unflatten(val, -1, node.made))
     return val
 
 
 def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     ids = body.checked(vals[0], node.axes[0])
-    val = body.combine([ids], Code(f"{body.weight(node.weights[0])}[{ids.text}]"), (*ids.axes, *node.made), node.out)
+    code = at_items(Val(body.weight(node.weights[0])), [ids.code])
+    val = body.combine([ids], code, (*ids.axes, *node.made), node.out)
     if len(node.made) > 1:
-        val = replace(val, code=Code(body.unflatten(val, -1, node.made)))
+        val = replace(val, code=body.unflatten(val, -1, node.made))
     return val
 
 
 def norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.last(body.real(vals[0], is_table(node.out)), node.axes)
-    eps = body.static(node.options["eps"]).text
     body.helper(node.op)
     names = {weight.name.rsplit(".", 1)[1]: body.weight(weight) for weight in node.weights}
-    args = [x.text, str(len(node.axes)), eps]
-    if "weight" in names:
-        args.append(names["weight"])
-    if "bias" in names:
-        args.append(names["bias"] if "weight" in names else f"bias={names['bias']}")
-    return body.combine([x], Code(f"{node.op}({', '.join(args)})"), x.axes, node.out)
+    learned = [*names.values()] if "weight" in names else [Code.of("bias={}", each) for each in names.values()]
+    code = call(node.op, x.code, len(node.axes), body.static(node.options["eps"]), *learned)
+    return body.combine([x], code, x.axes, node.out)
 
 
 def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -161,16 +156,16 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if x.number and mask is not None and op == "sum":  # counting what the mask keeps
         mask = body.full(mask, axes)
         kept = without(mask, axes)
-        code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
+        code = Code.of("{}.sum({})", mask.atom, dims(mask, axes))
         total = body.combine([mask, x], code, kept, out, kind=Scalar.INT)
         if kind is Scalar.REAL:
             total = body.real(total, is_table(out))
-        if x.text != "1":
-            total = replace(total, code=Code(f"{total.code.at(TERM)} * {x.code.at(TERM + 1)}", TERM))
+        if x.code.text != "1":
+            total = replace(total, code=times(total.code, x.code))
         return total
     if x.number:
         dtype = body.dtype_of(kind, is_table(out))
-        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False)
+        x = replace(x, code=body.filled(Code("()"), x.code, kind, dtype), number=False)
     fed = [x]
     if mask is None:
         x = body.full(x, axes)
@@ -180,13 +175,13 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         low = neutral(node)
         if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
             x = body.named(x)
-            low = f"np.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
+            low = Code.of("np.iinfo({}.dtype).{}", x.atom, "max" if op == "min" else "min")
         if op == "any":
             text = operator("and", [mask.code, x.code])
         elif op == "all":
             text = operator("or", [operator("not", [mask.code]), x.code])
         else:
-            text = Code(f"np.where({mask.text}, {x.text}, {low})")
+            text = call("np.where", mask.code, x.code, low)
         x = body.full(body.combine(fed, text, order, out, kind=x.kind), axes)
     else:
         x, mask, order = masked(body, node, x, mask)
@@ -195,63 +190,60 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     kept = without(x, axes)
     where = dims(x, axes)
     needs = needed(val.needs for val in fed)
-    names = frozenset[str]().union(*(val.names for val in fed))
     if op == "mean":
         if mask is None:
-            sizes = " * ".join(body.extent(axis).text for axis in axes)
+            sizes = joined((body.extent(axis) for axis in axes), " * ")
             if all(body.plan.static_size(axis) for axis in axes):
-                code = Code(f"{x.atom}.mean({where})")
+                code = Code.of("{}.mean({})", x.atom, where)
             else:  # the mean of nothing is 0
-                code = _sum(body, x, axes, f"max({sizes}, 1)")
+                code = _sum(body, x, axes, call("max", sizes, 1))
         else:
             mask = body.full(mask, axes)
-            kept_items = f"{mask.atom}.sum({dims(mask, axes)})"
-            number = Code(f"np.maximum({kept_items}, 1)")
-            count = body.combine([mask], number, without(mask, axes), out)
-            code = _sum(body, x, axes, count.text)
+            count = Code.of("{}.sum({})", mask.atom, dims(mask, axes))
+            code = _sum(body, x, axes, call("np.maximum", count, 1))
     elif op == "sum" and x.kind is Scalar.REAL:
         code = _sum(body, x, axes)
     elif op == "logsumexp":
         body.helper("logsumexp")
-        code = Code(f"logsumexp({x.text}, {where}{'' if mask is None else f', {mask.text}'})")
+        code = call("logsumexp", x.code, where, *([] if mask is None else [mask.code]))
     elif op in ("max", "min") and x.kind is Scalar.REAL:
-        code = Code(f"{x.atom}.{op}({where}, initial={'-' if op == 'max' else ''}np.inf)")
+        code = Code.of("{}.{}({}, initial={}np.inf)", x.atom, op, where, "-" if op == "max" else "")
     elif op in ("max", "min") and not all(map(body.plan.static_size, axes)):  # there may be no item
         x = body.named(x)
-        code = Code(f"{x.text}.{op}({where}, initial=np.iinfo({x.text}.dtype).{'min' if op == 'max' else 'max'})")
+        end = Code.of("np.iinfo({}.dtype).{}", x.atom, "min" if op == "max" else "max")
+        code = Code.of("{}.{}({}, initial={})", x.atom, op, where, end)
     elif op == "argmax" and not all(map(body.plan.static_size, axes)):
         body.helper("argmax")
-        code = Code(f'argmax({x.text}, {where}, "{body.graph.name}: argmax[{axes[0].name}]")')
+        code = call("argmax", x.code, where, f'"{body.graph.name}: argmax[{axes[0].name}]"')
     else:
-        code = Code(f"{x.atom}.{op}({where})")
-    return body.combine([x], code, kept, out, needs=needs, names=names)
+        code = Code.of("{}.{}({})", x.atom, op, where)
+    return body.combine([x], code, kept, out, needs=needs)
 
 
 def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = vals[0] if kind_of(node.out) is Scalar.INT else body.real(vals[0], is_table(node.out))
     x = body.full(x, node.axes)
     if x.kind is Scalar.INT:
-        return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
+        return body.combine([x], Code.of("{}.cumsum({})", x.atom, dims(x, node.axes)), x.axes, node.out)
     body.helper("running_sum")
-    return body.combine([x], Code(f"running_sum({x.text}, {dims(x, node.axes)})"), x.axes, node.out)
+    return body.combine([x], call("running_sum", x.code, dims(x, node.axes)), x.axes, node.out)
 
 
 def cummax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], node.axes)
-    return body.combine([x], Code(f"np.maximum.accumulate({x.text}, {dims(x, node.axes)})"), x.axes, node.out)
+    return body.combine([x], call("np.maximum.accumulate", x.code, dims(x, node.axes)), x.axes, node.out)
 
 
 def logcumsumexp(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
+    x = body.named(body.full(body.real(vals[0], is_table(node.out)), node.axes))
     body.helper("widened")
-    text = f"np.logaddexp.accumulate(widened({x.text}), {dims(x, node.axes)}).astype({x.atom}.dtype, copy=False)"
-    return body.combine([x], Code(text), x.axes, node.out)
+    sums = call("np.logaddexp.accumulate", call("widened", x.code), dims(x, node.axes))
+    return body.combine([x], Code.of("{}.astype({}.dtype, copy=False)", sums, x.atom), x.axes, node.out)
 
 
 def flip(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], node.axes)
-    axes = dims(x, node.axes)
-    return body.combine([x], Code(f"np.flip({x.text}, {axes})"), x.axes, node.out)
+    return body.combine([x], call("np.flip", x.code, dims(x, node.axes)), x.axes, node.out)
 
 
 def stop_gradient(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -264,7 +256,7 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
         dtype = body.float64() if is_table(node.out) else body.dtype
-        x = replace(x, code=Code(body.filled("()", x.text, Scalar.REAL, dtype)), number=False)
+        x = replace(x, code=body.filled(Code("()"), x.code, Scalar.REAL, dtype), number=False)
     fed = [x]
     if mask is None:
         x = body.full(x, node.axes)
@@ -277,32 +269,30 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         fed = [x, mask]
     whole = replace(x, axes=order)
     body.helper(node.op)
-    text = f"{node.op}({x.text}, {dims(whole, node.axes)}{'' if mask is None else f', {mask.text}'})"
-    return body.combine(fed, Code(text), order, node.out)
+    code = call(node.op, x.code, dims(whole, node.axes), *([] if mask is None else [mask.code]))
+    return body.combine(fed, code, order, node.out)
 
 
 def l2norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
-    eps = body.static(node.options["eps"]).text
     body.helper("l2norm")
-    return body.combine([x], Code(f"l2norm({x.text}, {dims(x, node.axes)}, {eps})"), x.axes, node.out)
+    code = call("l2norm", x.code, dims(x, node.axes), body.static(node.options["eps"]))
+    return body.combine([x], code, x.axes, node.out)
 
 
 def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     parts, order, dim, same = concat_operands(body, node, vals)
-    texts = ", ".join(val.text for val in parts)
     if not same:
         body.helper("concat")
-    code = Code(f"np.concatenate([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
+    code = call("np.concatenate" if same else "concat", listed(parts), dim)
     return body.combine(parts, code, order, node.out)
 
 
 def stack(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """Two values side by side along a new axis (rewrites/stack.py)."""
     parts, order, dim, same = stack_operands(body, node, vals)
-    texts = ", ".join(val.text for val in parts)
-    given = f"[{texts}]" if same else f"np.broadcast_arrays({texts})"
-    return body.combine(parts, Code(f"np.stack({given}, {dim})"), order, node.out)
+    given = listed(parts) if same else call("np.broadcast_arrays", *(val.code for val in parts))
+    return body.combine(parts, body.stacked(given, dim), order, node.out)
 
 
 def dropout(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -315,41 +305,40 @@ def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | Non
     vocab, out = node.axes[0], node.out
     ids = body.checked(vals[1], vocab)
     if ids.number:
-        ids = replace(ids, code=Code(body.filled("()", ids.text, Scalar.INT, "")), number=False)
+        ids = replace(ids, code=body.filled(Code("()"), ids.code, Scalar.INT, None), number=False)
     x = body.last(body.real(vals[0], is_table(out)), [vocab])
     kept = without(x, [vocab])
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     ids, x = body.align(ids, order), body.align(x, (*order, vocab))
     body.helper("log_softmax")
     body.helper("take_along")
-    logs = body.let("logs", body.combine([x], Code(f"log_softmax({x.text}, -1)"), x.axes, out))
-    text = f"-take_along({logs.text}, {ids.atom}[..., None], -1)[..., 0]"
+    logs = body.let("logs", body.combine([x], call("log_softmax", x.code, -1), x.axes, out))
+    code = Code.of("-take_along({}, {}[..., None], -1)[..., 0]", logs.code, ids.atom, level=UNARY)
     smoothing = node.options["smoothing"]
     if smoothing not in ZERO:
-        s = body.static(smoothing).at(ATOM)
-        text = f"(1 - {s}) * {text} - {s} * {logs.text}.mean(-1)"
-    return body.combine([logs, ids], Code(text, 9), order, out)
+        code = smoothed(code, body.static(smoothing), logs)
+    return body.combine([logs, ids], code, order, out)
 
 
 def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """softmax(Q K' scale + bias, where mask) V (rewrites/attention.py); a mask of positions is never made."""
     laid = attention_operands(body, node, vals, mask)
-    args = [val.text for val in laid.args]
+    args = [val.code for val in laid.args]
     if node.seen is not None:
         seen, _ = define(body, node.seen, laid.data)
-        args = [seen, *args, *(val.text for val in laid.data if not val.number)]
+        args = [seen, *args, *(val.code for val in laid.data if not val.number)]
     elif laid.where is not None:
-        args.append(laid.where.text)
+        args.append(laid.where.code)
     if laid.bias is not None:
-        args.append(f"bias={laid.bias.text}")
-    scale = body.static(node.options["scale"]).text
-    if scale != "1":
-        args.append(f"scale={scale}")
+        args.append(Code.of("bias={}", laid.bias.code))
+    scale = body.static(node.options["scale"])
+    if scale.text != "1":
+        args.append(Code.of("scale={}", scale))
     if "cap" in node.options:
-        args.append(f"cap={body.static(node.options['cap']).text}")
+        args.append(Code.of("cap={}", body.static(node.options["cap"])))
     function = "attention" if node.seen is None else "masked_attention"
     body.helper(function)
-    return replace(laid.result, code=Code(f"{function}({', '.join(args)})"))
+    return replace(laid.result, code=call(function, *args))
 
 
 def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -359,11 +348,15 @@ def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
     at, order = x.axes.index(axis), x.axes
-    stride = body.static(node.options["stride"]).text
-    left = body.static(node.options["pad"]).text
     body.helper("window")
-    text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
-    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out)
+    extents = body.extent(place), body.extent(tap)
+    stride, left = body.static(node.options["stride"]), body.static(node.options["pad"])
+    return body.combine(
+        [x],
+        call("window", x.code, x.dim(axis), *extents, stride, left),
+        (*order[:at], place, tap, *order[at + 1 :]),
+        node.out,
+    )
 
 
 def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -372,11 +365,10 @@ def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], [axis])
     if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
-    left = body.static(node.options["left"]).text
-    value = body.static(node.options["value"]).text
     body.helper("pad")
-    text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
-    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out)
+    left, value = body.static(node.options["left"]), body.static(node.options["value"])
+    code = call("pad", x.code, x.dim(axis), left, body.extent(made), value)
+    return body.combine([x], code, tuple(made if a == axis else a for a in x.axes), node.out)
 
 
 def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -385,12 +377,12 @@ def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     x = body.full(vals[0], [axis])
     falling = node.op == "topk" or evaluate(node.options["descending"])
     body.helper("argsort")
-    text = f"argsort({x.text}, {x.dim(axis)}{', descending=True' if falling else ''})"
+    code = call("argsort", x.code, x.dim(axis), **({"descending": "True"} if falling else {}))
     at = x.axes.index(axis)
     if node.op == "topk":
-        after = "".join(", :" for _ in x.axes[at + 1 :])
-        text = f"{text}[..., :{body.extent(made).text}{after}]"
-    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
+        first = Code.of(":{}", body.extent(made))
+        code = at_items(Val(code), ["...", first, *[":"] * (len(x.axes) - at - 1)])
+    return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
 PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
@@ -402,7 +394,7 @@ def extreme(body: NumpyBody, op: str, vals: list[Val]) -> Code:
     """
     arrays, numbers = [val.code for val in vals if not val.number], [val.code for val in vals if val.number]
     if len(numbers) > 1:
-        numbers = [Code(f"{PYTHON[op]}({', '.join(number.text for number in numbers)})")]
+        numbers = [call(PYTHON[op], *numbers)]
     return folded(f"np.{op}({{0}}, {{1}})", [*arrays, *numbers])
 
 
@@ -415,9 +407,9 @@ def clamp(body: NumpyBody, vals: list[Val], out: Value) -> Code:
 def select(body: NumpyBody, vals: list[Val], out: Value) -> Code:
     """Of two numbers NumPy makes its default type."""
     choice, x, y = vals
-    code = Code(f"np.where({choice.text}, {x.text}, {y.text})")
+    code = call("np.where", choice.code, x.code, y.code)
     if x.number and y.number and kind_of(out) is Scalar.REAL:
-        return Code(f"{code.text}.astype({body.dtype_of(Scalar.REAL, is_table(out))})")
+        return Code.of("{}.astype({})", code, body.float64() if is_table(out) else body.dtype)
     return code
 
 

@@ -206,7 +206,7 @@ class OutputState:
     axes: tuple[Axis, ...]
     broadcast: frozenset[Axis]
     leading: int
-    number: str | None  # the Python expression, if it is a number rather than an array
+    number: bool  # whether it is a number rather than an array
     needs: int
     in_range: bool
 

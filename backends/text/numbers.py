@@ -29,8 +29,7 @@ from ...compiler.ops import OPS, Op
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
 from ...compiler.sizes.functions import OPERATIONS, Meaning
 from .carried import helpers
-from .expressions import NOT, OPERATORS, OR, TERNARY, UNARY, Code, binary, number
-from .templates import called, filled_in
+from .expressions import NOT, OPERATORS, OR, TERNARY, UNARY, Code, binary, called, filled_in, joined, number
 
 _OF_NUMBERS = {op.number: op for op in OPS.values() if op.number}
 
@@ -51,20 +50,20 @@ def apply(op: str, codes: list[Code]) -> Code | None:
     """An operation on Python numbers; None for one that is written of arrays alone."""
     match _meaning(op):
         case Sum((-1,)):
-            return Code(f"-{codes[0].at(UNARY)}", UNARY)
+            return Code.of("-{}", codes[0].at(UNARY), level=UNARY)
         case Complement():
-            return Code(f"not {codes[0].at(NOT)}", NOT)
+            return Code.of("not {}", codes[0].at(NOT), level=NOT)
         case Choice() if codes[0].text in ("True", "False"):
             return codes[1 if codes[0].text == "True" else 2]
         case Choice():
-            return Code(f"{codes[1].at(OR)} if {codes[0].at(OR)} else {codes[2].text}", TERNARY)
+            return Code.of("{} if {} else {}", codes[1].at(OR), codes[0].at(OR), codes[2], level=TERNARY)
     if op in OPERATORS:
         return binary(op, *codes)
     row = _row(op)
     if row is None or not row.python:
         return None
     if row.variadic:
-        codes = [Code(", ".join(code.text for code in codes))]
+        codes = [joined(codes)]
     return filled_in(row.python, codes)
 
 
@@ -142,8 +141,8 @@ def _least(static: Static) -> float:
 
 def static_code(
     static: Static,
-    size: Callable[[Axis], str],
-    const: Callable[[Const], str],
+    size: Callable[[Axis], Code],
+    const: Callable[[Const], Code],
     helper: Callable[[str], None] | None = None,
 ) -> Code:
     """A static number as Python. `size` and `const` say how this scope calls a size or a const.
@@ -154,9 +153,9 @@ def static_code(
         case Literal(value):
             return number(value)
         case SizeOf(axis):
-            return Code(size(axis))
+            return size(axis)
         case ConstOf(which):
-            return Code(const(which))
+            return const(which)
         case Arith(op, args):
             codes = [static_code(arg, size, const, helper) for arg in args]
             if helper is not None and _refuses(op) and not _defined(static):

@@ -9,8 +9,9 @@ from operator import or_
 
 from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.sizes.axes import Axis
-from .expressions import ATOM, Code
+from .expressions import Code
 from .ranges import ANY, Interval
+from .writing import is_path
 
 PYTHON: dict[Scalar, type] = {Scalar.REAL: float, Scalar.BOOL: bool, Scalar.INT: int}  # types of numbers
 NONE, SOME, FULL = 0, 1, 2  # leading dimensions: surely none; perhaps some, perhaps of size 1; all that any value has
@@ -40,7 +41,6 @@ class Val:
     number:    a Python number, not an array.
     needs:     which arguments of the class it depends on: a set of their places, as bits.
     bounds:    what is known of an integer's value.
-    names:     the variables that the expression reads.
     """
 
     code: Code
@@ -52,16 +52,22 @@ class Val:
     number: bool = False
     needs: int = 0
     bounds: Interval = ANY
-    names: frozenset[str] = frozenset()
 
     @property
-    def text(self) -> str:
-        return self.code.text
+    def atom(self) -> Code:
+        """The expression, fit to be followed by `.` or `[`."""
+        return self.code.atom
 
     @property
-    def atom(self) -> str:
-        """The text, fit to be followed by `.` or `[`."""
-        return self.code.at(ATOM)
+    def name(self) -> str:
+        """What the argument of a class or function is called."""
+        return self.code.reads[0][0].name
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it surely is a variable, or an attribute: its expression is not written where it is read."""
+        variable = self.code.variable
+        return is_path(self.code.text) if variable is None else variable.lasting
 
     def dim(self, axis: Axis) -> int:
         """The dimension of an axis, counted from the right: -1 is the last."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 
 from .names import plain
@@ -35,19 +34,6 @@ def is_one_of(counter: str, passes: list[int]) -> str:
     if len(passes) > 2 and len(steps) == 1:
         return f"{counter} in range({passes[0]}, {passes[-1] + 1}, {steps.pop()})"
     return f"{counter} in {tuple(passes)}"
-
-
-def by_pass(counter: str, variant: Sequence[int], calls: Sequence[str], comment: str) -> list[str]:
-    """What the passes of a loop do: each kind of pass has its call."""
-    if len(calls) == 1:
-        return wrap(f"    {calls[0]}", comment)
-    lines = []
-    for kind, call in enumerate(calls):
-        these = [place for place, which in enumerate(variant) if which == kind]
-        last = kind == len(calls) - 1
-        lines.append("    else:" if last else f"    {'el' if kind else ''}if {is_one_of(counter, these)}:")
-        lines += wrap(f"        {call}", comment)
-    return lines
 
 
 def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:

@@ -14,18 +14,19 @@ from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, ConstOf, SizeOf, Static, axes_in, consts_in
 from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
-from ..emit.calls import cache_at
+from ..emit.calls import cache_at, counted
 from ..emit.decoder import begin_decoding
 from ..emit.derived import hold_derived
-from ..emit.layout import CodeFile
+from ..emit.layout import CodeFile, at_items, shape_of
 from ..emit.ops import COMMON
 from ..plan.capture import segment
 from ..plan.plan import Plan
-from ..text.expressions import OPERATORS, Code, operator
+from ..text.expressions import OPERATORS, TERNARY, Code, Variable, call, joined, operator
 from ..text.names import AT, DTYPE, FOUND, MODULE_ATTRIBUTES, Namer, plain
 from ..text.numbers import static_code
+from ..text.statements import For
 from ..text.values import CannotEmit, Val, is_table
-from ..text.writing import by_pass, is_one_of, singular, wrap
+from ..text.writing import is_one_of, singular
 
 
 def accessible(name: str) -> bool:
@@ -61,7 +62,7 @@ class TorchFile(CodeFile, Protocol):
 class TorchBody(CodeBody):
     """Emits `__init__` and `forward` of one class."""
 
-    library = "torch"
+    library, margin = "torch", 8
     common = COMMON
     file: TorchFile
 
@@ -70,12 +71,12 @@ class TorchBody(CodeBody):
         self.init: list[str] = []
         self.remarks: dict[str, str] = {}  # what the spec says of lines of `init`
         self.modules: dict[str, str] = {}  # attribute -> what it is made with
-        self.derived: dict[Axis, str] = {}  # sizes that __init__ computes from others
+        self.derived: dict[Axis, Code] = {}  # sizes that __init__ computes from others
         self.stored: dict[str, str] = {}  # attribute -> the name in __init__
         self.checks: list[str] = []
-        self.derivations: list[str] = []  # lines of `__init__`
+        self.derivations: dict[str, Code] = {}  # what `__init__` works out, by name
         self.top = self  # the body of the class that this is a method of
-        self._first_weight: str | None = None
+        self._first_weight: Code | None = None
         self.attributes = Namer(MODULE_ATTRIBUTES | self.program.methods, "")
         self.home: TorchBody | None = None
         self._home_axes: dict[Axis, Axis] = {}
@@ -123,19 +124,19 @@ class TorchBody(CodeBody):
         self._home_axes = {mine.get(theirs, theirs): own for own, theirs in axes.items()}
         self._home_consts = {its.get(theirs, theirs): ConstOf(own) for own, theirs in consts.items()}
 
-    def _find_weight(self) -> str | None:
+    def _find_weight(self) -> Code | None:
         for node in self.plan.graph.nodes:
             if isinstance(node, Parameter):
-                return attribute(node.weight.name)
+                return Code(attribute(node.weight.name))
             if isinstance(node, Apply) and node.weights:
-                return self.weight(node.weights[0])
+                return Code(self.weight(node.weights[0]))
         return None
 
     def weight(self, weight: Weight) -> str:
         head, *rest = weight.name.split(".")
         return ".".join([attribute(head), *rest])
 
-    def parameter(self, weight: Weight) -> str:
+    def parameter(self, weight: Weight) -> Code:
         text = attribute(weight.name)
         if weight.name not in self.modules:
             shape = ", ".join(self.dim_size(dim) for dim in weight.dims)
@@ -149,11 +150,11 @@ class TorchBody(CodeBody):
                 self.init += [made, self.initialiser(text, weight)]
             self.remarks[made] = weight.doc
             self.modules[weight.name] = ""
-        return text
+        return Code(text)
 
     # -- sizes and consts ---------------------------------------------------------------------------------------
 
-    def built_size(self, axis: Axis) -> str:
+    def built_size(self, axis: Axis) -> Code:
         """The size of an axis inside `__init__`."""
         if self.home is not None:
             own = self._home_axes.get(axis)
@@ -161,92 +162,91 @@ class TorchBody(CodeBody):
         if axis in self.derived:
             return self.derived[axis]
         if axis not in self.plan.axes:
-            return str(axis.extent)
+            return Code(str(axis.extent))
         if axis.bound is not None and axis.extent is None:
             self.plan.sizes_bound[axis] = None
-            return self.scope.bounds[axis]
+            return Code(self.scope.bounds[axis])
         name = self.scope.axes[axis]
         formula = self.plan.formula(axis)
         if formula is not None:
             code = static_code(formula, self.built_size, self.built_const)
-            self.derived[axis] = name
-            self.derivations.append(f"{name} = {self.whole(formula, code)}")
+            self.derived[axis] = Code(name)
+            self.derivations[name] = self.whole(formula, code)
         else:
             self.plan.sizes[axis] = None
-        return name
+        return Code(name)
 
-    def _built_at_home(self, axis: Axis) -> str:
+    def _built_at_home(self, axis: Axis) -> Code:
         """The size of an axis that `forward` does not have: worked out from others in `__init__`, or a number."""
         assert self.home is not None
         size = axis.size if self.plan.call is None else self.plan.formula(axis)
         known = size is not None and (self.plan.call is not None or set(axes_in(size)) <= set(self._home_axes))
         if size is None or not known:
-            return str(axis.extent)
+            return Code(str(axis.extent))
         return self._derived(axis.name, self.home.whole(size, static_code(size, self.built_size, self.built_const)))
 
-    def _derived(self, wish: str, text: str) -> str:
+    def _derived(self, wish: str, code: Code) -> Code:
         """The name in `__init__` of what is worked out there."""
-        for line in self.derivations:
-            name, _, known = line.partition(" = ")
-            if known == text:
-                return name
-        name = self.top.namer.give(wish)
-        self.derivations.append(f"{name} = {text}")
-        return name
+        name = next((name for name, known in self.derivations.items() if known == code), None)
+        if name is None:
+            name = self.top.namer.give(wish)
+            self.derivations[name] = code
+        return Code(name)
 
-    def built_const(self, const: Const) -> str:
+    def built_const(self, const: Const) -> Code:
         if self.home is not None and const in self._home_consts:
-            given = self._home_consts[const]
-            text = static_code(given, self.home.built_size, self.home.built_const).text
-            return text if re.fullmatch(r"[\w.]+", text) else self._derived(const.name, text)
+            code = static_code(self._home_consts[const], self.home.built_size, self.home.built_const)
+            return code if re.fullmatch(r"[\w.]+", code.text) else self._derived(const.name, code)
         (self.plan.made_by if const in self.plan.late else self.plan.numbers)[const] = None
-        return self.scope.consts[const]
+        return Code(self.scope.consts[const])
 
     def is_built(self, static: Static) -> bool:
         """Whether a number is known when the module is built: it hangs on no size of an input, nor on a pass."""
         known = all(self.plan.static_size(axis) for axis in axes_in(static))
         return known and not any(const in self.plan.late or const in self.counters for const in consts_in(static))
 
-    def built_static(self, static: Static) -> str:
-        return static_code(static, self.built_size, self.built_const).text
+    def built_static(self, static: Static) -> Code:
+        return static_code(static, self.built_size, self.built_const)
 
-    def _stored(self, name: str) -> str:
+    def _stored(self, code: Code) -> Code:
+        """What `__init__` knows by a name, where other methods find it; a number as it is."""
+        name = code.text
+        if not name.isidentifier() or keyword.iskeyword(name):
+            return code
         if name not in self._attribute:
             self._attribute[name] = self.attributes.give(name)
         found = self._attribute[name]
         self.stored[found] = name
-        return f"self.{found}"
+        return Code(f"self.{found}")
 
-    def size_code(self, axis: Axis) -> str:
-        name = self.built_size(axis)
-        return self._stored(name) if name.isidentifier() else name
+    def size_code(self, axis: Axis) -> Code:
+        return self._stored(self.built_size(axis))
 
-    def const_code(self, const: Const) -> str:
+    def const_code(self, const: Const) -> Code:
         if const in self.counters:
-            return self.counters[const]
+            return self.counters[const].code
         if const in self.plan.late:
             self.plan.read.add(const)
-            return self.scope.consts[const]
-        name = self.built_const(const)
-        return self._stored(name) if name.isidentifier() and not keyword.iskeyword(name) else name
+            return Code(self.scope.consts[const])
+        return self._stored(self.built_const(const))
 
-    def bound_code(self, axis: Axis) -> str:
+    def bound_code(self, axis: Axis) -> Code:
         if self.home is not None:
             return self.home.bound_code(self._home_axes[axis])
         self.plan.sizes_bound[axis] = None
-        return self._stored(self.scope.bounds[axis])
+        return self._stored(Code(self.scope.bounds[axis]))
 
-    def longest(self, axis: Axis) -> str:  # as the module is built
+    def longest(self, axis: Axis) -> Code:  # as the module is built
         if axis.extent is not None:
             return self.known_size(axis)
-        return "None" if axis.bound is None else self.bound_code(axis)
+        return Code("None") if axis.bound is None else self.bound_code(axis)
 
-    def known_size(self, axis: Axis) -> str:
+    def known_size(self, axis: Axis) -> Code:
         return self.size_code(axis)
 
     def dim_size(self, axes: Sequence[Axis]) -> str:
         """The size of one stored dimension: the product of its axes."""
-        return " * ".join(self.built_size(axis) for axis in axes) or "1"
+        return " * ".join(self.built_size(axis).text for axis in axes) or "1"
 
     def initialiser(self, text: str, weight: Weight) -> str:
         """The statement that gives a weight its first values."""
@@ -286,36 +286,36 @@ class TorchBody(CodeBody):
         made = f"nn.Linear({fan_in}, {fan_out}{bias})"
         if node.each:
             self.helper("GroupedLinear")
-            groups = ", ".join(self.built_size(axis) for axis in node.each)
+            groups = ", ".join(self.built_size(axis).text for axis in node.each)
             made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
         init = Init("default")
         return self.module(node, made, {"weight": init, "bias": init})
 
-    def code(self) -> list[str]:
-        return [*(self.init if self.home is None else []), *super().code()]
+    def made(self) -> list[str]:
+        return [*(self.init if self.home is None else []), *super().made()]
 
     def configuration(self) -> str:
         self.top._configuration = self.top._configuration or self.attributes.give("configuration")
         return f"self.{self.top._configuration}"
 
-    def learned(self, maps: list[Apply]) -> str:
+    def learned(self, maps: list[Apply]) -> Code:
         for node in maps:
             if node.name is not None:
                 self.linear_module(node)
-        return ", ".join(attribute(node.name) if node.name else self.parameter(node.weights[0]) for node in maps)
+        return joined(attribute(node.name) if node.name else self.parameter(node.weights[0]) for node in maps)
 
     def of_several(self, node: Apply, mask: Val) -> Val:
         mask = self.permute(mask, sorted(mask.axes, key=self.is_new, reverse=True))  # queries first
-        text = f"None if cache.alone else {mask.text}"
         # Nobody can read an extent from what may be None.
-        absent = replace(mask, code=Code(text), broadcast=frozenset(mask.axes))
+        code = Code.of("None if cache.alone else {}", mask.code, level=TERNARY)
+        absent = replace(mask, code=code, broadcast=frozenset(mask.axes))
         return self.let(node.out.name or self.wish(node), absent)
 
-    def depth_of_heads(self, maps: list[Apply]) -> str | None:
+    def depth_of_heads(self, maps: list[Apply]) -> Code | None:
         if any(len(node.made) < 2 for node in maps):
             return None
         sizes = {self._size_at_home(node.made[-1]) for node in maps}
-        return self.extent(maps[0].made[-1]).text if len(sizes) == 1 and None not in sizes else None
+        return self.extent(maps[0].made[-1]) if len(sizes) == 1 and None not in sizes else None
 
     def _size_at_home(self, axis: Axis) -> Static | None:
         """The size of an axis of a step, in the terms of the class that it is a method of."""
@@ -324,99 +324,97 @@ class TorchBody(CodeBody):
             return None
         return self.home.plan.formula(own) or SizeOf(own)
 
-    def mapped(self, x: str, node: Apply) -> str:
+    def mapped(self, x: Val, node: Apply) -> Code:
         to = self.learned([node])
-        return f"{to}({x})" if node.name else f"F.linear({x}, {to})"
+        return call(to, x.code) if node.name else call("F.linear", x.code, to)
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
-    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> str:
-        return f"{x.atom}.movedim({source}, {target})"
+    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> Code:
+        return Code.of("{}.movedim({}, {})", x.atom, source, target)
 
-    def swapped(self, x: Val, a: int, b: int) -> str:
-        return f"{x.atom}.mT" if (a, b) == (-2, -1) else f"{x.atom}.transpose({a}, {b})"
+    def swapped(self, x: Val, a: int, b: int) -> Code:
+        return Code.of("{}.mT", x.atom) if (a, b) == (-2, -1) else Code.of("{}.transpose({}, {})", x.atom, a, b)
 
-    def expanded(self, x: Val, shape: str) -> str:
-        if shape.startswith("*") and "," not in shape:  # there may be no dimension at all
-            return f"{x.atom}.expand({shape[1:]})"
-        return f"{x.atom}.expand({shape})"
+    def expanded(self, x: Val, shape: Sequence[Code]) -> Code:
+        if len(shape) == 1 and shape[0].text.startswith("*"):  # there may be no dimension at all
+            shape = [replace(shape[0], text=shape[0].text[1:])]
+        return Code.of("{}.expand({})", x.atom, joined(shape))
 
-    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> str:
-        sizes = ", ".join(self.extent(axis).text for axis in axes)
-        return f"{x.atom}.unflatten({dim}, ({sizes}{',' if len(axes) == 1 else ''}))"
+    def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code:
+        return Code.of("{}.unflatten({}, {})", x.atom, dim, shape_of([self.extent(axis) for axis in axes]))
 
-    def flatten(self, x: Val, first: int, last: int) -> str:
-        return f"{x.atom}.flatten({first}{'' if last == -1 else f', {last}'})"
+    def flatten(self, x: Val, first: int, last: int) -> Code:
+        return Code.of("{}.flatten({})", x.atom, first if last == -1 else f"{first}, {last}")
 
-    def stacked(self, items: str, dim: int) -> str:
-        return f"torch.stack({items}, {dim})"
+    def stacked(self, items: Code, dim: int) -> Code:
+        return call("torch.stack", items, dim)
 
-    def lookup(self, x: Val, e: Val) -> str:
+    def lookup(self, x: Val, e: Val) -> Code:
         if len(x.axes) == 2 and x.kind is Scalar.REAL:
-            return f"F.embedding({e.text}, {x.text})"
-        return f"{x.atom}[{e.text}]"
+            return call("F.embedding", e.code, x.code)
+        return at_items(x, [e.code])
 
-    def take_along(self, x: Val, e: Val, dim: int) -> str:
+    def take_along(self, x: Val, e: Val, dim: int) -> Code:
         self.helper("take_along")
-        return f"take_along({x.text}, {e.text}, {dim})"
+        return call("take_along", x.code, e.code, dim)
 
-    def arange(self, extent: str) -> str:
-        return f"torch.arange({extent}, device={self.device})"
+    def arange(self, extent: Code) -> Code:
+        return call("torch.arange", extent, device=self.device)
 
-    def new_places(self) -> str:
-        return f"cache.places({self.device})"
+    def new_places(self) -> Code:
+        return call("cache.places", self.device)
 
-    def new_rows(self, x: Val, axis: Axis) -> str:
-        return f"cache.rows({x.text}, {x.dim(axis)})"
+    def new_rows(self, x: Val, axis: Axis) -> Code:
+        return call("cache.rows", x.code, x.dim(axis))
 
-    def last_taps(self, given: str) -> str:
-        return f"taps({given}, cache.place)"
+    def last_taps(self, given: Code) -> Code:
+        return call("taps", given, "cache.place")
 
-    def filled(self, shape: str, value: str, kind: Scalar, dtype: str) -> str:
-        types = {Scalar.INT: "torch.int64", Scalar.BOOL: "torch.bool"}
+    def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code:
+        types = {Scalar.INT: Code("torch.int64"), Scalar.BOOL: Code("torch.bool")}
         if kind is Scalar.BOOL:  # `torch.jit.trace` knows no `torch.full` of a truth value
-            if value in ("True", "False"):
-                return (
-                    f"torch.{'ones' if value == 'True' else 'zeros'}({shape}, dtype=torch.bool, device={self.device})"
-                )
-            value = f"int({value})"
-        if (
-            kind is Scalar.REAL
-            and dtype != "torch.float64"
-            and re.fullmatch(r"-?[\d.e+]+", value)
-            and abs(float(value)) > HALF
-        ):
-            return f"torch.full({shape}, {value}, dtype=torch.float64, device={self.device}).to({dtype})"
-        return f"torch.full({shape}, {value}, dtype={types.get(kind, dtype)}, device={self.device})"
+            if value.text in ("True", "False"):
+                made = "torch.ones" if value.text == "True" else "torch.zeros"
+                return call(made, shape, dtype="torch.bool", device=self.device)
+            value = Code.of("int({})", value)
+        dtype = types.get(kind, dtype or Code(""))
+        large = re.fullmatch(r"-?[\d.e+]+", value.text) and abs(float(value.text)) > HALF
+        if kind is Scalar.REAL and dtype != self.float64() and large:
+            wide = call("torch.full", shape, value, dtype=self.float64(), device=self.device)
+            return Code.of("{}.to({})", wide, dtype)
+        return call("torch.full", shape, value, dtype=dtype, device=self.device)
 
-    def cast(self, text: str, dtype: str) -> str:
-        return f"{text}.double()" if dtype == "torch.float64" else f"{text}.to({dtype})"
+    def cast(self, x: Val, dtype: Code) -> Code:
+        if dtype == self.float64():
+            return Code.of("{}.double()", x.atom)
+        return Code.of("{}.to({})", x.atom, dtype)
 
-    def float64(self) -> str:
-        return "torch.float64"
+    def float64(self) -> Code:
+        return Code("torch.float64")
 
     def helper(self, name: str) -> None:
         self.file.helpers[name] = None
 
-    def check_index(self, code: str, extent: str, axis: Axis) -> None:
+    def check_index(self, index: Code, extent: Code, axis: Axis) -> None:
         self.helper("check_index")
-        self.line(f'check_index({code}, {extent}, "{self.graph.name}: index into {axis.name}")')
+        self.do(call("check_index", index, extent, f'"{self.graph.name}: index into {axis.name}"'))
 
-    def root_device(self) -> str:
-        return "next(self.parameters()).device" if self.file.owns(self.graph) else f"{self._anchor()}.device"
+    def root_device(self) -> Code:
+        return Code("next(self.parameters())") if self.file.owns(self.graph) else self._anchor()
 
-    def root_dtype(self) -> str:
-        return "next(self.parameters()).dtype" if self.file.owns(self.graph) else f"{self._anchor()}.dtype"
+    def root_dtype(self) -> Code:
+        return self.root_device()
 
-    def _anchor(self) -> str:
+    def _anchor(self) -> Code:
         """A model without weights keeps an empty tensor that `.to(...)` moves, to know its device and type."""
         self.attributes.reserve("anchor")
         text = 'self.register_buffer("anchor", torch.empty(0), persistent=False)'
         if text not in self.init:
             self.init.append(text)
-        return "self.anchor"
+        return Code("self.anchor")
 
-    def first_weight(self) -> str | None:
+    def first_weight(self) -> Code | None:
         return self._first_weight
 
     # -- ops ----------------------------------------------------------------------------------------------------
@@ -431,7 +429,7 @@ class TorchBody(CodeBody):
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
         if not all(val.number for val in vals):  # `torch.jit.trace` knows no op of a tensor and a truth value
             vals = [
-                replace(val, code=Code(f"torch.tensor({val.text})"), number=False)
+                replace(val, code=call("torch.tensor", val.code), number=False)
                 if val.number and val.kind is Scalar.BOOL
                 else val
                 for val in vals
@@ -473,9 +471,9 @@ class TorchBody(CodeBody):
 
     def _made(self, node: Call | Scan) -> str:
         home, given = self._home_of(node)
-        return f"{home.name}({', '.join(given)})"
+        return call(home.name, *given).text
 
-    def _home_of(self, node: Call | Scan) -> tuple[Plan, list[str]]:
+    def _home_of(self, node: Call | Scan) -> tuple[Plan, list[Code]]:
         """The class that has the weights of a called block, and what it is built with."""
         plan, graph = self.program.plan(node.graph), node.graph
         to_caller, consts = dict(node.axes), dict(node.consts)
@@ -490,29 +488,31 @@ class TorchBody(CodeBody):
             plan = self.program.plan(graph)
         return plan, self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)
 
-    def traced(self, plan: Plan, path: str) -> list[str]:
-        """What a class on the way to a captured value takes besides: where it stands, and where to put the value."""
+    def traced(self, plan: Plan, path: str, counter: Variable | None = None) -> list[Code]:
+        """What a class on the way to a captured value takes besides: where it stands, and where to put the value.
+
+        counter: of a path in a loop, what `{i}` stands for.
+        """
         if not plan.on_path:
             return []
-        if self.plan.placed:
-            at = f'f"{{{AT}}}{path}."'
-        else:
-            at = f'"{path}."' if "{" not in path else f'f"{path}."'
-        return [f"{AT}={at}", f"{FOUND}={FOUND}"]
+        inside = Code(path) if counter is None else counted(path, counter)
+        prefix = f"{{{AT}}}" if self.plan.placed else ""
+        at = Code.of('f"{}{}."' if prefix or counter is not None else '"{}{}."', prefix, inside)
+        return [Code.of("{}={}", AT, at), Code(f"{FOUND}={FOUND}")]
 
-    def invoke(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+    def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
         if plan.graph.stepped is not None and plan.owner is not None:
             return self._step(node, plan, args, keywords)
         if node.name == "":
-            extra = [f"{FOUND}={FOUND}"] if plan.on_path else []
+            extra = [Code(f"{FOUND}={FOUND}")] if plan.on_path else []
             if plan.on_path and plan.placed:
-                extra = [f"{AT}={AT}" if self.plan.placed else f'{AT}=""', *extra]
-            return f"{self._of_model(node, plan)}({', '.join([*args, *keywords, *extra])})"
+                extra = [Code(f"{AT}={AT}" if self.plan.placed else f'{AT}=""'), *extra]
+            return call(self._of_model(node, plan), *args, *keywords, *extra)
         name = self.submodule(node.name, self._made(node), self.file.owns(node.graph))
         name += "" if plan.owner is None else f".{plan.method}"
         at = segment(self.graph, node) if isinstance(node, Call) else node.name
         cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
-        return f"{name}({', '.join([*args, *cache, *keywords, *self.traced(plan, at)])})"
+        return call(name, *args, *cache, *keywords, *self.traced(plan, at))
 
     def _of_model(self, node: Call | Scan, plan: Plan) -> str:
         """The method of a called model: of this class if it has weights, else of a module that is like a block."""
@@ -521,18 +521,18 @@ class TorchBody(CodeBody):
         name = self.submodule(node.graph.name, self._made(node), False)
         return name if plan.owner is None else f"{name}.{plan.method}"
 
-    def _step(self, node: Call | Scan, plan: Plan, args: list[str], keywords: list[str]) -> str:
+    def _step(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
         """The call of another class's method of decoding."""
         stepped = node.graph.stepped
         assert stepped is not None and plan.owner is not None
         cache = [cache_at(node.graph)] if plan.cached else []
-        given = ", ".join([*args, *cache, *keywords])
+        given = [*args, *cache, *keywords]
         if node.name == "":
-            return f"{self._of_model(node, plan)}({given})"
+            return call(self._of_model(node, plan), *given)
         origin = stepped.origin
         assert self.home is not None and origin is not None
         name = self.submodule(node.name, self.home._made(self._twin(node, origin)), self.file.owns(origin))
-        return f"{name}.{plan.method}({given})"
+        return call(f"{name}.{plan.method}", *given)
 
     def _twin(self, node: Call | Scan, origin: Graph) -> Call | Scan:
         """The call in `forward` of this class that a call of a step stands for."""
@@ -547,10 +547,10 @@ class TorchBody(CodeBody):
             return
         index, asked = "i", False
 
-        def built_const(which: Const) -> str:
+        def built_const(which: Const) -> Code:
             nonlocal asked
             asked = asked or which == node.index
-            return index if which == node.index else self.built_const(which)
+            return Code(index) if which == node.index else self.built_const(which)
 
         made = [self._pass_made(body, built_const) for body in node.bodies]
         which = [[i for i, runs in enumerate(node.variant) if runs == kind] for kind in range(len(made) - 1)]
@@ -561,11 +561,11 @@ class TorchBody(CodeBody):
         self.modules[node.name] = text
         self.init.append(assigned(node.name, text))
 
-    def _pass_made(self, body: Graph, const: Callable[[Const], str]) -> str:
+    def _pass_made(self, body: Graph, const: Callable[[Const], Code]) -> str:
         """How the module of a pass is made: where two kinds of passes have one in another call, it is the first's."""
         home = self.program.homes.of(body)
         plan = self.program.plan(home)
-        return f"{plan.name}({', '.join(self.built(plan, home, {}, {}, self.built_size, const))})"
+        return call(plan.name, *self.built(plan, home, {}, {}, self.built_size, const)).text
 
     def _one_module(self, node: Repeat, body: Graph) -> str:
         """The module that all passes of a kind are calls of."""
@@ -578,100 +578,62 @@ class TorchBody(CodeBody):
         return self.submodule(node.name if learns else singular(node.name) or f"{node.name}_pass", made, learns)
 
     def loop(
-        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
-    ) -> list[str]:
+        self, node: Repeat, plans: list[Plan], targets: list[Variable], args: list[Code], keywords: list[list[Code]]
+    ) -> For:
         if not self.program.has_list(node):
             return self._counted_loop(node, plans, targets, args, keywords)
         self._make_passes(node)
+        each, counter = Variable(singular(node.name) or "layer"), Variable("i")
         if any(plan.owner is not None for plan in plans):
-            return self._method_loop(node, plans, targets, args, keywords)
-        each = self.namer.give(singular(node.name) or "layer")
-        traced = any(plan.on_path for plan in plans)
-        if traced:
-            counter = self.namer.give("i")
-            plan = next(plan for plan in plans if plan.on_path)
-            extra = self.traced(plan, f"{node.name}.{{{counter}}}")
-            lines = [f"for {counter}, {each} in enumerate({attribute(node.name)}):"]
+            alike = len({(plan.method, plan.cached, plan.on_path) for plan in plans}) == 1
+            counted = plans[0].cached or plans[0].on_path or not alike
         else:
-            extra = []
-            lines = [f"for {each} in {attribute(node.name)}:"]
-        words = self._common(plans, keywords)
-        given = [*targets, *args, *words]
-        call = f"{each}({', '.join([*given, *extra])})"
-        if traced and not all(plan.on_path for plan in plans):
-            recording = [number for number, kind in enumerate(node.variant) if plans[kind].on_path]
-            call = f"{call} if {is_one_of(counter, recording)} else {each}({', '.join(given)})"
-        goal = f"{', '.join(targets)} = " if targets else ""
-        lines += wrap(f"    {goal}{call}", self.carried_axes(node) if targets else "")
-        self.namer.free(each)
-        return lines
-
-    def _common(self, plans: list[Plan], keywords: list[list[str]]) -> list[str]:
-        """The words with which a loop calls all kinds of passes, which take those of one another too."""
-        if len(plans) == 1:
-            return keywords[0]
-        words = sorted({word for own in keywords for word in own}, key=plain)
-        for plan, own in zip(plans, keywords, strict=True):
-            plan.wants_dtype = plan.wants_dtype or any(word.startswith(f"{DTYPE}=") for word in words)
-            lacking = [word.partition("=")[0] for word in words if word not in own]
-            plan.unused |= {name: None for name in lacking if name != DTYPE}
-        return words
-
-    def _method_loop(
-        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
-    ) -> list[str]:
-        """The passes of a repeat, of each its method besides `forward`."""
-        each = self.namer.give(singular(node.name) or "layer")
-        alike = len({(plan.method, plan.cached, plan.on_path) for plan in plans}) == 1
-        words = self._common(plans, keywords) if alike else []
-        counter = self.namer.give("i")
+            counted = any(plan.on_path for plan in plans)
+            alike = len({plan.on_path for plan in plans}) == 1
+        common = self._common(plans, keywords) if alike or all(plan.owner is None for plan in plans) else None
         calls = []
         for plan, body, own in zip(plans, node.bodies, keywords, strict=True):
             cache = [cache_at(body, counter)] if plan.cached else []
-            extra = [*cache, *(words if alike else own), *self.traced(plan, f"{node.name}.{{{counter}}}")]
-            calls.append(f"{each}.{plan.method}({', '.join([*targets, *args, *extra])})")
-        self.namer.free(counter)
-        self.namer.free(each)
-        goal = f"{', '.join(targets)} = " if targets else ""
-        axes = self.carried_axes(node) if targets else ""
-        counted = plans[0].cached or plans[0].on_path or not alike
-        head = f"for {counter}, {each} in enumerate({attribute(node.name)}):" if counted else ""
-        lines = [head or f"for {each} in {attribute(node.name)}:"]
-        calls = [f"{goal}{call}" for call in (calls[:1] if alike else calls)]
-        return [*lines, *by_pass(counter, node.variant, calls, axes)]
+            words = [*cache, *(own if common is None else common), *self.traced(plan, f"{node.name}.{{i}}", counter)]
+            method = each.code if plan.owner is None else Code.of("{}.{}", each.code, plan.method)
+            calls.append(call(method, *(target.code for target in targets), *args, *words))
+        over = Code(attribute(node.name))
+        body_ = self.by_pass(node, counter, calls[:1] if alike else calls, targets)
+        return For((counter, each), call("enumerate", over), body_) if counted else For((each,), over, body_)
+
+    def _common(self, plans: list[Plan], keywords: list[list[Code]]) -> list[Code]:
+        """The words with which a loop calls all kinds of passes, which take those of one another too."""
+        if len(plans) == 1:
+            return keywords[0]
+        words = sorted({word for own in keywords for word in own}, key=lambda word: plain(word.text))
+        for plan, own in zip(plans, keywords, strict=True):
+            plan.wants_dtype = plan.wants_dtype or any(word.text.startswith(f"{DTYPE}=") for word in words)
+            lacking = [word.text.partition("=")[0] for word in words if word not in own]
+            plan.unused |= {name: None for name in lacking if name != DTYPE}
+        return words
 
     def _counted_loop(
-        self, node: Repeat, plans: list[Plan], targets: list[str], args: list[str], keywords: list[list[str]]
-    ) -> list[str]:
+        self, node: Repeat, plans: list[Plan], targets: list[Variable], args: list[Code], keywords: list[list[Code]]
+    ) -> For:
         """The passes of a repeat that are calls of one module: they share its weights, or there are none."""
-        counter = self.counters.get(node.index) if node.index is not None else None
+        counter = self.counters[node.index] if node.index is not None else Variable("i")
         name = segment(self.graph, node)
-        named = any(plan.cached or (plan.on_path and not node.shared) for plan in plans) or len(plans) > 1
-        if counter is None and named:
-            counter = self.namer.give("i")
-            self.namer.free(counter)
-        goal = f"{', '.join(targets)} = " if targets else ""
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
             module = self._one_module(node, body) + ("" if plan.owner is None else f".{plan.method}")
-            cache = [cache_at(body, counter or "")] if plan.cached else []
-            at = self.traced(plan, name if node.shared else f"{name}.{{{counter}}}")
-            calls.append(f"{goal}{module}({', '.join([*targets, *args, *cache, *words, *at])})")
-        count = static_code(node.count, lambda axis: self.extent(axis).text, self.const_code).text
-        used = counter if counter is not None and (named or any(plan.passed for plan in plans)) else "_"
-        axes = self.carried_axes(node) if targets else ""
-        return [f"for {used} in range({count}):", *by_pass(used, node.variant, calls, axes)]
+            cache = [cache_at(body, counter)] if plan.cached else []
+            at = self.traced(plan, name) if node.shared else self.traced(plan, f"{name}.{{i}}", counter)
+            calls.append(call(module, *(target.code for target in targets), *args, *cache, *words, *at))
+        count = static_code(node.count, self.extent, self.const_code)
+        return For((counter,), call("range", count), self.by_pass(node, counter, calls, targets))
 
     def counts(self, node: Repeat) -> bool:
         return not self.program.has_list(node)
 
-    def carried_axes(self, node: Repeat) -> str:
-        return ", ".join(self.shown(self.core(value.type.axes)) for value in node.outs)
-
     # -- captures -----------------------------------------------------------------------------------------------
 
-    def found_at(self, label: str) -> str:
-        return f'f"{{{AT}}}{label}"' if self.plan.placed else f'"{label}"'
+    def found_at(self, label: str) -> Code:
+        return Code(f'f"{{{AT}}}{label}"' if self.plan.placed else f'"{label}"')
 
     # -- a model's border ---------------------------------------------------------------------------------------
 
@@ -683,7 +645,7 @@ class TorchBody(CodeBody):
             self.helper("is_trusted")
             self.lines += begin_decoding(self)
             if self.plan.method == "step":
-                self.lines.append("self = cache.parts_of(self)")
+                self.do(Code("self = cache.parts_of(self)"))
         if self.graph.kind == "model" and self.graph.inputs:
             if any(item.length_of is not None for item in self.graph.inputs):
                 self.helper("check_lengths")

@@ -21,7 +21,7 @@ from ..text.docstrings import remarked
 from ..text.expressions import number
 from ..text.names import AT, DEVICE, DTYPE, FOUND, LOCAL, plain
 from ..text.values import CannotEmit
-from ..text.writing import is_path, wrap
+from ..text.writing import wrap
 from .body import TorchBody
 from .ops import OPS, POINTS
 
@@ -84,7 +84,8 @@ class TorchEmitter(Emitter):
         lines += [*words, ""] if (words := self.words(plan)) else []
         lines += self._side_by_side(plan)
         params = self._parameters(plan, body)
-        setup = [*body.derivations, *(f"self.{attr} = {name}" for attr, name in body.stored.items()), *body.init]
+        setup = [*(f"{name} = {code.text}" for name, code in body.derivations.items())]
+        setup += [*(f"self.{attr} = {name}" for attr, name in body.stored.items()), *body.init]
         if plan.is_root and self.program.steps:
             setup.insert(0, f"{body.configuration()} = {configuration(self, [name for name, _, _ in params])}")
         if params or setup:
@@ -141,7 +142,7 @@ class TorchEmitter(Emitter):
             omissible = item.default is not None or item in behind_default(plan.graph)
             stepped = plan.graph.stepped
             kind += " | None" if stepped is not None and item.value.id in stepped.absent else ""
-            args.append(f"{val.text}: {kind} | None = None" if omissible else f"{val.text}: {kind}")
+            args.append(f"{val.name}: {kind} | None = None" if omissible else f"{val.name}: {kind}")
         more = []
         more += [f"{body.scope.axes[axis]}: int" for axis in plan.extents]
         more += [f"{body.scope.consts[const]}: {plan.annotation(const)}" for const in plan.passed]
@@ -166,16 +167,12 @@ class TorchEmitter(Emitter):
         inner = [*body.checks]
         if plan.on_path and plan.is_root:
             inner.append(f"{FOUND}: dict[str, Tensor] = {{}}")
-        returned = self._return(plan, body)
-        if inner and not any(
-            re.search(r"\bbatch\b", text.split("  #")[0]) for text in [*body.prologue, *body.lines, *returned]
-        ):
+        done = [*body.text.lines, *body.text.end]
+        if inner and not any(re.search(r"\bbatch\b", text.split("  #")[0]) for text in done):
             inner = without_batch(inner)
             if plan.is_root and plan.method == "step":  # `generate` has looked at what it gives
                 inner = ["if not is_trusted(cache):", *(f"    {text}" for text in inner)]
-        for text in [*inner, *body.prologue, *body.lines, *returned]:
-            lines.append(f"        {text}")
-        return lines
+        return [*lines, *(f"        {text}" for text in [*inner, *done] or ["pass"])]
 
     def _result_type(self, plan: Plan, body: TorchBody) -> str:
         kinds = [annotation(body, val, "Tensor") for val in body.returned]
@@ -188,23 +185,6 @@ class TorchEmitter(Emitter):
         else:
             kind = f"tuple[{', '.join(kinds)}]"
         return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
-
-    def _return(self, plan: Plan, body: TorchBody) -> list[str]:
-        values = [val.text for val in body.returned]
-        if not values:
-            return ["return cache"] if plan.is_root else [] if body.lines else ["pass"]
-        text = values[0] if len(values) == 1 else ", ".join(values)
-        shown = ", ".join(body.shown(val.axes) for val in body.returned)
-        if plan.graph.kind == "model" and len(values) > 1:
-            text = f"{plan.results}({text})"
-        if not (plan.is_root and self.captures.wanted):
-            return wrap(f"return {text}", shown if not all(is_path(value) for value in values) else "", 112)
-        return [
-            *wrap(f"result = {text}", shown, 112),
-            "return result, {",
-            *self.captured(body),
-            "}",
-        ]
 
 
 def torch_source(

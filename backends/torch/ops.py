@@ -9,6 +9,7 @@ from ...compiler.graph.nodes import Apply, Init
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
 from ...compiler.sizes.axes import Axis, Literal, evaluate
+from ..emit.layout import at_items
 from ..emit.mask_code import define
 from ..emit.operands import (
     ZERO,
@@ -17,14 +18,15 @@ from ..emit.operands import (
     dims,
     factors,
     is_usual_scale,
+    listed,
     masked,
     neutral,
+    smoothed,
     stack_operands,
     without,
 )
 from ..emit.ops import gather, index, merge, rename, same, split
-from ..text.expressions import ATOM, SUM, TERM, Code
-from ..text.templates import folded
+from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of
 from .body import Emit, Point, TorchBody
 
@@ -36,7 +38,7 @@ def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     arrays = factors(body, node.axes, [val for val in vals if not val.number])
     order, code = _product(body, node, arrays)
     for val in numbers:
-        code = Code(f"{code.at(TERM)} * {val.code.at(TERM + 1)}", TERM)
+        code = times(code, val.code)
     return body.combine(vals if len(arrays) == len(vals) else [*arrays, *numbers], code, order, out)
 
 
@@ -44,7 +46,7 @@ def _product(body: TorchBody, node: Apply, arrays: list[Val]) -> tuple[tuple[Axi
     eaten = node.axes
     if len(arrays) == 1:
         x = arrays[0]
-        return without(x, eaten), Code(f"{x.atom}.sum({dims(x, eaten)})")
+        return without(x, eaten), Code.of("{}.sum({})", x.atom, dims(x, eaten))
     if len(arrays) == 2 and len(eaten) == 1:
         found = _matmul(arrays[0], arrays[1], eaten[0])
         if found is not None:
@@ -57,7 +59,7 @@ def _product(body: TorchBody, node: Apply, arrays: list[Val]) -> tuple[tuple[Axi
     dots = "..." if any(val.leading != NONE for val in arrays) else ""
     inputs = ",".join((dots if val.leading != NONE else "") + text for val, text in zip(arrays, spelled, strict=True))
     result = dots + "".join(letters[axis] for axis in order)
-    return order, Code(f'torch.einsum("{inputs}->{result}", {", ".join(val.text for val in arrays)})')
+    return order, call("torch.einsum", f'"{inputs}->{result}"', *(val.code for val in arrays))
 
 
 def _matmul(a: Val, b: Val, c: Axis) -> tuple[tuple[Axis, ...], Code] | None:
@@ -68,21 +70,20 @@ def _matmul(a: Val, b: Val, c: Axis) -> tuple[tuple[Axis, ...], Code] | None:
     if c not in a.axes or c not in b.axes:  # one has it in name only
         return None
     if b.leading == NONE and not shared and len(right) <= 1 and a.axes[-1] == c:  # a shared matrix: any rows
-        text = b.code.at(TERM + 1) if b.axes[0] == c else f"{b.atom}.mT"
-        return (*left, *right), Code(f"{a.code.at(TERM)} @ {text}", TERM)
+        return (*left, *right), matmul(a.code, b.code if b.axes[0] == c else Code.of("{}.mT", b.atom))
     if len(left) != 1 or len(right) != 1:
         return None
     first = _pair(a, (*shared, left[0], c))
     second = _pair(b, (*shared, c, right[0]))
     if first is None or second is None:
         return None
-    return (*shared, left[0], right[0]), Code(f"{first.at(TERM)} @ {second.at(TERM + 1)}", TERM)
+    return (*shared, left[0], right[0]), matmul(first, second)
 
 
 def _pair(x: Val, order: tuple[Axis, ...]) -> Code | None:
     if x.axes == order:
         return x.code
-    return Code(f"{x.atom}.mT") if x.axes == (*order[:-2], order[-1], order[-2]) else None
+    return Code.of("{}.mT", x.atom) if x.axes == (*order[:-2], order[-1], order[-2]) else None
 
 
 def _letters(axes: Sequence[Axis]) -> dict[Axis, str]:
@@ -109,22 +110,22 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     else:
         kept = without(x, node.axes)
     if len(node.axes) > 1:
-        x = replace(x, code=Code(body.flatten(x, -len(node.axes), -1)))
-    text = f"{body.linear_module(node)}({x.text})"
+        x = replace(x, code=body.flatten(x, -len(node.axes), -1))
+    code = call(body.linear_module(node), x.code)
     if len(node.made) > 1:
-        text = body.unflatten(Val(Code(text)), -1, node.made)
-    val = body.combine([x], Code(text), (*kept, *node.made), node.out)
+        code = body.unflatten(Val(code), -1, node.made)
+    val = body.combine([x], code, (*kept, *node.made), node.out)
     return replace(val, broadcast=val.broadcast - set(node.each))
 
 
 def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     ids = body.checked(vals[0], node.axes[0])
     made = f"nn.Embedding({body.dim_size(node.axes)}, {body.dim_size(node.made)})"
-    text = ids.text if not ids.number else body.filled("()", ids.text, Scalar.INT, "")
-    text = f"{body.module(node, made, {'weight': Init('normal', (1.0,))})}({text})"
+    given = ids.code if not ids.number else body.filled(Code("()"), ids.code, Scalar.INT, None)
+    code = call(body.module(node, made, {"weight": Init("normal", (1.0,))}), given)
     if len(node.made) > 1:
-        text = body.unflatten(Val(Code(text)), -1, node.made)
-    return body.combine([ids], Code(text), (*ids.axes, *node.made), node.out)
+        code = body.unflatten(Val(code), -1, node.made)
+    return body.combine([ids], code, (*ids.axes, *node.made), node.out)
 
 
 def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -138,7 +139,7 @@ def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
         shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
         given = [f"({shape})" if len(node.axes) > 1 else shape]
         if body.is_built(eps):
-            given.append(f"eps={body.built_static(eps)}")
+            given.append(f"eps={body.built_static(eps).text}")
         if kind == "LayerNorm" and names == ["weight"]:
             given.append("bias=False")
         made = f"nn.{kind}({', '.join(given)})"
@@ -146,11 +147,11 @@ def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
         if names == ["bias"] and f"{module}.weight = None" not in body.init:
             body.init.append(f"{module}.weight = None")
         if body.is_built(eps) and body.modules.get(node.name or "") == made:
-            return body.combine([x], Code(f"{module}({x.text})"), x.axes, node.out)
+            return body.combine([x], call(module, x.code), x.axes, node.out)
         learned = [f"{module}.{name}" for name in (("weight", "bias") if kind == "LayerNorm" else ("weight",))]
-    sizes = ", ".join(body.extent(axis).text for axis in node.axes)
-    args = [x.text, f"({sizes},)", *learned, f"eps={body.static(eps).text}"]
-    return body.combine([x], Code(f"F.{function}({', '.join(args)})"), x.axes, node.out)
+    sizes = Code.of("({},)", joined(body.extent(axis) for axis in node.axes))
+    code = call(f"F.{function}", x.code, sizes, *learned, eps=body.static(eps))
+    return body.combine([x], code, x.axes, node.out)
 
 
 def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -162,16 +163,16 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x = body.real(x, is_table(out))
     if x.number and mask is not None and op == "sum":  # counting what the mask keeps
         mask = body.full(mask, axes)
-        code = Code(f"{mask.atom}.sum({dims(mask, axes)})")
+        code = Code.of("{}.sum({})", mask.atom, dims(mask, axes))
         total = body.combine([mask, x], code, without(mask, axes), out, kind=Scalar.INT)
         if kind is Scalar.REAL:
             total = body.real(total, is_table(out))
-        if x.text != "1":
-            total = replace(total, code=Code(f"{total.code.at(TERM)} * {x.code.at(TERM + 1)}", TERM))
+        if x.code.text != "1":
+            total = replace(total, code=times(total.code, x.code))
         return total
     if x.number:
         dtype = body.dtype_of(kind, is_table(out))
-        x = replace(x, code=Code(body.filled("()", x.text, kind, dtype)), number=False)
+        x = replace(x, code=body.filled(Code("()"), x.code, kind, dtype), number=False)
     if mask is None:
         x = body.full(x, axes)
         fed = [x]
@@ -180,66 +181,66 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         mask = body.full(body.align(mask, order), axes)
         whole = body.combine([x, mask], Code(""), order, out)
         body.helper("masked_mean")
-        code = Code(f"masked_mean({x.text}, {mask.text}, {dims(whole, axes)})")
+        code = call("masked_mean", x.code, mask.code, dims(whole, axes))
         return replace(whole, code=code, axes=without(whole, axes), broadcast=whole.broadcast - set(axes))
     else:
         x, mask, order = masked(body, node, x, mask)
         low = neutral(node)
         if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
             x = body.named(x)
-            low = f"torch.iinfo({x.text}.dtype).{'max' if op == 'min' else 'min'}"
+            low = Code.of("torch.iinfo({}.dtype).{}", x.atom, "max" if op == "min" else "min")
         fed = [x, mask]
         if op == "any":
-            text = Code(f"{mask.code.at(7)} & {x.code.at(8)}", 7)
+            kept_items = operator("and", [mask.code, x.code])
         elif op == "all":
-            text = Code(f"~{mask.code.at(11)} | {x.code.at(6)}", 5)
+            kept_items = operator("or", [operator("not", [mask.code]), x.code])
         else:
-            text = Code(f"torch.where({mask.text}, {x.text}, {low})")
-        x = body.combine(fed, text, order, out)
+            kept_items = call("torch.where", mask.code, x.code, low)
+        x = body.combine(fed, kept_items, order, out)
     kept = without(x, axes)
     where = dims(x, axes)
     name = {"max": "amax", "min": "amin"}.get(op, op)
     if op == "mean":
         x = body.named(x)
-        sizes = " * ".join(body.extent(axis).text for axis in axes)
+        sizes = joined((body.extent(axis) for axis in axes), " * ")
         if all(body.plan.static_size(axis) for axis in axes):
-            code = Code(f"{x.text}.mean({where})")
+            code = Code.of("{}.mean({})", x.atom, where)
         else:  # the mean of nothing is 0
             body.helper("mean_of")
-            code = Code(f"mean_of({x.text}, {where}, max({sizes}, 1))")
+            code = call("mean_of", x.code, where, call("max", sizes, 1))
         return body.combine([x], code, kept, out)
-    code = Code(f"{x.atom}.{name}({where})")
+    code = Code.of("{}.{}({})", x.atom, name, where)
     if op in ("max", "min", "argmax") and not all(map(body.plan.static_size, axes)):  # there may be no item
         body.helper(name)
-        at = f', "{body.graph.name}: argmax[{axes[0].name}]"' if op == "argmax" else ""
-        code = Code(f"{name}({x.text}, {where}{at})")
+        at = [f'"{body.graph.name}: argmax[{axes[0].name}]"'] if op == "argmax" else []
+        code = call(name, x.code, where, *at)
     return body.combine([x], code, kept, out)
 
 
 def cumsum(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = vals[0] if kind_of(node.out) is Scalar.INT else body.real(vals[0], is_table(node.out))
     x = body.full(x, node.axes)
-    return body.combine([x], Code(f"{x.atom}.cumsum({dims(x, node.axes)})"), x.axes, node.out)
+    return body.combine([x], Code.of("{}.cumsum({})", x.atom, dims(x, node.axes)), x.axes, node.out)
 
 
 def cummax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], node.axes)
-    return body.combine([x], Code(f"{x.atom}.cummax({dims(x, node.axes)}).values"), x.axes, node.out)
+    return body.combine([x], Code.of("{}.cummax({}).values", x.atom, dims(x, node.axes)), x.axes, node.out)
 
 
 def logcumsumexp(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
-    return body.combine([x], Code(f"{x.atom}.logcumsumexp({dims(x, node.axes)})"), x.axes, node.out)
+    return body.combine([x], Code.of("{}.logcumsumexp({})", x.atom, dims(x, node.axes)), x.axes, node.out)
 
 
 def flip(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], node.axes)
-    return body.combine([x], Code(f"{x.atom}.flip({dims(x, node.axes)})"), x.axes, node.out)
+    return body.combine([x], Code.of("{}.flip({})", x.atom, dims(x, node.axes)), x.axes, node.out)
 
 
 def stop_gradient(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = vals[0]
-    return x if x.number else body.combine([x], Code(f"{x.atom}.detach()"), x.axes, node.out)
+    return x if x.number else body.combine([x], Code.of("{}.detach()", x.atom), x.axes, node.out)
 
 
 def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -247,7 +248,7 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
         dtype = body.float64() if is_table(node.out) else body.dtype
-        x = replace(x, code=Code(body.filled("()", x.text, Scalar.REAL, dtype)), number=False)
+        x = replace(x, code=body.filled(Code("()"), x.code, Scalar.REAL, dtype), number=False)
     axes, op = node.axes, node.op
     fed = [x]
     if mask is None:
@@ -259,46 +260,44 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     if len(axes) > 1:
         order = (*(axis for axis in order if axis not in axes), *axes)
         x = body.full(body.align(x, order), axes)
-        x = replace(x, code=Code(body.flatten(x, -len(axes), -1)))
+        x = replace(x, code=body.flatten(x, -len(axes), -1))
         if mask is not None:
             mask = body.full(body.align(mask, order), axes)
-            mask = replace(mask, code=Code(body.flatten(mask, -len(axes), -1)))
+            mask = replace(mask, code=body.flatten(mask, -len(axes), -1))
         where = "-1"
     else:
         where = str(order.index(axes[0]) - len(order))
     if mask is None:
-        text = f"{x.atom}.{op}({where})"
+        code = Code.of("{}.{}({})", x.atom, op, where)
     else:
         body.helper(f"masked_{op}")
-        text = f"masked_{op}({x.text}, {mask.text}, {where})"
+        code = call(f"masked_{op}", x.code, mask.code, where)
     if len(axes) > 1:
-        text = body.unflatten(Val(Code(text)), -1, axes)
-    return body.combine(fed, Code(text), order, node.out)
+        code = body.unflatten(Val(code), -1, axes)
+    return body.combine(fed, code, order, node.out)
 
 
 def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
-    eps = body.static(node.options["eps"]).text
     body.helper("l2norm")
-    return body.combine([x], Code(f"l2norm({x.text}, {dims(x, node.axes)}, {eps})"), x.axes, node.out)
+    code = call("l2norm", x.code, dims(x, node.axes), body.static(node.options["eps"]))
+    return body.combine([x], code, x.axes, node.out)
 
 
 def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """One after the other; dimensions that some operands lack are spread first."""
     parts, order, dim, same = concat_operands(body, node, vals)
-    texts = ", ".join(val.text for val in parts)
     if not same:
         body.helper("concat")
-    code = Code(f"torch.cat([{texts}], {dim})" if same else f"concat([{texts}], {dim})")
+    code = call("torch.cat" if same else "concat", listed(parts), dim)
     return body.combine(parts, code, order, node.out)
 
 
 def stack(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """Two values side by side along a new axis (rewrites/stack.py)."""
     parts, order, dim, same = stack_operands(body, node, vals)
-    texts = ", ".join(val.text for val in parts)
-    given = f"[{texts}]" if same else f"torch.broadcast_tensors({texts})"
-    return body.combine(parts, Code(f"torch.stack({given}, {dim})"), order, node.out)
+    given = listed(parts) if same else call("torch.broadcast_tensors", *(val.code for val in parts))
+    return body.combine(parts, body.stacked(given, dim), order, node.out)
 
 
 def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -310,7 +309,7 @@ def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         return x
     # Each item is left out on its own: an axis along which the operand does not vary yet is written out first.
     x = body.full(x, [axis for axis in x.axes if axis not in node.out.type.broadcast_axes])
-    return body.combine([x], Code(f"F.dropout({x.text}, {body.static(p).text}, self.training)"), x.axes, node.out)
+    return body.combine([x], call("F.dropout", x.code, body.static(p), "self.training"), x.axes, node.out)
 
 
 def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -319,7 +318,7 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     ids = body.checked(vals[1], vocab)
     x = body.last(body.real(vals[0], is_table(out)), [vocab])
     if ids.number:
-        ids = Val(Code(body.filled("()", ids.text, Scalar.INT, "")), kind=Scalar.INT, needs=ids.needs)
+        ids = Val(body.filled(Code("()"), ids.code, Scalar.INT, None), kind=Scalar.INT, needs=ids.needs)
     kept = without(x, [vocab])
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     smoothing = node.options["smoothing"]
@@ -331,26 +330,27 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     )
     ids = body.align(ids, order)
     x = body.align(x, (*order, vocab))
-    smooth = "" if smoothing in ZERO else f", label_smoothing={body.static(smoothing).text}"
+    smooth = None if smoothing in ZERO else body.static(smoothing)
     if same:
         # rewrites/spend_logits.py; what is the same for all classes would be written to in one place
         if "spend" in node.options and vals[0].has(vocab):
             body.helper("cross_entropy")
-            smooth = smooth.replace("label_smoothing", "smoothing")
-            return body.combine([x, ids], Code(f"cross_entropy({x.text}, {ids.text}{smooth})"), order, out)
+            words = {} if smooth is None else {"smoothing": smooth}
+            return body.combine([x, ids], call("cross_entropy", x.code, ids.code, **words), order, out)
         x, ids = body.named(x, "logits"), body.named(ids, "ids")
-        size = body.extent(vocab).text
-        rows = "-1" if body.plan.static_size(vocab) else f"{ids.text}.numel()"  # of no classes it cannot be told
-        flat = f"{x.text}.reshape({rows}, {size}), {ids.text}.reshape(-1).long()"
-        text = f'F.cross_entropy({flat}, reduction="none"{smooth})'
-        return body.combine([x, ids], Code(f"{text}.reshape({ids.text}.shape)"), order, out)
+        # of no classes it cannot be told
+        rows = "-1" if body.plan.static_size(vocab) else Code.of("{}.numel()", ids.atom)
+        flat = Code.of("{}.reshape({}, {})", x.atom, rows, body.extent(vocab))
+        words = {} if smooth is None else {"label_smoothing": smooth}
+        labels = Code.of("{}.reshape(-1).long()", ids.atom)
+        losses = call("F.cross_entropy", flat, labels, reduction='"none"', **words)
+        return body.combine([x, ids], Code.of("{}.reshape({}.shape)", losses, ids.atom), order, out)
     body.helper("take_along")
-    logs = body.let("logs", body.combine([x], Code(f"{x.atom}.log_softmax(-1)"), x.axes, out))
-    text = f"-take_along({logs.text}, {ids.atom}[..., None], -1).squeeze(-1)"
-    if smooth:
-        s = body.static(smoothing).at(TERM + 1)
-        text = f"(1 - {s}) * {text} - {s} * {logs.text}.mean(-1)"
-    return body.combine([logs, ids], Code(text, SUM), order, out)
+    logs = body.let("logs", body.combine([x], Code.of("{}.log_softmax(-1)", x.atom), x.axes, out))
+    code = Code.of("-take_along({}, {}[..., None], -1).squeeze(-1)", logs.code, ids.atom, level=UNARY)
+    if smooth is not None:
+        code = smoothed(code, smooth, logs)
+    return body.combine([logs, ids], code, order, out)
 
 
 def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -359,39 +359,40 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
     A mask of positions is never made: causal is a flag of the kernel, the others go to `masked_attention`.
     """
     laid = attention_operands(body, node, vals, mask)
-    args = [val.text for val in laid.args]
+    args = [val.code for val in laid.args]
     options = []
     p = node.options.get("p", Literal(0))
     if p not in ZERO:
-        options.append(f"dropout_p={body.static(p).text} if self.training else 0.0")
+        options.append(Code.of("dropout_p={} if self.training else 0.0", body.static(p)))
     scale = node.options["scale"]
     if not is_usual_scale(scale, node.axes[0]):
-        options.append(f"scale={body.static(scale).text}")
+        options.append(Code.of("scale={}", body.static(scale)))
     cap = node.options.get("cap")
     if cap is not None:
-        options.append(f"cap={body.static(cap).text}")
+        options.append(Code.of("cap={}", body.static(cap)))
     if node.seen is not None and (laid.bias is not None or cap is not None or not is_causal(node.seen)):
         seen, numbers = define(body, node.seen, laid.data)
-        args = [seen, *args, *(val.text for val in laid.data if not val.number)]
+        args = [seen, *args, *(val.code for val in laid.data if not val.number)]
         if laid.bias is not None:
-            args.append(f"bias={laid.bias.text}")
+            args.append(Code.of("bias={}", laid.bias.code))
         elif cap is None and is_causal_but_for_data(node.seen) and not any(val.number for val in laid.data):
-            args.append("causal=True")
+            args.append(Code("causal=True"))
         if numbers:
-            args.append(f"numbers=({', '.join(numbers)},)")
+            args.append(Code.of("numbers=({},)", joined(numbers)))
         function = "masked_attention"
     else:
         function = "F.scaled_dot_product_attention" if laid.alike else "attention"
         if node.seen is not None:
-            args.append("is_causal=True")
+            args.append(Code("is_causal=True"))
         elif laid.where is not None:  # it may leave a query nothing
-            args.append(f"mask={laid.where.text}")
+            args.append(Code.of("mask={}", laid.where.code))
             function = "sighted_attention" if laid.alike else "attention"
         if laid.bias is not None:
-            args.append(f"{'attn_mask' if function.startswith('F.') else 'bias'}={laid.bias.text}")
+            word = "attn_mask" if function.startswith("F.") else "bias"
+            args.append(Code.of("{}={}", word, laid.bias.code))
     if not function.startswith("F."):
         body.helper(function)
-    return replace(laid.result, code=Code(f"{function}({', '.join([*args, *options])})"))
+    return replace(laid.result, code=call(function, *args, *options))
 
 
 def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -401,11 +402,15 @@ def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
     at, order = x.axes.index(axis), x.axes
-    stride = body.static(node.options["stride"]).text
-    left = body.static(node.options["pad"]).text
     body.helper("window")
-    text = f"window({x.text}, {x.dim(axis)}, {body.extent(place).text}, {body.extent(tap).text}, {stride}, {left})"
-    return body.combine([x], Code(text), (*order[:at], place, tap, *order[at + 1 :]), node.out)
+    extents = body.extent(place), body.extent(tap)
+    stride, left = body.static(node.options["stride"]), body.static(node.options["pad"])
+    return body.combine(
+        [x],
+        call("window", x.code, x.dim(axis), *extents, stride, left),
+        (*order[:at], place, tap, *order[at + 1 :]),
+        node.out,
+    )
 
 
 def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -414,11 +419,10 @@ def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.full(vals[0], [axis])
     if kind_of(node.out) is Scalar.REAL:
         x = body.real(x, is_table(node.out))
-    left = body.static(node.options["left"]).text
-    value = body.static(node.options["value"]).text
     body.helper("pad")
-    text = f"pad({x.text}, {x.dim(axis)}, {left}, {body.extent(made).text}, {value})"
-    return body.combine([x], Code(text), tuple(made if a == axis else a for a in x.axes), node.out)
+    left, value = body.static(node.options["left"]), body.static(node.options["value"])
+    code = call("pad", x.code, x.dim(axis), left, body.extent(made), value)
+    return body.combine([x], code, tuple(made if a == axis else a for a in x.axes), node.out)
 
 
 def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -427,12 +431,12 @@ def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     x = body.full(vals[0], [axis])
     falling = node.op == "topk" or evaluate(node.options["descending"])
     body.helper("argsort")
-    text = f"argsort({x.text}, {x.dim(axis)}{', descending=True' if falling else ''})"
+    code = call("argsort", x.code, x.dim(axis), **({"descending": "True"} if falling else {}))
     at = x.axes.index(axis)
     if node.op == "topk":
-        after = "".join(", :" for _ in x.axes[at + 1 :])
-        text = f"{text}[..., :{body.extent(made).text}{after}]"
-    return body.combine([x], Code(text), (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
+        first = Code.of(":{}", body.extent(made))
+        code = at_items(Val(code), ["...", first, *[":"] * (len(x.axes) - at - 1)])
+    return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
 PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
@@ -440,19 +444,19 @@ PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
 
 def extreme(body: TorchBody, op: str, vals: list[Val]) -> Code:
     """max or min: `torch.maximum` takes no numbers, which bound what the arrays have."""
-    arrays, numbers = [val.code for val in vals if not val.number], [val.text for val in vals if val.number]
+    arrays, numbers = [val.code for val in vals if not val.number], [val.code for val in vals if val.number]
     if not arrays:
-        return Code(f"{PYTHON[op]}({', '.join(numbers)})")
+        return call(PYTHON[op], *numbers)
     code = folded(f"torch.{op}({{0}}, {{1}})", arrays)
     for number in numbers:
-        code = Code(f"{code.at(ATOM)}.clamp({'min' if op == 'maximum' else 'max'}={number})")
+        code = Code.of("{}.clamp({}={})", code.atom, "min" if op == "maximum" else "max", number)
     return code
 
 
 def clamp(body: TorchBody, vals: list[Val], out: Value) -> Code:
     x, low, high = vals
     if low.number and high.number:
-        return Code(f"{x.atom}.clamp({low.text}, {high.text})")
+        return Code.of("{}.clamp({}, {})", x.atom, low.code, high.code)
     raised = Val(extreme(body, "maximum", [x, low]), number=x.number and low.number)
     return extreme(body, "minimum", [raised, high])
 
@@ -460,10 +464,10 @@ def clamp(body: TorchBody, vals: list[Val], out: Value) -> Code:
 def select(body: TorchBody, vals: list[Val], out: Value) -> Code:
     """Of two numbers, one as an array of the result's type: of two PyTorch makes its default type."""
     choice, x, y = vals
-    first = x.text
+    first = x.code
     if x.number and y.number and kind_of(out) is Scalar.REAL:
-        first = body.filled("()", x.text, Scalar.REAL, body.dtype_of(Scalar.REAL, is_table(out)))
-    return Code(f"torch.where({choice.text}, {first}, {y.text})")
+        first = body.filled(Code("()"), x.code, Scalar.REAL, body.dtype_of(Scalar.REAL, is_table(out)))
+    return call("torch.where", choice.code, first, y.code)
 
 
 POINTS: dict[str, Point] = {

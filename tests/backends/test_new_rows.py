@@ -13,8 +13,7 @@ import attnc
 from attnc.backends.emit.body import CodeBody
 from attnc.backends.emit.operands import dims, neutral
 from attnc.backends.numpy import ops as numpy_ops
-from attnc.backends.text.expressions import SUM, TERM, UNARY, Code
-from attnc.backends.text.templates import called, filled_in, folded
+from attnc.backends.text.expressions import SUM, TERM, UNARY, Code, called, filled_in, folded
 from attnc.backends.text.values import CannotEmit, Val, is_table, kind_of
 from attnc.backends.torch import ops as torch_ops
 from attnc.compiler.graph.nodes import Apply
@@ -59,7 +58,7 @@ def along(text: str) -> Any:
     def emit(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         x = body.real(vals[0], is_table(node.out)) if kind_of(node.out) is Scalar.REAL else vals[0]
         x = body.full(x, node.axes)
-        code = Code(text.format(x.text, dims(x, node.axes), x.atom))
+        code = filled_in(text, [x.code, Code(dims(x, node.axes))])
         return body.combine([x], code, x.axes, node.out)
 
     return emit
@@ -131,9 +130,9 @@ def test_the_operand_without_a_gradient(row: Callable[..., None]) -> None:
 def test_integers_stay_within_their_bounds(row: Callable[..., None]) -> None:
     """An index that an op leaves as it is, moves or picks is one still, and is not checked when the model runs."""
     row(made("abs", "stop", reads=Pointwise(Sum((1,))), gradient=False, torch="{0}.detach()", numpy="{0}"))
-    row(made("cumsum", "turned", reads=Arrange(IndexMap.MIRRORED)), "{2}.flip({1})", "np.flip({0}, {1})")
-    row(made("cumsum", "most", reads=Running(LARGEST)), "{2}.cummax({1}).values", "np.maximum.accumulate({0}, {1})")
-    row(made("cumsum", "total"), "{2}.cumsum({1})", "np.cumsum({0}, {1})")
+    row(made("cumsum", "turned", reads=Arrange(IndexMap.MIRRORED)), "{0}.flip({1})", "np.flip({0}, {1})")
+    row(made("cumsum", "most", reads=Running(LARGEST)), "{0}.cummax({1}).values", "np.maximum.accumulate({0}, {1})")
+    row(made("cumsum", "total"), "{0}.cumsum({1})", "np.cumsum({0}, {1})")
     text = "model f(x: [seq, d]) -> [seq, d] {{\n    return x[seq = index[seq]({}(int(|seq| - 1 - seq)))]\n}}\n"
     for name, places, known in (
         ("stop", [3, 2, 1, 0], True),
@@ -154,15 +153,15 @@ def test_integers_stay_within_their_bounds(row: Callable[..., None]) -> None:
 @pytest.mark.parametrize(
     ("reads", "texts", "right"),
     [
-        (Arrange(IndexMap.MIRRORED), ("{2}.flip({1})", "np.flip({0}, {1})"), lambda x: x[:, ::-1]),
+        (Arrange(IndexMap.MIRRORED), ("{0}.flip({1})", "np.flip({0}, {1})"), lambda x: x[:, ::-1]),
         (
             Running(LARGEST),
-            ("{2}.cummax({1}).values", "np.maximum.accumulate({0}, {1})"),
+            ("{0}.cummax({1}).values", "np.maximum.accumulate({0}, {1})"),
             lambda x: np.maximum.accumulate(x, 1),
         ),
         (
             Running(LOG_ADDED),
-            ("{2}.logcumsumexp({1})", "np.logaddexp.accumulate({0}, {1})"),
+            ("{0}.logcumsumexp({1})", "np.logaddexp.accumulate({0}, {1})"),
             lambda x: np.logaddexp.accumulate(x, 1),
         ),
     ],
@@ -191,7 +190,7 @@ def test_what_a_mask_leaves_out() -> None:
     (node,) = (node for node in attnc.loads(OPS["max"].example).block("f").graph.nodes if isinstance(node, Apply))
 
     def counts(reads: Any) -> str:
-        return neutral(replace(node, traits=replace(OPS["max"], reads=reads)))
+        return neutral(replace(node, traits=replace(OPS["max"], reads=reads))).text
 
     assert counts(Reduce(LARGEST)) == counts(Reduce(LOG_ADDED)) == counts(Reduce(None, indices=True)) == "-math.inf"
     assert counts(Reduce(SMALLEST)) == "math.inf"
@@ -208,7 +207,7 @@ def test_templates() -> None:
     assert filled_in("{0}.f({1}, key={0})", [total, total]) == Code("(a + b).f(a + b, key=(a + b))")
     assert filled_in("{0} / f({1})", [total, total]) == Code("(a + b) / f(a + b)", TERM)
     assert filled_in("-{0}", [name]) == Code("-a", UNARY)
-    assert filled_in("{0} < {1}", [name, total]).at(SUM) == "(a < (a + b))"
+    assert filled_in("{0} < {1}", [name, total]).at(SUM) == Code("(a < (a + b))")
     assert filled_in("{0}", [total]) == total
     assert folded("f({0}, {1})", [name, total, product]) == Code("f(f(a, a + b), a * b)")
     assert folded("f({0}, {1})", [name] * 120).text.count("(") == 119

@@ -49,7 +49,7 @@ NUMBERS = {
 def test_a_literal(text: str) -> None:
     code = number(NUMBERS[text])
     assert code.text == text and (code.level == UNARY) == text.startswith("-")
-    assert code.at(ATOM) == (f"({text})" if text.startswith("-") else text)
+    assert code.at(ATOM).text == (f"({text})" if text.startswith("-") else text)
 
 
 x, y, z = Code("x"), Code("y"), Code("z")
@@ -212,7 +212,7 @@ A = axis(1, "a")
 
 
 def size_of(static: Static) -> str:
-    return static_code(static, lambda one: f"self.{one.name}", lambda const: const.name).text
+    return static_code(static, lambda one: Code(f"self.{one.name}"), lambda const: Code(const.name)).text
 
 
 # -- lines -----------------------------------------------------------------------------------------------------------

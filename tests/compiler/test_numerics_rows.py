@@ -94,7 +94,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> None:
         TORCH,
         "flip",
         lambda body, node, vals, mask: body.combine(
-            [vals[0]], Code(f"{vals[0].atom}.flip({dims(vals[0], node.axes)})"), vals[0].axes, node.out
+            [vals[0]], Code.of("{}.flip({})", vals[0].atom, dims(vals[0], node.axes)), vals[0].axes, node.out
         ),
     )
 

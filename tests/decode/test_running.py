@@ -14,7 +14,7 @@ import pytest
 import attnc
 from attnc.backends.emit.operands import dims
 from attnc.backends.numpy.ops import OPS as NUMPY
-from attnc.backends.text.expressions import Code
+from attnc.backends.text.expressions import Code, filled_in
 from attnc.backends.torch.ops import OPS as TORCH
 from attnc.compiler import check
 from attnc.compiler.graph.dump import dump
@@ -65,7 +65,7 @@ def op(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     def emit(text: str) -> Any:
         def written(body: Any, node: Apply, vals: Sequence[Any], mask: Any) -> Any:
             x = body.full(vals[0], node.axes)
-            return body.combine([x], Code(text.format(x.atom, dims(x, node.axes))), x.axes, node.out)
+            return body.combine([x], filled_in(text, [x.code, Code(dims(x, node.axes))]), x.axes, node.out)
 
         return written
 

@@ -12,7 +12,7 @@ import pytest
 import attnc
 from attnc.backends.emit.operands import dims, without
 from attnc.backends.numpy.ops import OPS as NUMPY
-from attnc.backends.text.expressions import Code
+from attnc.backends.text.expressions import Code, filled_in
 from attnc.backends.torch.ops import OPS as TORCH
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import (
@@ -74,7 +74,7 @@ def ops(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         def written(body: Any, node: Apply, vals: Any, mask: Any) -> Any:
             x = body.full(body.real(vals[0], False), node.axes)
             axes = without(x, node.axes) if reduces else x.axes
-            return body.combine([x], Code(text.format(x.atom, dims(x, node.axes))), axes, node.out)
+            return body.combine([x], filled_in(text, [x.code, Code(dims(x, node.axes))]), axes, node.out)
 
         return written
 
