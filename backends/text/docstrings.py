@@ -78,6 +78,8 @@ def remarked(line: str, words: str) -> list[str]:
 
 def columns(text: str) -> int:
     """How wide a text is."""
+    if text.isascii():
+        return len(text)
     return sum(2 if unicodedata.east_asian_width(each) in ("W", "F") else 1 for each in text)
 
 
