@@ -235,3 +235,44 @@ def test_what_autograd_alone_watches() -> None:
     with pytest.warns(DeprecationWarning, match="trace"):
         torch.jit.trace(lambda x: (seen.append(is_open(3)), x)[1] + 0, (x,), check_trace=False)
     assert seen == [False, True] and is_open(3) is False
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("mask", [None, "all", "some", "none", "rows", "wide", "late"])
+def test_one_query_a_head(shared: bool, mask: str | None) -> None:
+    """As at a step of decoding: a mask is looked at, keys that heads share are not expanded; what is computed is the
+    same."""
+    torch.manual_seed(0)
+    lead, keys = ((2, 3, 4), (2, 3, 1)) if shared else ((2, 3), (2, 3))
+    Q = torch.randn(*lead, 1, 8, dtype=torch.float64)
+    K, V = (torch.randn(*keys, 7, 8, dtype=torch.float64) for _ in range(2))
+    some = torch.arange(7) != 3
+    masks = {
+        None: None, "all": torch.ones(1, 7, dtype=torch.bool), "some": some[None],
+        "none": torch.zeros(1, 7, dtype=torch.bool), "rows": some.expand(2, 1, 1, 7),
+        "wide": torch.ones(5, *(1,) * len(lead), 1, 7, dtype=torch.bool) & some, "late": some.expand(1, 1, 1, 7),
+    }  # fmt: skip
+    given = masks[mask]
+    if mask == "wide":  # a batch that the queries lack
+        Q, K, V = (x.expand(5, *x.shape) for x in (Q, K, V))
+    if mask in ("rows", "late") and shared:
+        given = given[:, None] if given is not None else None
+    with torch.enable_grad():
+        expected = torch_masks.attention(Q, K, V, given)
+    with torch.no_grad():
+        found = torch_masks.attention(Q, K, V, given)
+    assert found.shape == expected.shape
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_keys_that_heads_share_are_not_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def kernel(Q: torch.Tensor, K: torch.Tensor, *others: Any, **named: Any) -> torch.Tensor:
+        seen.append(tuple(K.shape))
+        return Q
+
+    monkeypatch.setattr(torch_masks.F, "scaled_dot_product_attention", kernel)
+    with torch.no_grad():
+        torch_masks.attention(torch.randn(2, 3, 4, 1, 8), *torch.randn(2, 2, 3, 1, 7, 8))
+    assert seen == [(2, 3, 7, 8)]

@@ -110,4 +110,5 @@ def map_each(x: Tensor, part: nn.Module | Tensor) -> Tensor:
 
 def split_heads(x: Tensor, depth: int) -> Tensor:
     """x [..., items, heads * depth] as [..., heads, items, depth]."""
-    return x.view(*x.shape[:-1], -1, depth).transpose(-3, -2)
+    y: Tensor = x.unflatten(-1, (-1, depth))  # type: ignore[no-untyped-call]
+    return y.transpose(-3, -2)

@@ -52,6 +52,10 @@ def attention(
 
     mask, bias: [..., q, k]; their leading axes broadcast too.
     """
+    if Q.shape[-2] == 1 and bias is None and not torch.is_grad_enabled() and not is_traced():
+        one = attention_of_one(Q, K, V, mask, dropout_p, scale)
+        if one is not None:
+            return one
     given = [x for x in (Q, K, V, mask, bias) if x is not None]
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
     Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
@@ -61,6 +65,32 @@ def attention(
     else:
         out = sighted_attention(Q, K, V, mask, bias, dropout_p, scale)
     return out.reshape(*lead, *out.shape[-2:])
+
+
+def attention_of_one(
+    Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None, dropout_p: float, scale: float | None
+) -> Tensor | None:
+    """`attention` of one query a head, as it is asked for at each step of decoding; None where that needs more care.
+
+    Keys that heads share are not expanded: these heads are several queries of one. On a CPU a mask is looked at, which
+    is done sooner than to attend under it: often it hides nothing.
+    """
+    if mask is not None and mask.is_cpu and bool(mask.all()):
+        mask = None
+    lead, keys = Q.shape[:-2], K.shape[:-2]
+    if keys != V.shape[:-2] or not (mask is None or mask.dim() == 2 or fits(mask.shape[:-2], lead)):
+        return None
+    if lead == keys:
+        return sighted_attention(Q, K, V, mask, None, dropout_p, scale) if Q.dim() == 4 else None
+    if Q.dim() != 5 or keys != (*lead[:-1], 1) or not (mask is None or mask.dim() == 2):
+        return None
+    out = sighted_attention(Q.squeeze(-2), K.squeeze(-3), V.squeeze(-3), mask, None, dropout_p, scale)
+    return out.unsqueeze(-2)
+
+
+def fits(lead: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether dimensions are as many as these, and broadcast to them."""
+    return len(lead) == len(whole) and all(one in (1, all_) for one, all_ in zip(lead, whole, strict=True))
 
 
 def sighted_attention(
