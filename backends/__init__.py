@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .files.code import version_of_runtime
     from .loading.load import WeightsError, build_numpy, build_torch
-    from .numpy.module import numpy_source
+    from .numpy.module import numpy_code, numpy_source
     from .plan.capture import CaptureError, capturable
     from .report.reports import explain
     from .text.values import CannotEmit
-    from .torch.module import torch_source
+    from .torch.module import torch_code, torch_source
 
 _HOMES = {
     "CannotEmit": "text.values",
@@ -24,8 +25,11 @@ _HOMES = {
     "build_torch": "loading.load",
     "capturable": "plan.capture",
     "explain": "report.reports",
+    "numpy_code": "numpy.module",
     "numpy_source": "numpy.module",
+    "torch_code": "torch.module",
     "torch_source": "torch.module",
+    "version_of_runtime": "text.files",
 }
 
 __all__ = [
@@ -36,8 +40,11 @@ __all__ = [
     "build_torch",
     "capturable",
     "explain",
+    "numpy_code",
     "numpy_source",
+    "torch_code",
     "torch_source",
+    "version_of_runtime",
 ]
 
 

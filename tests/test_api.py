@@ -307,18 +307,19 @@ def test_several_results_are_a_named_tuple() -> None:
 
 @pytest.mark.parametrize("backend", ["torch", "numpy"])
 def test_source_stands_alone(net: attnc.Model, backend: Any) -> None:
-    source = net.source(backend)
+    source = net.source(backend, single_file=True)
     imported = {
         name.name.split(".")[0]
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in (node.names if isinstance(node, ast.Import) else [ast.alias(node.module or "")])
     }
-    assert imported <= {"torch", "numpy", "jaxtyping", "math", "typing", "collections", "functools", "__future__"}
+    known = {"torch", "numpy", "jaxtyping", "math", "typing", "collections", "functools", "contextlib", "__future__"}
+    assert imported <= known
     head = source[: source.index("import")]
     assert f"attnc {attnc.__version__}" in head
     assert "as written" in head
-    assert source == attnc.loads(SPEC).model("net").source(backend)
+    assert source == attnc.loads(SPEC).model("net").source(backend, single_file=True)
     with pytest.raises(ValueError, match="'torch' and 'numpy'"):
         net.source("jax")  # type: ignore[arg-type]
 

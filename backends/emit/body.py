@@ -60,6 +60,7 @@ Emit = Callable[["CodeBody", Apply, list[Val]], Val | None]
 class CodeBody(ScanCode, RepeatCode):
     """Emits one class or function. Subclasses: TorchBody, NumpyBody."""
 
+    checks: list[str]  # what a model does before anything else: the lines of its border
     common: ClassVar[Mapping[str, Emit]]  # ops whose code is alike in both backends: their table (ops.py)
 
     def emit(self) -> None:

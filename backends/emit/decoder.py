@@ -1,4 +1,4 @@
-"""What a model that decodes has besides its steps: how they begin, and the class attributes that `Decoder` reads."""
+"""What a model that decodes has besides its steps: how they begin, and the functions that stand around them."""
 
 from __future__ import annotations
 
@@ -49,16 +49,18 @@ def _batch(val: Val) -> Code:
     return Code.of(f"{{}}.shape[:-{len(val.axes)}]" if val.axes else "{}.shape[:]", val.code)
 
 
-def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
-    """What tells the caches of a model from those of others: its name, its code and its sizes.
-
-    built_with: names of those sizes that are parameters where this is written.
-    """
+def configuration(file: Emitter, sizes: str) -> list[str]:
+    """What tells the caches of a model from those of others: its name, its code and its sizes."""
     digest = hashlib.sha256()
     for body in file.bodies.values():
         axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
         consts = [(const.name, const.value) for const in body.plan.consts]
         digest.update(plain(repr([body.library, axes, consts, body.made()])).encode())
+    return wrap(f'    return Configuration("{file.program.root.name}", "{digest.hexdigest()[:8]}", {sizes})')
+
+
+def sizes_of_model(file: Emitter, built_with: Collection[str] = ()) -> str:
+    """What it is built with, as a dictionary. built_with: names of those sizes that are parameters where it stands."""
     root = file.program.plan(file.program.root)
     scope = file.bodies[root.key].scope
     own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
@@ -71,7 +73,7 @@ def configuration(file: Emitter, built_with: Collection[str] = ()) -> str:
         for name, size in sizes.items()
         if size is not None
     ]
-    return f'Configuration("{root.graph.name}", "{digest.hexdigest()[:8]}", dict({", ".join(shown)}))'
+    return f"dict({', '.join(shown)})"
 
 
 def decodes(decoding: Decoding, file: Emitter) -> str:
@@ -100,27 +102,14 @@ def _names(names: list[str]) -> str:
     return f"({quoted},)" if len(names) == 1 else f"({quoted})"
 
 
-def asked(decoding: Decoding | None, file: Emitter) -> list[str]:
-    """What is given by name to `generate`: the inputs of `prepare`."""
-    if decoding is None or decoding.prepare is None:
-        return []
-    return [val.name for val in file.bodies[file.program.plan(decoding.prepare).key].inputs]
-
-
-def decoder_functions(decoding: Decoding, file: Emitter) -> str:
-    """`generate` and `stream` of a model in NumPy."""
-    return "\n".join(
-        [
-            *wrap(f"DECODES = {decodes(decoding, file)}"),
-            "",
-            "",
-            "def generate(w: dict[str, Array], prompt: Any, max_new: int, **options: Any) -> Array:",
-            '    """New items behind each prompt: see `Decoder.generate` for the options."""',
-            "    return Decoder(DECODES, w, prepare, step).generate(prompt, max_new, **options)",
-            "",
-            "",
-            "def stream(w: dict[str, Array], prompt: Any, max_new: int, **options: Any) -> Iterator[Array]:",
-            '    """The items of `generate` as they come."""',
-            "    return Decoder(DECODES, w, prepare, step).stream(prompt, max_new, **options)",
-        ]
-    )
+def decoder_functions(file: Emitter, of: str, kind: str, decodes: str) -> list[str]:
+    """`generate` and `stream`. of, kind: their first argument, and what it is; decodes: what is known of the model."""
+    texts = []
+    for name, result, says in (
+        ("generate", file.array, "New items behind each prompt: see `Decoder.generate` for the options."),
+        ("stream", f"Iterator[{file.array}]", "The items of `generate` as they come."),
+    ):
+        head = f"def {name}({of}: {kind}, prompt: Any, max_new: int, **options: Any) -> {result}:"
+        made = f"    return Decoder({decodes}, {of}, prepare, step).{name}(prompt, max_new, options)"
+        texts.append("\n".join([*wrap(head), f'    """{says}"""', *wrap(made)]))
+    return texts

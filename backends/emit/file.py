@@ -1,29 +1,32 @@
-"""One generated file: its bodies are emitted until no class learns anything new from another."""
+"""What is written for a model: its bodies are emitted until no class learns anything new from another."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
 from ...compiler.sizes.axes import Axis
+from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan
-from ..text.carried import used_helpers
 from ..text.docstrings import docstring, sentences
-from ..text.expressions import Code
+from ..text.expressions import Code, number
 from ..text.names import FOUND
-from ..text.spelling import Spelling
 from ..text.values import FULL, SOME
 from .body import CodeBody
+from .border import annotation, behind_default, output_names, without_batch
 from .layout import KeptLayout, plan_axes
 
 
 class Emitter(ABC):
-    """The whole file. Subclasses: TorchEmitter, NumpyEmitter."""
+    """All that is written for a model. Subclasses: TorchEmitter, NumpyEmitter."""
 
+    library: ClassVar[Library]
+    array: ClassVar[str]  # what annotations call an array
     not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
 
     def __init__(
@@ -31,6 +34,7 @@ class Emitter(ABC):
     ) -> None:
         self.program, self.captures, self.decoding = program, captures, decoding
         self.checked = checked  # whether a model's inputs are checked in full
+        self.functions: dict[str, str] = {}  # what each function is called, by the key of its plan
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, CodeBody] = {}
         self.helpers: dict[str, None] = {}
@@ -56,10 +60,121 @@ class Emitter(ABC):
         proved = [_proved(graph)] if plan.is_root else []
         return docstring(sentences(graph.doc, *proved), "    ")
 
-    def spelled(self, wanted: set[str], helpers: tuple[str, ...], written: list[str], asked: list[str]) -> Spelling:
-        """The text of the file: the wanted helpers, what is written for the spec, and the names of both."""
+    def written(self, header: str) -> ModelCode:
+        """All classes and functions: those of the model, which comes last, and those of its decoding."""
+        self.settle()
+        parts: dict[bool, list[str]] = {False: [], True: []}
+        for plan in self._in_order():
+            if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
+                parts[self.decodes(plan)].insert(0, self._results(plan))
+        for plan in self._in_order():
+            parts[self.decodes(plan)] += self.definition(plan)
+        model, decoding = parts[False], parts[True]
+        if self.program.steps:
+            decoding += self.around_steps()
         foreign = {name: target for target, name in self.imports.items()}
-        return Spelling(used_helpers(helpers, wanted), written, asked, foreign)
+        name = self.program.root.name
+        return ModelCode(self.library, name, header, self.about(), model, decoding, foreign, self.asked_by_name())
+
+    def about(self) -> str:
+        """What the docstring of the file says of the model, in the spec's own words."""
+        return ""
+
+    def _in_order(self) -> Iterator[Plan]:
+        root = self.program.plan(self.program.root)
+        plans = (*(plan for plan in self.program.plans if plan is not root), root)
+        return (plan for plan in plans if plan.graph.kind != "op")
+
+    @property
+    def generates(self) -> bool:
+        return self.decoding is not None and self.decoding.prompt is not None
+
+    @abstractmethod
+    def decodes(self, plan: Plan) -> bool:
+        """Whether it stands in the file of decoding."""
+
+    @abstractmethod
+    def definition(self, plan: Plan) -> list[str]:
+        """The text of a class or function, unless it is a part of another."""
+
+    @abstractmethod
+    def around_steps(self) -> list[str]:
+        """What a model that decodes has besides its steps."""
+
+    def asked_by_name(self) -> list[str]:
+        """What is given by name to `generate`: the inputs of `prepare`."""
+        if not self.generates or self.decoding is None or self.decoding.prepare is None:
+            return []
+        return [val.name for val in self.bodies[self.program.plan(self.decoding.prepare).key].inputs]
+
+    def _results(self, plan: Plan) -> str:
+        """The class of what a model with several results returns."""
+        body = self.bodies[plan.key]
+        lines = [f"class {plan.results}(NamedTuple):"]
+        for name, val in zip(output_names(plan), body.returned, strict=True):
+            lines.append(f"    {name}: {annotation(body, val, self.array)}")
+        return "\n".join(lines)
+
+    def inputs_of(self, plan: Plan) -> list[str]:
+        """The arguments that are arrays, and the cache of a step."""
+        body, found = self.bodies[plan.key], []
+        for val, item in zip(body.inputs, plan.graph.inputs, strict=True):
+            kind = annotation(body, val, self.array)
+            omissible = item.default is not None or item in behind_default(plan.graph)
+            stepped = plan.graph.stepped
+            kind += " | None" if stepped is not None and item.value.id in stepped.absent else ""
+            found.append(f"{val.name}: {kind} | None = None" if omissible else f"{val.name}: {kind}")
+        if plan.cached and not (plan.is_root and plan.method == "prepare"):
+            found.append("cache: Cache")
+        return [*found, "last: int = 0"] if plan.is_root and plan.method == "step" else found
+
+    def sizes_of(self, plan: Plan) -> list[tuple[str, str, str | None]]:
+        """What a class is built with, or a function is given by name: sizes and numbers, each with its default."""
+        body, found = self.bodies[plan.key], list[tuple[str, str, str | None]]()
+        for axis in plan.axes:
+            if axis in plan.sizes:
+                found.append((body.scope.axes[axis], int.__name__, str(axis.extent)))
+            if axis in plan.sizes_bound:
+                found.append((body.scope.bounds[axis], int.__name__, str(axis.bound)))
+        for const in plan.consts:
+            if plan.built_with(const):
+                default = None if const.value is None else number(const.value).text
+                found.append((body.scope.consts[const], plan.annotation(const), default))
+        return found
+
+    def passed_to(self, plan: Plan) -> list[str]:
+        """What is known at each call alone."""
+        scope = self.bodies[plan.key].scope
+        found = [f"{scope.axes[axis]}: int" for axis in plan.extents]
+        return found + [f"{scope.consts[const]}: {plan.annotation(const)}" for const in plan.passed]
+
+    def statements(self, plan: Plan, before: Sequence[str] = ()) -> list[str]:
+        """The lines of a function, `before` first; only what is read of the batch is kept."""
+        body = self.bodies[plan.key]
+        inner = [*body.checks]
+        if plan.on_path and plan.is_root:
+            inner.append(f"{FOUND}: dict[str, {self.array}] = {{}}")
+        lines = [*body.text.lines, *body.text.end]
+        if not any(re.search(r"\bbatch\b", text.split("  #")[0]) for text in lines):
+            inner = self.guarded(plan, without_batch(inner))
+        return [*before, *inner, *lines] or ["pass"]
+
+    def guarded(self, plan: Plan, checks: list[str]) -> list[str]:
+        """The checks of a model's inputs as they stand in its function."""
+        return checks
+
+    def result_type(self, plan: Plan) -> str:
+        body = self.bodies[plan.key]
+        kinds = [annotation(body, val, self.array) for val in body.returned]
+        if not kinds:
+            kind = "Cache" if plan.is_root else "None"
+        elif len(kinds) == 1:
+            kind = kinds[0]
+        elif plan.graph.kind == "model":
+            kind = plan.results
+        else:
+            kind = f"tuple[{', '.join(kinds)}]"
+        return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
 
     def captured(self, batch: Code) -> list[str]:
         """Entries of the dictionary that the root returns: for each path as the user wrote it, where it is recorded,

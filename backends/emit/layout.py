@@ -126,7 +126,7 @@ class MemoryLayout(ABC):
     """The variables, sizes and layouts of one class or function while it is being emitted."""
 
     library: ClassVar[str]  # of arrays, as the file imports it
-    margin: ClassVar[int]  # before the lines of a body
+    margin: int  # before the lines of a body
 
     def __init__(self, file: CodeFile, plan: Plan) -> None:
         self.file = file

@@ -1,29 +1,33 @@
-"""From generated source to something callable: run the text, put in the weights."""
+"""From generated source to something callable: run the texts, put in the weights."""
 
 from __future__ import annotations
 
+import ast
 import copyreg
 import functools
 import hashlib
+import importlib
 import inspect
 import linecache
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...compiler.advice.methods import why_no_step
-from ...compiler.base.names import DECODING
+from ...compiler.base.names import DECODING, METHODS
 from ...compiler.graph.inventory import WeightSpec, inventory
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
-from ..numpy.module import NumpyCode, numpy_code
+from ..files.code import ModelCode
+from ..numpy.module import numpy_code
 from ..plan.plan import parts
-from ..torch.module import torch_source
+from ..text.carried import homes
+from ..torch.module import torch_code
 from .init import Law, initial, initial_weights, law
 from .memory import Mappings, as_array, as_tensor, mapped_anew
 
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     import torch
 
 Array = np.ndarray[Any, np.dtype[Any]]
+CALLED = (*DECODING, "lay_out_for_decoding")  # the methods of decoding that are called
 
 
 class WeightsError(ValueError):
@@ -65,8 +70,15 @@ def _kind(value: Any) -> str:
     return str(value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
 
 
-def run_source(source: str, name: str) -> ModuleType:
-    """Runs generated code as a module, so that `inspect.getsource` and tracebacks show its lines."""
+Beside = Callable[[str], Any]
+"""What is called so in a file that is imported."""
+
+
+def run_source(source: str, name: str, beside: Mapping[str, Beside] | None = None) -> ModuleType:
+    """Runs generated code as a module, so that `inspect.getsource` and tracebacks show its lines.
+
+    beside: the files of ours that it imports, by the names of their modules: they are not looked for elsewhere.
+    """
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
     module_name = f"attnc_generated_{name}_{digest}"
     if module_name in sys.modules:
@@ -76,9 +88,59 @@ def run_source(source: str, name: str) -> ModuleType:
     module.__file__ = file
     # No modification time: linecache keeps the entry, as doctest does for its examples.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)
+    tree = ast.parse(source, file)
+    for node in [node for node in tree.body if isinstance(node, ast.ImportFrom)]:
+        look_up = (beside or {}).get(node.module or "")
+        if look_up is not None:
+            module.__dict__.update({each.asname or each.name: look_up(each.name) for each in node.names})
+            tree.body.remove(node)
+    exec(compile(tree, file, "exec", dont_inherit=True), module.__dict__)
     sys.modules[module_name] = module
     return module
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The files of a model that is run here: what is pickled of it.
+
+    names: what its file of decoding calls the functions of decoding. no_step: why it does not decode, to be said to who
+    asks for one of them, where a part of it has the name of one.
+    """
+
+    name: str
+    runtime: str
+    modules: tuple[str, ...]
+    model: str
+    decoding: str
+    names: tuple[tuple[str, str], ...]
+    no_step: str
+
+    @classmethod
+    def of(cls, code: ModelCode, no_step: str) -> Texts:
+        library, decoding = code.library, code.beside(_home(code.name)) if code.decoding else ""
+        names = tuple(code.names.items())
+        return cls(code.name, library.runtime, library.modules, code.default(), decoding, names, no_step)
+
+    def run(self) -> tuple[ModuleType, dict[str, Any]]:
+        """The module of the model, and the functions of its decoding."""
+        known = homes(self.modules)
+        root = __package__.rpartition(".")[0]
+
+        def ours(name: str) -> Any:
+            return getattr(importlib.import_module(f"{root}.runtime.{known[name].replace('/', '.')}"), name)
+
+        module = run_source(self.model, self.name, {self.runtime: ours})
+        if not self.decoding:
+            return module, {}
+        beside: dict[str, Beside] = {self.runtime: ours, _home(self.name): functools.partial(getattr, module)}
+        made = run_source(self.decoding, f"{self.name}_decoding_{module.__name__[-16:]}", beside)
+        called = dict(self.names)
+        return module, {name: made.__dict__[called[name]] for name in METHODS if called.get(name) in made.__dict__}
+
+
+def _home(name: str) -> str:
+    """What a file of decoding that is run here calls the module of its model: nothing else is called so."""
+    return f"{name}_model"
 
 
 def build_torch(
@@ -105,11 +167,11 @@ def build_torch(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    source = torch_source(graph, header=header, capture=capture, passes=passes, checked=checked)
+    code = torch_code(graph, header=header, capture=capture, passes=passes, checked=checked)
     inputs = tuple(item.name for item in graph.inputs)
     laws = tuple((path, law(spec)) for path, spec in specs.items())
     resets = "reset_parameters" not in parts([graph])
-    made = torch_class(source, graph.name, inputs, laws, resets, why_no_step(graph))
+    made = torch_class(Texts.of(code, why_no_step(graph)), inputs, laws, resets)
     wanted: Any = dtype
     if dtype is None:  # the type that holds all weights, of those in which PyTorch computes
         known = [name for name in ("float16", "bfloat16", "float32", "float64") if name in _types(weights)]
@@ -164,26 +226,27 @@ def _put(parameter: torch.Tensor, value: Any, mappings: Mappings) -> None:
 
 @functools.cache
 def torch_class(
-    source: str, name: str, inputs: tuple[str, ...], laws: tuple[tuple[str, Law], ...], resets: bool, no_step: str
+    texts: Texts, inputs: tuple[str, ...], laws: tuple[tuple[str, Law], ...], resets: bool
 ) -> type[torch.nn.Module]:
-    """The class of a model, from its source. What is pickled of its instances takes all of these arguments along.
+    """The class of a model, from its files, the functions of its decoding its methods. What is pickled of its instances
+    takes all of these arguments along.
 
     inputs: as the spec calls them. laws: how each weight is drawn. resets: whether it has `reset_parameters`, which may
-    be the name of something in the spec. no_step: why it does not decode, to be said to who asks for it.
+    be the name of something in the spec.
     """
     import torch
 
-    module = run_source(source, name)
+    module, functions = texts.run()
     made: type[torch.nn.Module] = next(
         value for value in reversed(list(module.__dict__.values()))
         if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
     )  # fmt: skip
-    made = _called(made, inputs)
+    made = _called(made, inputs, functions)
     if resets:
         made.reset_parameters = functools.partialmethod(_reset_parameters, dict(laws))  # type: ignore[attr-defined]
-    if no_step:
-        made.__getattr__ = _attributes(no_step)  # type: ignore[method-assign]
-    copyreg.pickle(made, lambda model: (_empty, (source, name, inputs, laws, resets, no_step), model.__dict__))
+    if texts.no_step:
+        made.__getattr__ = _attributes(texts.no_step)  # type: ignore[method-assign]
+    copyreg.pickle(made, lambda model: (_empty, (texts, inputs, laws, resets), model.__dict__))
     return made
 
 
@@ -218,8 +281,13 @@ def _reset_parameters(module: torch.nn.Module, laws: Mapping[str, Law]) -> None:
             getattr(parameter, f"{distribution}_")(*numbers)
 
 
-def _called(made: type[torch.nn.Module], inputs: tuple[str, ...]) -> type[torch.nn.Module]:
-    """The class, its methods called by the spec's names also where Python, or the code, needs one for itself."""
+def _called(
+    made: type[torch.nn.Module], inputs: tuple[str, ...], functions: Mapping[str, Any]
+) -> type[torch.nn.Module]:
+    """The class with these functions as methods, called by the spec's names also where the code needs one for itself.
+
+    It has the name of the class as it is generated, whose subclass it is.
+    """
     arguments = list(inspect.signature(made.forward).parameters)[1 : 1 + len(inputs)]
     names = {given: name for given, name in zip(inputs, arguments, strict=True) if given != name}
 
@@ -230,10 +298,12 @@ def _called(made: type[torch.nn.Module], inputs: tuple[str, ...]) -> type[torch.
 
         return call
 
-    if not names:
+    methods = {"__call__": made.__call__} if names else {}
+    inside: dict[str, Any] = {name: renaming(method) for name, method in methods.items()}
+    for name, function in functions.items():
+        inside[name] = property(function) if name not in CALLED else renaming(function) if names else function
+    if not inside:
         return made
-    methods = [name for name in ("__call__", *DECODING) if hasattr(made, name)]
-    inside = {name: renaming(getattr(made, name)) for name in methods}
     return type(made.__name__, (made,), {"__module__": made.__module__, "__doc__": made.__doc__, **inside})
 
 
@@ -266,8 +336,8 @@ def build_numpy(
     if wanted.kind not in "fV":  # V: bfloat16 and its like
         raise TypeError(f"dtype is {wanted}, but a model computes in reals: float32, float64, ...")
     arrays = laid_out({path: spec.shape for path, spec in specs.items()}, given, wanted, code.together)
-    code = replace(code, no_step=why_no_step(graph))
-    return Compiled(code, graph.name, [item.name for item in graph.inputs], wanted, arrays)
+    texts = Texts.of(code, why_no_step(graph))
+    return Compiled(texts, [item.name for item in graph.inputs], wanted, arrays, tuple(code.together))
 
 
 def laid_out(
@@ -329,25 +399,31 @@ class Compiled:
     """
 
     def __init__(
-        self, code: NumpyCode, name: str, inputs: list[str], dtype: np.dtype[Any], weights: dict[str, Array]
+        self,
+        texts: Texts,
+        inputs: list[str],
+        dtype: np.dtype[Any],
+        weights: dict[str, Array],
+        together: Sequence[tuple[str, ...]] = (),
     ) -> None:
-        self._made_from = code, name, inputs, dtype
-        self._names = code.names
+        self._made_from = texts, inputs, dtype
+        self._together = together
         self.weights = weights
-        self.module = run_source(code.source, name)
+        self.module, self._decoding = texts.run()
         self._dtype = dtype
+        self._dtype_name = dict(texts.names)["dtype"]
         self._function = self.module.__dict__[function_name(self.module)]
         parameters = list(inspect.signature(self._function).parameters)
         called = parameters[1 : 1 + len(inputs)]  # the inputs, behind the weights: not all keep their names
         self._rename = dict(zip(inputs, called, strict=True))
-        if code.names["dtype"] in parameters:  # of a model without weights or real inputs
-            self._function = functools.partial(self._function, **{code.names["dtype"]: dtype})
+        if self._dtype_name in parameters:  # of a model without weights or real inputs
+            self._function = functools.partial(self._function, **{self._dtype_name: dtype})
 
     def __copy__(self) -> Compiled:
-        return Compiled(*self._made_from, self.weights)
+        return Compiled(*self._made_from, self.weights, self._together)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _laid_out_again, (*self._made_from, self.weights)
+        return _laid_out_again, (*self._made_from, self.weights, self._together)
 
     def __call__(self, /, *inputs: Any, **named: Any) -> Any:  # an input may be called `self`
         return self._function(self.weights, *inputs, **self._named(named))
@@ -359,20 +435,19 @@ class Compiled:
         """`prepare`, `step`, `generate` and `stream` of a model that decodes."""
         if name in DECODING and "_made_from" in self.__dict__ and self._made_from[0].no_step:
             raise AttributeError(self._made_from[0].no_step)
-        if name in DECODING and name in self.__dict__.get("_names", ()):
-            function = self.module.__dict__.get(self._names[name])
-            dtype = self._names["dtype"]
-            if function is not None and dtype in inspect.signature(function).parameters:
-                function = functools.partial(function, **{dtype: self._dtype})
-            if function is not None:
-                return lambda *inputs, **named: function(self.weights, *inputs, **self._named(named))
+        function = self.__dict__.get("_decoding", {}).get(name) if name in DECODING else None
+        if function is not None:
+            if self._dtype_name in inspect.signature(function).parameters:
+                function = functools.partial(function, **{self._dtype_name: self._dtype})
+            return lambda *inputs, **named: function(self.weights, *inputs, **self._named(named))
         raise AttributeError(f"a compiled model has no attribute {name!r}")
 
 
 def _laid_out_again(
-    code: NumpyCode, name: str, inputs: list[str], dtype: np.dtype[Any], weights: dict[str, Array]
-) -> Compiled:
+    texts: Texts, inputs: list[str], dtype: np.dtype[Any], weights: dict[str, Array],
+    together: Sequence[tuple[str, ...]],
+) -> Compiled:  # fmt: skip
     """A model that was pickled or copied; weights of the user's own that are of another type stay as they are."""
     if all(array.dtype == dtype for array in weights.values()):
-        weights = laid_out({path: array.shape for path, array in weights.items()}, weights, dtype, code.together)
-    return Compiled(code, name, inputs, dtype, weights)
+        weights = laid_out({path: array.shape for path, array in weights.items()}, weights, dtype, together)
+    return Compiled(texts, inputs, dtype, weights, together)

@@ -47,7 +47,8 @@ class NumpyFile(CodeFile, Protocol):
 class NumpyBody(CodeBody):
     """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance; the root has none."""
 
-    library, margin = "np", 4
+    library = "np"
+    margin = 4
     common = COMMON
     file: NumpyFile
 
@@ -74,7 +75,7 @@ class NumpyBody(CodeBody):
         return self.weight(weight)
 
     def configuration(self) -> str:
-        return "CONFIGURATION"
+        return "configuration()"
 
     def learned(self, maps: list[Apply]) -> Code:
         return joined(shape_of([*map(self.weight, node.weights)]) for node in maps)

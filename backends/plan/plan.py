@@ -270,6 +270,11 @@ class Plan:
         """Whether it is a model that is a method of its caller, or another form of one, or a step."""
         return self.caller is not None or (self.owner is not None and not self.is_root and self.owner.is_of_called)
 
+    @property
+    def is_step(self) -> bool:
+        """Whether it is a function of decoding, over the class whose weights it uses."""
+        return self.owner is not None and self.graph.stepped is not None
+
     @cached_property
     def _own(self) -> frozenset[Axis]:
         return frozenset(self.axes)

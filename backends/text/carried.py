@@ -1,4 +1,4 @@
-"""What generated code carries along: its text, read from `backends/runtime`, of which none is imported.
+"""What generated code imports, or carries along: its text, read from `backends/runtime`, of which none is imported.
 
 So emitting PyTorch code needs no PyTorch.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -15,11 +16,16 @@ from .scopes import names_of
 RUNTIME = Path(__file__).parents[1] / "runtime"
 
 
+def _text(module: str) -> str:
+    """A module without what is for our own type checker: users of the code have theirs."""
+    text = (RUNTIME / f"{module}.py").read_text(encoding="utf-8")
+    return re.sub(r"  # type: ignore\[[\w-]+\]", "", text)
+
+
 @cache
 def helpers(module: str) -> dict[str, str]:
     """name -> source text of each top-level function, class and constant of `runtime/<module>.py`, in order."""
-    text = (RUNTIME / f"{module}.py").read_text(encoding="utf-8")
-    text = re.sub(r"  # type: ignore\[[\w-]+\]", "", text)  # for our own type checker: users of the code have theirs
+    text = _text(module)
     found = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -63,6 +69,38 @@ NUMPY = (
     "common/decoding",
     "numpy/decoding",
 )
+
+
+def joined(modules: tuple[str, ...]) -> tuple[str, str]:
+    """These modules as one: the lines of its imports, and what stands behind them."""
+    whole, parts, texts = set[str](), dict[str, set[str]](), list[str]()
+    for module in modules:
+        text = _text(module)
+        tree = ast.parse(text)
+        behind = 0
+        for node in tree.body:
+            if isinstance(node, ast.Import):
+                whole |= {each.name if each.asname is None else f"{each.name} as {each.asname}" for each in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names = {each.name for each in node.names} if not node.level else set()
+                parts.setdefault(node.module or "", set()).update(names)
+            elif not isinstance(node, ast.Expr):
+                continue
+            behind = node.end_lineno or 0
+        words = (ast.get_docstring(tree) or "").split("\n")
+        texts.append("\n".join(f"# {line}".rstrip() for line in words))
+        texts.append("\n".join(text.split("\n")[behind:]).strip("\n"))
+    lines = [f"import {name}" for name in sorted(whole)]
+    lines += [f"from {name} import {', '.join(sorted(names))}" for name, names in sorted(parts.items()) if names]
+    standard = [line for line in lines if line.split()[1].split(".")[0] in sys.stdlib_module_names]
+    first = [line for line in standard if "__future__" in line]
+    groups = (first, [line for line in standard if line not in first], [x for x in lines if x not in standard])
+    return "\n\n".join("\n".join(group) for group in groups), "\n\n\n".join(texts) + "\n"
+
+
+def homes(modules: tuple[str, ...]) -> dict[str, str]:
+    """Which of these modules each name is made in."""
+    return {name: module for module in modules for name in helpers(module)}
 
 
 def used_helpers(modules: tuple[str, ...], wanted: set[str]) -> list[str]:

@@ -46,6 +46,11 @@ def camel(name: str) -> str:
     return "".join(part[0].upper() + part[1:] for part in parts) or "Block"
 
 
+def snake(name: str) -> str:
+    """`EncodeLayer` -> `encode_layer`: the name of a function."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
 class Namer:
     """Gives each thing of one scope a name of its own: the wish, else the wish with a number; marked with `mark`."""
 

@@ -68,6 +68,15 @@ def names_of(text: str) -> TextNames:
     return TextNames(text, uses, made)
 
 
+def renamed(text: str, old: str, new: str) -> str:
+    """A text where a name is another one, whatever it stands for."""
+    lines = text.split("\n")
+    for use in sorted((use for use in names_of(text).uses if use.name == old), key=lambda use: -use.column):
+        line = lines[use.line - 1].encode()
+        lines[use.line - 1] = (line[: use.column] + new.encode() + line[use.column + len(old.encode()) :]).decode()
+    return "\n".join(lines)
+
+
 def _home(name: str, scope: PythonScope | None) -> PythonScope | None:
     """The scope that binds a name which is used in this one."""
     used = scope

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .names import FILE, LOCAL, SHARED, plain
 from .scopes import PythonScope, TextNames, Use, names_of
+from .writing import WIDTH
 
 _BUILTINS = frozenset(dir(builtins))
 _MODULES = {
@@ -48,24 +49,28 @@ _STANDARD = ("collections.abc", "contextlib", "functools", "typing")
 class Spelling:
     """The names of one file: its texts as they are written in the end, and its imports.
 
-    carried, written: the texts of helpers, and those written for the spec. asked: what may be given by name to those of
-    them that take anything so. foreign: ops of the user's own, each with what it is in its module.
+    asked: what may be given by name to those of the texts that take anything so. foreign: ops of the user's own, each
+    with what it is in its module. homes: what is imported from other files of ours, each with its module. beside: the
+    texts of those that share names with this one: what all call alike is called so in both.
     """
 
     def __init__(
         self,
-        carried: Iterable[str],
-        written: Iterable[str],
+        texts: Iterable[str],
         asked: Iterable[str] = (),
         foreign: Mapping[str, str] | None = None,
+        homes: Mapping[str, str] | None = None,
+        beside: Iterable[str] = (),
     ) -> None:
-        self._texts = [names_of(text) for text in (*carried, *written)]
+        self._texts = [names_of(text) for text in texts]
         self._asked = {f"{LOCAL}{plain(name)}" for name in asked}
-        self._foreign = foreign or {}
+        self._foreign, self._homes = foreign or {}, homes or {}
         self._made = frozenset[str]().union(*(names.made for names in self._texts))
-        self._words = {plain(use.name) for names in self._texts for use in names.uses}
+        every = [use.name for names in (*self._texts, *map(names_of, beside)) for use in names.uses]
+        self._words = set(map(plain, every))
         self._wanted = {name for names in self._texts for name in names.wanted} - self._made
-        unknown = self._wanted - {*_BUILTINS, *_MODULES, *_HOMES, *self._foreign}
+        self.imported = self._wanted & self._homes.keys()
+        unknown = self._wanted - {*_BUILTINS, *_MODULES, *_HOMES, *self._foreign, *self._homes}
         assert not unknown, f"nothing makes what generated code uses: {sorted(unknown)}"
         self._file: dict[str, list[str]] = {}  # what the file, its imports and Python have of each plain name
         for name in sorted(self._made | self._wanted):
@@ -73,6 +78,10 @@ class Spelling:
         self._moved: set[tuple[str, PythonScope | None]] = set()  # names that make way wherever they stand for the same
         self._hidden: set[tuple[int, Use]] = set()  # those of Python, and of the spec itself, only where they must
         self._others: dict[str, str] = {}  # what stands in place of each
+        spoken = {plain(name) for name in every if name.startswith((LOCAL, FILE))}
+        for name in sorted({name for name in every if name.startswith(SHARED) and plain(name) in spoken}):
+            self._moved.add((name, None))
+            self._other(name)
         for place, names in enumerate(self._texts):
             for use in names.uses:
                 self._settle(place, use)
@@ -86,10 +95,8 @@ class Spelling:
     def _settle(self, place: int, use: Use) -> None:
         """Sees to it that a name stands for the right thing where it is used."""
         word, home = plain(use.name), use.home
-        if use.name.startswith(SHARED):
+        if use.name.startswith(SHARED):  # what is called alike everywhere differs from all that the spec names
             return
-        if use.name.startswith((LOCAL, FILE)):  # of ours, what is called alike everywhere differs from all of those
-            self._moved.add((SHARED + word, None))
         if home is not None and use.name in home.open and LOCAL + word in self._asked:
             self._moved.add((use.name, home))
         for scope in use.crossed():
@@ -145,7 +152,8 @@ class Spelling:
 
     def _called(self, name: str) -> str:
         """A name in an import."""
-        return f"{name} as {self(name)}" if self(name) != name else name
+        known = plain(name)
+        return f"{known} as {self(name)}" if self(name) != known else known
 
     def module(self, name: str) -> str:
         """The line that imports a module."""
@@ -173,10 +181,37 @@ class Spelling:
         return [*self.modules("math", "random", "sys", "weakref"), *names, *self.parts(*_STANDARD)]
 
     @property
-    def own(self) -> list[str]:
+    def imports(self) -> list[str]:
+        """All lines of imports."""
+        packages = ("jaxtyping", "torch", "torch.utils.checkpoint")
+        groups = [self.standard, [*self.modules("np", "torch", "F"), *self.parts(*packages)], self._beside]
+        lines = [line for group in groups if group for line in ("", *group)][1:]
+        return [*lines, *self._own]
+
+    @property
+    def _beside(self) -> list[str]:
+        """The lines that import from other files of ours."""
+        lines = []
+        for module in sorted({self._homes[name] for name in self.imported}):
+            names = sorted((name for name in self.imported if self._homes[name] == module), key=_kind)
+            shown = [self._called(name) for name in names]
+            shown += [f"{plain(name)} as {self._other(name)}" for name in names if name in self._aside]
+            line = f"from {module} import {', '.join(shown)}"
+            several = [f"from {module} import (", *(f"    {name}," for name in shown), ")"]
+            lines += [line] if len(line) <= WIDTH else several
+        return lines
+
+    @property
+    def _own(self) -> list[str]:
         """The lines that import ops of the user's own."""
         found = []
         for name, target in sorted(self._foreign.items(), key=lambda item: item[1]):
             module, function = target.split(":")
             found.append(f"from {module} import {function} as {self(name)}")
         return found
+
+
+def _kind(name: str) -> tuple[bool, bool, str]:
+    """Constants come first in an import, then classes, then functions."""
+    word = plain(name)
+    return not word.isupper(), not word[:1].isupper(), word

@@ -50,6 +50,8 @@ Point = Callable[["TorchBody", list[Val], Value], Code]
 class TorchFile(CodeFile, Protocol):
     """What such a body asks of its file besides."""
 
+    functions: dict[str, str]  # what each function of decoding is called, by the key of its plan
+
     @property
     def ops(self) -> Mapping[str, Emit]:
         """The code of each op that more than a template makes (ops.py)."""
@@ -62,12 +64,13 @@ class TorchFile(CodeFile, Protocol):
 class TorchBody(CodeBody):
     """Emits `__init__` and `forward` of one class."""
 
-    library, margin = "torch", 8
+    library = "torch"
     common = COMMON
     file: TorchFile
 
     def __init__(self, file: TorchFile, plan: Plan) -> None:
         super().__init__(file, plan)
+        self.margin = 4 if plan.is_step else 8
         self.init: list[str] = []
         self.remarks: dict[str, str] = {}  # what the spec says of lines of `init`
         self.modules: dict[str, str] = {}  # attribute -> what it is made with
@@ -81,7 +84,7 @@ class TorchBody(CodeBody):
         self.home: TorchBody | None = None
         self._home_axes: dict[Axis, Axis] = {}
         self._home_consts: dict[Const, Static] = {}
-        self._configuration = ""
+        self._sizes = ""
         within = plan.owner or plan.caller
         if within is not None:
             self._move_in(file, within)
@@ -295,8 +298,12 @@ class TorchBody(CodeBody):
         return [*(self.init if self.home is None else []), *super().made()]
 
     def configuration(self) -> str:
-        self.top._configuration = self.top._configuration or self.attributes.give("configuration")
-        return f"self.{self.top._configuration}"
+        return "configuration(self)"
+
+    def sizes_attribute(self) -> str:
+        """The attribute that says what a model that decodes was built with."""
+        self.top._sizes = self.top._sizes or self.attributes.give("sizes")
+        return f"self.{self.top._sizes}"
 
     def learned(self, maps: list[Apply]) -> Code:
         for node in maps:
@@ -501,38 +508,42 @@ class TorchBody(CodeBody):
         return [Code.of("{}={}", AT, at), Code(f"{FOUND}={FOUND}")]
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
-        if plan.graph.stepped is not None and plan.owner is not None:
+        if plan.is_step:
             return self._step(node, plan, args, keywords)
         if node.name == "":
             extra = [Code(f"{FOUND}={FOUND}")] if plan.on_path else []
             if plan.on_path and plan.placed:
                 extra = [Code(f"{AT}={AT}" if self.plan.placed else f'{AT}=""'), *extra]
-            return call(self._of_model(node, plan), *args, *keywords, *extra)
+            return self.called(plan, self._of_model(node), *args, *keywords, *extra)
         name = self.submodule(node.name, self._made(node), self.file.owns(node.graph))
-        name += "" if plan.owner is None else f".{plan.method}"
         at = segment(self.graph, node) if isinstance(node, Call) else node.name
         cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
-        return call(name, *args, *cache, *keywords, *self.traced(plan, at))
+        return self.called(plan, name, *args, *cache, *keywords, *self.traced(plan, at))
 
-    def _of_model(self, node: Call | Scan, plan: Plan) -> str:
-        """The method of a called model: of this class if it has weights, else of a module that is like a block."""
-        if self.program.homes.learns(node):
-            return f"self.{plan.method}"
-        name = self.submodule(node.graph.name, self._made(node), False)
-        return name if plan.owner is None else f"{name}.{plan.method}"
+    def called(self, plan: Plan, module: Code | str, *given: Code) -> Code:
+        """The call of a module: of its class's `forward`, of another method, or of a function of decoding."""
+        if plan.is_step:
+            return call(self.file.functions[plan.key], module, *given)
+        if module == "self" or plan.owner is not None:
+            return call(Code.of("{}.{}", module, plan.method), *given)
+        return call(module, *given)
+
+    def _of_model(self, node: Call | Scan) -> str:
+        """Where a called model stands: in this class if it has weights, else in a module that is like a block."""
+        return "self" if self.program.homes.learns(node) else self.submodule(node.graph.name, self._made(node), False)
 
     def _step(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
-        """The call of another class's method of decoding."""
+        """The call of a function of decoding over another class."""
         stepped = node.graph.stepped
         assert stepped is not None and plan.owner is not None
         cache = [cache_at(node.graph)] if plan.cached else []
         given = [*args, *cache, *keywords]
         if node.name == "":
-            return call(self._of_model(node, plan), *given)
+            return self.called(plan, self._of_model(node), *given)
         origin = stepped.origin
         assert self.home is not None and origin is not None
         name = self.submodule(node.name, self.home._made(self._twin(node, origin)), self.file.owns(origin))
-        return call(f"{name}.{plan.method}", *given)
+        return self.called(plan, name, *given)
 
     def _twin(self, node: Call | Scan, origin: Graph) -> Call | Scan:
         """The call in `forward` of this class that a call of a step stands for."""
@@ -585,7 +596,7 @@ class TorchBody(CodeBody):
         self._make_passes(node)
         each, counter = Variable(singular(node.name) or "layer"), Variable("i")
         if any(plan.owner is not None for plan in plans):
-            alike = len({(plan.method, plan.cached, plan.on_path) for plan in plans}) == 1
+            alike = len({(self.file.functions.get(p.key, p.method), p.cached, p.on_path) for p in plans}) == 1
             counted = plans[0].cached or plans[0].on_path or not alike
         else:
             counted = any(plan.on_path for plan in plans)
@@ -595,8 +606,7 @@ class TorchBody(CodeBody):
         for plan, body, own in zip(plans, node.bodies, keywords, strict=True):
             cache = [cache_at(body, counter)] if plan.cached else []
             words = [*cache, *(own if common is None else common), *self.traced(plan, f"{node.name}.{{i}}", counter)]
-            method = each.code if plan.owner is None else Code.of("{}.{}", each.code, plan.method)
-            calls.append(call(method, *(target.code for target in targets), *args, *words))
+            calls.append(self.called(plan, each.code, *(target.code for target in targets), *args, *words))
         over = Code(attribute(node.name))
         body_ = self.by_pass(node, counter, calls[:1] if alike else calls, targets)
         return For((counter, each), call("enumerate", over), body_) if counted else For((each,), over, body_)
@@ -620,10 +630,10 @@ class TorchBody(CodeBody):
         name = segment(self.graph, node)
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
-            module = self._one_module(node, body) + ("" if plan.owner is None else f".{plan.method}")
+            module = self._one_module(node, body)
             cache = [cache_at(body, counter)] if plan.cached else []
             at = self.traced(plan, name) if node.shared else self.traced(plan, f"{name}.{{i}}", counter)
-            calls.append(call(module, *(target.code for target in targets), *args, *cache, *words, *at))
+            calls.append(self.called(plan, module, *(target.code for target in targets), *args, *cache, *words, *at))
         count = static_code(node.count, self.extent, self.const_code)
         return For((counter,), call("range", count), self.by_pass(node, counter, calls, targets))
 
@@ -640,8 +650,6 @@ class TorchBody(CodeBody):
     def begin(self) -> None:
         if self.plan.is_root and self.plan.owner is not None:
             self.helper("Cache")
-            self.helper("Decoder")
-            self.helper("WithSteps")
             self.helper("is_trusted")
             self.lines += begin_decoding(self)
             if self.plan.method == "step":

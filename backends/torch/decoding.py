@@ -21,7 +21,7 @@ def described(graph: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
     if found.step is None or found.prepare is None:
         return found
     try:
-        TorchEmitter(ModelPlan(lowered, captures.marks, (found.prepare, found.step)), captures, found).source("")
+        TorchEmitter(ModelPlan(lowered, captures.marks, (found.prepare, found.step)), captures, found).written("")
     except CannotEmit as problem:
         return replace(found, prepare=None, step=None, caches=(), reason=f"its steps cannot be written: {problem}")
     return found

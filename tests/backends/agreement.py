@@ -10,6 +10,7 @@ import torch
 
 from attnc.backends import build_numpy, build_torch
 from attnc.backends.loading.init import initial_weights
+from attnc.backends.runtime.numpy import masks
 from attnc.compiler.check import build
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph
@@ -100,15 +101,11 @@ def close(a: Array, b: Array, tolerance: float, what: object) -> None:
 
 def in_blocks(function: Any, inputs: Sequence[Array]) -> Any:
     """What a compiled NumPy model gives where attention makes scores in blocks, as of many, though there are few."""
-    module = function.module
-    usual = getattr(module, "SCORES", None)
-    if usual is None:  # no attention
-        return function(*inputs)
-    module.SCORES = 0
+    usual, masks.SCORES = masks.SCORES, 0
     try:
         return function(*inputs)
     finally:
-        module.SCORES = usual
+        masks.SCORES = usual
 
 
 def agree(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 
 import attnc
 from tests.decode.steps import check_steps
+
+from .written import run_alone
 
 HEAD = "width t\ndepth d = 2, e = 4\nconst n = 2\n"
 CALLERS = {
@@ -137,9 +137,7 @@ def test_sizes_may_be_given_when_it_is_built() -> None:
         "model b(x: [t, d]) -> [t, d] {\n    return linear.o[d -> d](x)\n}\n"
         "model net(x: [t, d], y: [t, e]) -> (u: [t, d], v: [t, e]) {\n    return a(x), b[d = e](y)\n}\n"
     )
-    space: dict[str, Any] = {}
-    exec(compile(attnc.loads(HEAD + text).model("net").source("torch"), "<net>", "exec"), space)
-    net = space["Net"](d=3, e=5)
+    net = run_alone(attnc.loads(HEAD + text).model("net"))["Net"](d=3, e=5)
     u, v = net(torch.ones(2, 3), torch.ones(2, 5))
     assert (u.shape, v.shape) == ((2, 3), (2, 5))
     shapes = {name: tuple(weight.shape) for name, weight in net.named_parameters() if name.endswith("weight")}

@@ -414,5 +414,5 @@ raise ValueError(f"net: `ids` has seq = {ids.shape[-1]}, but seq is at most {max
 
 @both
 def test_the_full_check_is_there_if_asked_for(library: str) -> None:
-    text = SOURCES[library](SPEC.model("net")._sized)
+    text = SOURCES[library](SPEC.model("net")._sized, checked=True)
     assert "check_inputs(" in text and "def check(" not in text

@@ -56,7 +56,7 @@ def as_written() -> Iterator[None]:
 def compiled(model: attnc.Model, device: str = "meta", fused: bool = False) -> torch.nn.Module:
     """The generated module, weights as torch makes them (none on the meta device), without dropout."""
     with nullcontext() if fused else as_written():
-        source = model.source("torch")
+        source = model.source("torch", single_file=True)
     module = types.ModuleType(f"cost_{model.name}")
     exec(compile(source, module.__name__, "exec"), module.__dict__)
     classes = [

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import attnc
+from tests.backends.written import written
 
 from .models import small
 from .steps import check_steps
@@ -100,7 +101,7 @@ model net(x: [seq, d]) -> [seq, e] causal seq {
 """
     model = attnc.loads(text).model("net")
     for backend in ("torch", "numpy"):
-        assert "y_steps.append" in model.source(backend) and "S_steps" not in model.source(backend)
+        assert "y_steps.append" in written(model, backend) and "S_steps" not in written(model, backend)
     check_steps(model)
 
 
@@ -208,7 +209,7 @@ def test_why_there_is_no_step(text: str, reason: str) -> None:
     assert reason in model.decoding.reason
     assert model.decoding.step is None
     for backend in ("torch", "numpy"):
-        assert "Cache" not in model.source(backend)  # type: ignore[arg-type]
+        assert "Cache" not in written(model, backend)
     with pytest.raises(AttributeError):
         _ = model.numpy(seed=1).generate
 

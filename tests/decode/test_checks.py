@@ -91,7 +91,7 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
      "lm: the other inputs have the batch axes (2,), but there is one prompt, without a batch"),
     # what generate is given
     (lambda: call(warmth=1, cold=2), TypeError,
-     "lm: generate knows no `warmth`: it takes words, temperature, top_k, top_p, eos, seed, beams, length_penalty"),
+     "lm: generate knows no `warmth`: it takes words, temperature, top_k, top_p, eos, seed"),
     (lambda: call(TWO, more=1), TypeError, "two: `words` is missing: give it by name"),
     (lambda: call(max_new=-1), ValueError, "lm: max_new is -1, but must be a whole number, 0 or more"),
     (lambda: call(max_new=True), ValueError, "lm: max_new is True, but must be a whole number, 0 or more"),

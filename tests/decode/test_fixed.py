@@ -215,7 +215,7 @@ def test_capturing_leaves_no_trace(net: Any, monkeypatch: pytest.MonkeyPatch) ->
         cache = net.prepare()
         scores = net.step(torch.tensor([[5, 7, 11]]), cache, last=1)
         items = scores.argmax(-1)
-        fixed = FixedStep(net, cache, 20, items, None)
+        fixed = FixedStep(SimpleNamespace(net=net, step_=type(net).step), cache, 20, items, None)
         recorded.append(fixed)
         with torch.inference_mode(False), torch.no_grad():
             fixed.capture(cache)
@@ -313,31 +313,36 @@ def test_caches_of_one_form() -> None:
 class Counted(nn.Module):
     """A model of which a step says what it was given."""
 
-    def __init__(self, longest: int | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.ones(2))
         self.register_buffer("table", torch.zeros(3))
-        self.decodes = SimpleNamespace(longest=longest)
 
-    @torch.inference_mode()
-    def step(self, items: Tensor, cache: Any, last: int) -> Tensor:
-        cache.advance(1)
-        return cache.place + items * last * self.w
+
+@torch.inference_mode()
+def step_of(net: Counted, items: Tensor, cache: Any, last: int) -> Tensor:
+    cache.advance(1)
+    return cache.place + items * last * net.w
+
+
+def counted(longest: int | None = None) -> Any:
+    return SimpleNamespace(net=Counted(), step_=step_of, decodes=SimpleNamespace(longest=longest))
 
 
 def test_a_fixed_step_is_made_with_room_to_spare_and_used_again() -> None:
     items = torch.ones(2, 1)
     for longest, room, wanted in ((None, 1, 128), (None, 128, 128), (None, 129, 256), (200, 150, 200), (900, 150, 256)):
-        assert fixed_step(Counted(longest), held(), room, items, True).cache.room == wanted
-    model = Counted()
-    step = fixed_step(model, held(), 100, items, True)
+        assert fixed_step(counted(longest), held(), room, items, True).cache.room == wanted
+    made = counted()
+    model = made.net
+    step = fixed_step(made, held(), 100, items, True)
     assert "_fixed_step" not in model.__dict__  # whoever uses it puts it there
     assert step(items * 2).tolist() == [[3 + 2.0] * 2] * 2 and step(items).tolist() == [[4 + 1.0] * 2] * 2
     assert not step.scores.requires_grad and not step.scores.is_inference()
 
     def again(cache: Cache, room: int = 100, static: Any = True) -> FixedStep:
         model.__dict__["_fixed_step"] = step
-        found = fixed_step(model, cache, room, items, static)
+        found = fixed_step(made, cache, room, items, static)
         assert "_fixed_step" not in model.__dict__
         return found
 
@@ -348,7 +353,7 @@ def test_a_fixed_step_is_made_with_room_to_spare_and_used_again() -> None:
     assert compiled is not step and compiled(items).tolist() == [[8.0] * 2] * 2
     model.w.data = torch.zeros(2)
     assert again(held()) is not step
-    assert step.serves(model, held(), 1, None) is False
+    assert step.serves(made, held(), 1, None) is False
     step.weights = weight_addresses(model)
     assert len(step.weights) == 2 and again(held()) is step
     model.table = torch.zeros(3)

@@ -25,6 +25,7 @@ from attnc.backends.runtime.torch import cache as torch_cache
 from attnc.backends.runtime.torch import maps as torch_maps
 from attnc.backends.runtime.torch import parts as torch_parts
 from attnc.compiler.decoding.join_maps import weights_together
+from tests.backends.written import written
 
 from .steps import check_steps
 
@@ -56,16 +57,17 @@ def model() -> attnc.Model:
     return attnc.loads(SPEC).model("lm")
 
 
-def step_of(source: str) -> str:
-    return source[source.index("class Multihead") :]
+def step_of(model: attnc.Model) -> str:
+    source = written(model, "torch")
+    return source[source.index("def multihead_step(") :]
 
 
 def test_maps_of_one_value_are_one_product(model: attnc.Model) -> None:
-    code = step_of(model.source("torch"))
-    assert "Q, K, V = cache.heads(base, self.key, self.Q, self.K, self.V)" in code
-    assert re.search(r"gate, \w+ = cache\.maps\(x, self\.gate, self\.up\)", code)
-    assert "F.linear(x, self.E)" in code and "self.O(" in code
-    code = model.source("numpy")
+    code = step_of(model)
+    assert "Q, K, V = cache.heads(base, net.key, net.Q, net.K, net.V)" in code
+    assert re.search(r"gate, \w+ = cache\.maps\(x, net\.gate, net\.up\)", code)
+    assert "F.linear(x, net.E)" in code and "net.O(" in code
+    code = written(model, "numpy")
     assert re.search(r"Q, K, V = cache\.maps\(\s*base,", code) and 'linear(x, w["E"])' in code
 
 
@@ -80,9 +82,9 @@ model two(x: [seq, model], y: [seq, model]) -> [seq, model] causal seq {
     return multihead.self[seq, past, bias = true](x, y[seq as past], past <= seq)
 }
 """
-    code = step_of(attnc.loads(text).model("two").source("torch"))
-    assert "K, V = cache.heads(injected, self.key, self.K, self.V)" in code
-    assert "Q = self.Q(base)" in code
+    code = step_of(attnc.loads(text).model("two"))
+    assert "K, V = cache.heads(injected, net.key, net.K, net.V)" in code
+    assert "Q = net.Q(base)" in code
 
 
 IDS = np.random.default_rng(0).integers(0, 9, (2, 7))
@@ -347,9 +349,10 @@ def test_numpy_weights_lie_side_by_side_and_may_change(model: attnc.Model) -> No
     net = model.numpy(seed=0, dtype=np.float64)
     w = net.weights
     Q, K, V, out = ((w[f"layers.0.self.{part}.weight"],) for part in "QKVO")
-    found = net.module.joint((Q, K, V))
+    joint = numpy_maps.joint
+    found = joint((Q, K, V))
     np.testing.assert_array_equal(found.weight, np.concatenate([*Q, *K, *V]))
-    assert np.shares_memory(found.weight, Q[0]) and net.module.joint((Q, V)) is net.module.joint((Q, out)) is None
+    assert np.shares_memory(found.weight, Q[0]) and joint((Q, V)) is joint((Q, out)) is None
     assert len({id(x.base) for x in w.values()}) == 1
 
     def check() -> None:
@@ -595,7 +598,8 @@ model encoder(x: [seq, model]) -> [seq, model] causal seq {
 }
 """
     model = attnc.loads(text).model("encoder")
-    assert "class Encoder(WithSteps, nn.Module):" in model.source("torch") and "Decoder" not in model.source("torch")
+    assert "def lay_out_for_decoding(net: Encoder" in written(model, "torch")
+    assert "Decoder" not in written(model, "torch") and not hasattr(model.torch(), "generate")
     net = model.torch(seed=0).eval()
     with torch.inference_mode():
         net.lay_out_for_decoding()

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import attnc
+from tests.backends.written import run_alone
 
 SPEC = """
 width seq <= 6
@@ -185,18 +186,17 @@ model net(x: [seq, d], memory: [source, d]) -> [seq, d] causal seq {
 
 
 def test_a_class_built_in_other_sizes_decodes_in_these() -> None:
-    space: dict[str, Any] = {}
-    exec(compile(attnc.loads(SPEC).model("lm").source("torch"), "lm.py", "exec", dont_inherit=True), space)
-    net = space["Lm"](max_seq=8, vocab=9).eval()  # 6 and 5 in the spec
-    assert net.generate([8], 8).shape == (8,)
+    made = run_alone(attnc.loads(SPEC).model("lm"), decoding=True)
+    net = made["Lm"](max_seq=8, vocab=9).eval()  # 6 and 5 in the spec
+    assert made["generate"](net, [8], 8).shape == (8,)
     with pytest.raises(IndexError, match=r"`ids`: 9 is no index into vocab \(0..8\)"):
-        net.generate([9], 1)
+        made["generate"](net, [9], 1)
     with pytest.raises(ValueError, match="make seq = 9, but seq is at most 8"):
-        net.generate([1], 9)
-    cache = net.prepare()
-    net.step(torch.zeros(1, 8, dtype=torch.int64), cache)
+        made["generate"](net, [1], 9)
+    cache = made["prepare"](net)
+    made["step"](net, torch.zeros(1, 8, dtype=torch.int64), cache)
     with pytest.raises(ValueError, match="seq = 9 after this step, but seq is at most 8"):
-        net.step(torch.zeros(1, 1, dtype=torch.int64), cache)
+        made["step"](net, torch.zeros(1, 1, dtype=torch.int64), cache)
 
 
 # -- caches of others ------------------------------------------------------------------------------------------------

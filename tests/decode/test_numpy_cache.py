@@ -181,9 +181,8 @@ def made_up(seed: int, vocab: int, places: int, library: str = "numpy") -> Any:
         return array(table)[cache.end - 1, sums % 7][:, None]
 
     steps: list[int] = []
-    return SimpleNamespace(
-        prepare=prepare, step=step, steps=steps, table=table, decodes=SimpleNamespace(model="made_up")
-    )
+    known = {"table": table, "decodes": SimpleNamespace(model="made_up"), "net": torch.nn.Module()}
+    return SimpleNamespace(prepare=prepare, step=step, steps=steps, **known)
 
 
 def searched(

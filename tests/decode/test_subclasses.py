@@ -121,6 +121,8 @@ def test_a_sharded_model_is_not_laid_out(alone: Any) -> None:
     for module in (*net.layers, net):
         fully_shard(module, mesh=alone, reshard_after_forward=False)
     assert torch.equal(net.generate(IDS, 3), plain.generate(IDS, 3))
+    for module in (*net.layers, net):
+        module.unshard()
     assert type(net.layers[0].self.Q.weight) is nn.Parameter
     net.lay_out_for_decoding()
     for module in (*net.layers, net):

@@ -12,6 +12,7 @@ import attnc
 from attnc.dsl.files import FileProblem, decode
 from attnc.dsl.layout import TOKEN
 from attnc.dsl.mistakes.expected import RESERVED
+from tests.backends.written import written
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(
@@ -87,7 +88,7 @@ def emit(spec: attnc.Spec) -> None:
         model.latex()
         for backend in ("torch", "numpy"):
             try:
-                ast.parse(model.source(backend))  # type: ignore[arg-type]
+                ast.parse(written(model, backend))
             except (CannotEmit, attnc.AttnError) as refusal:  # a size that a call would give; an op of this backend
                 assert str(refusal)
 

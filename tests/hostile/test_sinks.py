@@ -14,6 +14,7 @@ import pytest
 
 import attnc
 from tests.backends.docstrings import parted
+from tests.backends.written import written
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -75,7 +76,7 @@ def check(text: str, hostile: str) -> None:
     for name in (*file.models, *file.blocks):
         model = file.model(name) if name in file.models else file.block(name)
         for backend in ("torch", "numpy"):
-            source = model.source(backend)  # type: ignore[arg-type]
+            source = written(model, backend)
             tree = ast.parse(source)
             assert not any(mark in source for mark in ("\r", "\x0b", "\x0c"))
             assert all(line.isprintable() for line in source.split("\n"))

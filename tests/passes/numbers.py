@@ -11,6 +11,7 @@ import torch
 
 import attnc
 from attnc.compiler.pipeline import NAMES
+from tests.backends.written import written
 
 Array = np.ndarray[Any, np.dtype[Any]]
 CLOSE = 1e-10
@@ -64,10 +65,10 @@ def check_same(
     """Fails where leaving passes out changes a number. Gives how many ways changed the code at all."""
     changed = 0
     for backend, run in (("numpy", on_numpy), ("torch", on_torch)):
-        usual = model.source(backend)  # type: ignore[arg-type]
+        usual = written(model, backend)
         right: list[Array] | None = None
         for without in ways:
-            if model.source(backend, without=without) == usual:  # type: ignore[arg-type]
+            if written(model, backend, without) == usual:
                 continue
             changed += 1
             with warnings.catch_warnings():

@@ -9,6 +9,7 @@ import pytest
 import attnc
 from attnc.cli.main import main
 from attnc.compiler.pipeline import NAMES, PASSES, passes_without
+from tests.backends.written import written
 
 SPEC = """\
 use std.attention: multihead, model, heads
@@ -53,7 +54,7 @@ def test_each_pass_changes_a_model_and_says_where() -> None:
     assert "step: unmask: 1 mask not made for one new item: net" in decoder.explain().decoding
     for name in NAMES:
         one = decoder if name in OF_STEPS else model
-        assert one.source("torch", without=[name]) != one.source("torch"), name
+        assert written(one, "torch", [name]) != written(one, "torch"), name
         (left_out,) = (change for change in model.explain(without=[name]).changes if change.rewrite == name)
         assert left_out.what == "left out"
 

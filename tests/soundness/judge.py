@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 import attnc
+from tests.backends.written import written
 
 from .named import Arr, noting_infinities, rounded_otherwise
 from .program import Program, Weights
@@ -173,7 +174,7 @@ def judge(program: Program, report: Report | None = None) -> Report:
 def _deterministic(model: attnc.Model, program: Program) -> None:
     again = load(program.text, program).model("net")
     for backend in ("torch", "numpy"):
-        if running(backend, model.source, backend) != again.source(backend):  # type: ignore[arg-type]
+        if running(backend, written, model, backend) != written(again, backend):
             raise Fault("deterministic", f"the {backend} source differs from run to run")
 
 

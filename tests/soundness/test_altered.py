@@ -23,10 +23,11 @@ import pytest
 import attnc
 from attnc.compiler.cost.bill import CostError
 from attnc.compiler.ops import OPS
+from tests.backends.written import written
 from tests.mistakes.test_mistakes import CASES
 
 from .alter import altered
-from .test_as_before import bill, without_folders, without_helpers
+from .test_as_before import bill, without_folders
 
 ROOT = Path(__file__).parents[2]
 RIGHT, WRONG = 3, 1  # what is tried of a text
@@ -92,8 +93,8 @@ def outcome(text: str) -> Iterator[tuple[str, str]]:
     for model in spec.models:
         try:
             one = spec.model(model)
-            yield "torch", without_helpers(one.source("torch"))
-            yield "numpy", without_helpers(one.source("numpy"))
+            yield "torch", written(one, "torch")
+            yield "numpy", written(one, "numpy")
             yield "report", without_folders(str(one.explain()))
             yield "weights", "\n".join(str(weight) for weight in one.weights.values())
             yield "decoding", str(one.decoding)

@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.backends.text.carried import NUMPY, TORCH, helpers
 from attnc.compiler.cost.report import Cost
 from attnc.compiler.cost.table import data
 from attnc.compiler.pipeline import NAMES
+from tests.backends.written import written
 
 from .generate import generate
 from .judge import load
@@ -52,9 +52,9 @@ def made(seed: int) -> Iterator[tuple[str, str]]:
     yield "warnings", "\n".join(str(warning) for warning in spec.warnings)
     yield "format", attnc.format(program.text)
     yield "weights", "\n".join(str(spec) for spec in model.weights.values())
-    yield "torch", without_helpers(model.source("torch"))
-    yield "numpy", without_helpers(model.source("numpy"))
-    yield "rewrites", without_helpers(model.source("torch", without=[NAMES[seed % len(NAMES)]]))
+    yield "torch", written(model, "torch")
+    yield "numpy", written(model, "numpy")
+    yield "rewrites", written(model, "torch", [NAMES[seed % len(NAMES)]])
     yield "report", without_folders(str(model.explain()))
     yield "decoding", str(model.decoding)
     yield "cost", bill(model.cost(batch=2))
@@ -62,14 +62,6 @@ def made(seed: int) -> Iterator[tuple[str, str]]:
         yield "drawing", model.draw(sizes=True, legend=True).dot
     yield "equations", model.latex()
     yield "mistakes", "\n".join(told(mutant.text, program) for mutant in some(program, MISTAKES))
-
-
-def without_helpers(code: str) -> str:
-    """They are as they stand in `backends`: what matters is which are there."""
-    for module in (*TORCH, *NUMPY):
-        for name, text in helpers(module).items():
-            code = code.replace(f"{text}\n\n\n", f"# {name}\n")
-    return code
 
 
 def without_folders(text: str) -> str:

@@ -100,14 +100,17 @@ def check_cache(cache: Any, configuration: Configuration) -> None:
     raise TypeError(f"{model}: a step goes on from what `prepare` or the step before it left, but got {found}")
 
 
-def check_call(decodes: Decodes, given: dict[str, Any], max_new: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def check_call(
+    decodes: Decodes, given: dict[str, Any], max_new: Any, **more: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The model's inputs and the options of `generate`, of what was given by name; refuses what makes no sense.
 
-    An input keeps its name: an option that is called so has a `_` in front.
+    An input keeps its name: an option that is called so has a `_` in front. more: options besides those of every call,
+    with what they are if they are not given.
     """
     model, others = decodes.model, decodes.others
-    options: dict[str, Any] = {"temperature": 0.0, "top_k": None, "top_p": None, "eos": None, "seed": None}
-    called = {f"_{key}" if key in others else key: key for key in (*options, "beams", "length_penalty")}
+    options: dict[str, Any] = {"temperature": 0.0, "top_k": None, "top_p": None, "eos": None, "seed": None} | more
+    called = {f"_{key}" if key in others else key: key for key in options}
     unknown = [key for key in given if called.get(key) not in options and key not in others]
     if unknown:
         known = ", ".join([*others, *called])

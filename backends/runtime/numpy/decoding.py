@@ -186,15 +186,13 @@ class Decoder(NamedTuple):
     prepare_: Callable[..., Cache]
     step_: Callable[..., Array]
 
-    def prepare(self, **inputs: Array) -> Cache:
+    def prepare(self, /, **inputs: Any) -> Cache:
         return self.prepare_(self.weights, **inputs)
 
     def step(self, items: Array, cache: Cache, last: int) -> Array:
         return self.step_(self.weights, items, cache, last)
 
-    def generate(
-        self, prompt: Any, max_new: int, *, beams: int = 1, length_penalty: float = 1.0, **options: Any
-    ) -> Array:
+    def generate(self, prompt: Any, max_new: int, given: dict[str, Any]) -> Array:
         """Up to `max_new` new items behind each prompt: [batch, new], or [new] for a prompt without a batch.
 
         prompt:         indices [batch, length] or [length], or a list of prompts of different lengths.
@@ -206,22 +204,23 @@ class Decoder(NamedTuple):
                         power `length_penalty`.
         The model's other inputs are given by name. Raises ValueError or TypeError, in the names of the model's axes.
         """
-        max_new, beams, length_penalty = plain(max_new), plain(beams), plain(length_penalty)
-        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
-        check_beams(self.decodes.model, beams, length_penalty, options)
+        max_new = plain(max_new)
+        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, given, beams=1, length_penalty=1.0)
+        beams, penalty = options["beams"], options["length_penalty"]
+        check_beams(self.decodes.model, beams, penalty, options)
         if beams > 1:
-            return beam_rows(self, rows, single, inputs, max_new, beams, length_penalty, options)
+            return beam_rows(self, rows, single, inputs, max_new, beams, penalty, options)
         found = list(decode_items(self, rows, single, inputs, max_new, options))
         new = np.stack(found, -1) if found else np.zeros((len(rows), 0), np.int64)
         return new[0] if single else new
 
-    def stream(self, prompt: Any, max_new: int, **options: Any) -> Iterator[Array]:
+    def stream(self, prompt: Any, max_new: int, given: dict[str, Any]) -> Iterator[Array]:
         """The items of `generate` as they come: [batch] each, or a single one for a prompt without a batch.
 
         Of prompts of different lengths, a new item comes as soon as all rows have theirs.
         """
         max_new = plain(max_new)
-        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
+        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, given)
         found = decode_items(self, rows, single, inputs, max_new, options)
         return (one[0] for one in found) if single else found
 
@@ -239,10 +238,10 @@ def integral(x: Array) -> bool:
 
 
 def check_prompt(
-    decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any]
+    decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any], **more: Any
 ) -> tuple[list[Array], bool, dict[str, Array], dict[str, Any]]:
     """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
-    inputs, options = check_call(decodes, given, max_new)
+    inputs, options = check_call(decodes, given, max_new, **more)
     rows, single = prompt_rows(decodes, prompt, numbers)
     check_rows(decodes, rows, single, integral, max_new)
     for key, x in inputs.items():

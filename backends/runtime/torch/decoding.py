@@ -1,37 +1,34 @@
 """Decoding in generated PyTorch code: `generate` and `stream`."""
 
 import random
-import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ..common.decoding import Decodes, check_batch, check_beams, check_call, check_rows, plain, prompt_rows
+from .cache import Cache
 from .fixed import FixedStep, fixed_step
-from .maps import WithSteps, sharded
+from .maps import sharded
 
 
-class Decoder(WithSteps):
-    """Adds `generate` and `stream` to a model with `prepare` and `step`."""
+class Decoder(NamedTuple):
+    """`generate` and `stream` over a model's `prepare` and `step`, of which the first argument is the module."""
 
-    @property
-    def decodes(self) -> Decodes:
-        """Of the model as it is built, in other sizes than those of the spec perhaps: each class has its own."""
-        raise NotImplementedError
+    decodes: Decodes
+    net: Any
+    prepare_: Callable[..., Cache]
+    step_: Callable[..., Tensor]
 
-    def generate(
-        self,
-        prompt: Any,
-        max_new: int,
-        *,
-        beams: int = 1,
-        length_penalty: float = 1.0,
-        static: Any = False,
-        **options: Any,
-    ) -> Tensor:
+    def prepare(self, /, **inputs: Any) -> Cache:
+        return self.prepare_(self.net, **inputs)
+
+    def step(self, items: Tensor, cache: Cache, last: int) -> Tensor:
+        return self.step_(self.net, items, cache, last)
+
+    def generate(self, prompt: Any, max_new: int, given: dict[str, Any]) -> Tensor:
         """Up to `max_new` new items behind each prompt: [batch, new], or [new] for a prompt without a batch.
 
         prompt:         indices [batch, length] or [length], or a list of prompts of different lengths.
@@ -45,28 +42,31 @@ class Decoder(WithSteps):
                         kept for the next call. What compiles a function (`torch.compile`) compiles the step before.
         The model's other inputs are given by name. Raises ValueError or TypeError, in the names of the model's axes.
         """
-        max_new, beams, length_penalty = plain(max_new), plain(beams), plain(length_penalty)
-        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
-        check_beams(self.decodes.model, beams, length_penalty, options)
+        max_new = plain(max_new)
+        rows, single, inputs, options = check_prompt(
+            self.decodes, prompt, max_new, given, beams=1, length_penalty=1.0, static=False
+        )
+        beams, static = options["beams"], options["static"]
+        check_beams(self.decodes.model, beams, options["length_penalty"], options)
         check_static(self.decodes.model, static, beams)
         gather_for_steps(self, static)
         with torch.inference_mode():
             if beams > 1:
-                return beam_rows(self, rows, single, inputs, max_new, beams, length_penalty, options)
+                return beam_rows(self, rows, single, inputs, max_new, beams, options["length_penalty"], options)
             found = list(decode_items(self, rows, single, inputs, max_new, options, static))
             new = torch.stack(found, -1) if found else rows[0].new_zeros(len(rows), 0)
             return new[0] if single else new
 
-    def stream(self, prompt: Any, max_new: int, *, static: Any = False, **options: Any) -> Iterator[Tensor]:
+    def stream(self, prompt: Any, max_new: int, given: dict[str, Any]) -> Iterator[Tensor]:
         """The items of `generate` as they come: [batch] each, or a single one for a prompt without a batch.
 
         Of prompts of different lengths, a new item comes as soon as all rows have theirs.
         """
         max_new = plain(max_new)
-        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, options)
-        check_static(self.decodes.model, static, 1)
-        gather_for_steps(self, static)
-        found = without_gradients(decode_items(self, rows, single, inputs, max_new, options, static))
+        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, given, static=False)
+        check_static(self.decodes.model, options["static"], 1)
+        gather_for_steps(self, options["static"])
+        found = without_gradients(decode_items(self, rows, single, inputs, max_new, options, options["static"]))
         return (one[0] for one in found) if single else found
 
 
@@ -80,38 +80,43 @@ def without_gradients(items: Iterator[Tensor]) -> Iterator[Tensor]:
         yield found
 
 
-def gather_for_steps(model: Any, static: Any = False) -> None:
-    """FSDP2 (`fully_shard`) gathers the weights of a module for `forward` alone, unless it is told of other methods."""
-    modules = sharded(model)
+def gather_for_steps(model: Decoder, static: Any = False) -> None:
+    """FSDP2 (`fully_shard`) gathers the weights of a module for `forward` alone: steps want them all, until `scatter`.
+
+    `prepare` and `step` of such a model, called by hand from now on, gather them for themselves.
+    """
+    modules = sharded(model.net)
     if modules and static:
         raise ValueError(
             f"{model.decodes.model}: the weights are sharded, and so do not stay where they are: leave static out"
         )
-    for module in modules:
-        for one in type(module).__mro__:
-            for name, method in vars(one).items() if one.__module__ == __name__ else ():
-                own = ("forward", "generate", "stream", "lay_out_for_decoding", *vars(module))
-                hidden = name.startswith("_") or name in own
-                if callable(method) and not hidden:
-                    setattr(module, name, getattr(method, "__wrapped__", method).__get__(module))
-                    sys.modules["torch.distributed.fsdp"].register_fsdp_forward_method(module, name)
-                    setattr(module, name, out_of_inference(getattr(module, name)))
+    for name in ("prepare", "step") if modules else ():
+        method = getattr(model.net, name, None)
+        if method is not None and name not in vars(model.net):
+            setattr(model.net, name, gathered(model.net, getattr(method, "__wrapped__", method).__get__(model.net)))
+    with torch.inference_mode(False):
+        for module in modules:
+            module.unshard()
 
 
-def scatter(model: Any) -> None:
-    """Lets go of the gathered weights of the whole, which FSDP2 keeps: an optimizer would change the shards alone."""
-    fsdp = sys.modules.get("torch.distributed.fsdp")
-    if fsdp is not None and isinstance(model, fsdp.FSDPModule):
-        model.reshard()
+def scatter(net: Any) -> None:
+    """Lets go of the gathered weights: an optimizer would change the shards alone."""
+    for module in sharded(net):
+        module.reshard()
 
 
-def out_of_inference(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Without gradients, but not in inference mode: weights that are gathered there cannot be trained any more."""
+def gathered(net: Any, method: Callable[..., Any]) -> Callable[..., Any]:
+    """With all weights at hand; not in inference mode, in which gathered ones could not be trained any more."""
 
     @wraps(method)
     def call(*given: Any, **named: Any) -> Any:
         with torch.inference_mode(False), torch.no_grad():
-            return method(*given, **named)
+            for module in sharded(net):
+                module.unshard()
+            try:
+                return method(*given, **named)
+            finally:
+                scatter(net)
 
     return call
 
@@ -135,10 +140,10 @@ def integral(x: Tensor) -> bool:
 
 
 def check_prompt(
-    decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any]
+    decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any], **more: Any
 ) -> tuple[list[Tensor], bool, dict[str, Tensor], dict[str, Any]]:
     """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
-    inputs, options = check_call(decodes, given, max_new)
+    inputs, options = check_call(decodes, given, max_new, **more)
     rows, single = prompt_rows(decodes, prompt, numbers)
     check_rows(decodes, rows, single, integral, max_new)
     for key, x in inputs.items():
@@ -200,9 +205,9 @@ def decode_items(
     while short < long and shown < max_new and not bool((new[:, :shown] == eos).any(-1).all()):
         yield new[:, shown]
         shown += 1
-    scatter(model)
+    scatter(model.net)
     if fixed is not None:
-        model.__dict__["_fixed_step"] = fixed
+        model.net.__dict__["_fixed_step"] = fixed
 
 
 def choose(scores: Tensor, draws: list[float], options: dict[str, Any]) -> Tensor:
@@ -236,7 +241,7 @@ def beam_rows(
         own = {key: x[number : number + 1].expand(beams, *x.shape[1:]) if isinstance(x, Tensor) else x
                for key, x in inputs.items()}  # fmt: skip
         found.append(beam_search(model, row, prompts, own, max_new, beams, penalty, options["eos"]))
-    scatter(model)
+    scatter(model.net)
     long = max(len(row) for row in found)
     fill = options["eos"] or 0
     new = torch.stack([torch.cat([row, row.new_full((long - len(row),), fill)]) for row in found])

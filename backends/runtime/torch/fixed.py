@@ -113,9 +113,13 @@ class FixedStep:
     def __init__(
         self, model: Any, held: Cache, room: int, items: Tensor, compiler: Callable[[Any], Any] | None
     ) -> None:
-        self.weights = weight_addresses(model)
+        self.weights = weight_addresses(model.net)
         self.compiler, self.form = compiler, cache_form(held)
-        step = model.step.__wrapped__.__get__(model)
+        net, function = model.net, model.step_.__wrapped__
+
+        def step(items: Tensor, cache: Cache, last: int) -> Any:
+            return function(net, items, cache, last)
+
         self.step = step if compiler is None else compiler(step)
         self.graph: Any = None
         with torch.inference_mode(False), torch.no_grad():
@@ -155,18 +159,19 @@ class FixedStep:
 
     def serves(self, model: Any, held: Cache, room: int, compiler: Callable[[Any], Any] | None) -> bool:
         """Whether it can be used again, filled from `held`."""
-        same = self.compiler == compiler and self.weights == weight_addresses(model) and self.form == cache_form(held)
+        weights = weight_addresses(model.net)
+        same = self.compiler == compiler and self.weights == weights and self.form == cache_form(held)
         return same and room <= self.cache.room
 
 
-def weight_addresses(model: Any) -> list[int]:
-    return [x.data_ptr() for x in (*model.parameters(), *model.buffers())]
+def weight_addresses(net: Any) -> list[int]:
+    return [x.data_ptr() for x in (*net.parameters(), *net.buffers())]
 
 
 def fixed_step(model: Any, held: Cache, room: int, items: Tensor, static: Any) -> FixedStep:
     """The step that the model has from the last time, where it serves; else a new one, with some room to spare."""
     compiler = None if static is True else static
-    known = model.__dict__.pop("_fixed_step", None)  # whoever uses it has it alone
+    known = model.net.__dict__.pop("_fixed_step", None)  # whoever uses it has it alone
     if isinstance(known, FixedStep) and known.serves(model, held, room, compiler):
         known.cache.fill(held)
         return known

@@ -11,35 +11,35 @@ from torch import Tensor, nn
 FEW = 16  # rows up to which one product with weights side by side is faster than one with each, on a CPU
 
 
-class WithSteps:
-    """What a model with `prepare` and `step` has besides: how its weights lie in memory."""
+def lay_out(net: Any, side_by_side: dict[type, list[tuple[str, ...]]], undo: bool = False) -> None:
+    """Puts the weights of the learned maps (`nn.Linear`) where steps of few rows read them fastest, on a CPU.
 
-    def lay_out_for_decoding(self, undo: bool = False) -> None:
-        """Puts the weights of the learned maps (`nn.Linear`) where steps of few rows read them fastest, on a CPU.
+    Those that a step uses on one value (queries, keys and values; gate and up) lie side by side, for one product: their
+    names, for each class. Where there are more results than operands, weights lie as [in, out]. undo: they lie as they
+    were made.
 
-        Those that a step uses on one value (queries, keys and values; gate and up) lie side by side, for one product;
-        where there are more results than operands, weights lie as [in, out]. undo: they lie as they were made.
-
-        It takes no memory in the end: they are copied product by product, and what they leave is free. They stay the
-        parameters of the model, which may be trained, and loaded: what changes them in place changes what steps
-        compute. But they are not contiguous, and some share memory: `safetensors` and `fully_shard` refuse them, and
-        `pickle` writes that memory once for each. Weights that get other memory, as by `.to()` another type,
-        `copy.deepcopy` or `load_state_dict(assign=True)`, leave the layout. A sharded model stays as it is.
-        """
-        if sharded(self):
-            return
-        groups = [
-            [getattr(module, name) for name in names.split()]
-            for module in self.modules()  # type: ignore[attr-defined]
-            for names in getattr(type(module), "_side_by_side", "").split(", ")
-        ]
-        groups = [parts for parts in groups if all(map(is_linear, parts))]
-        known = {part for parts in groups for part in parts}
-        alone = [[part] for part in self.modules() if is_linear(part) and part not in known]  # type: ignore[attr-defined]
-        with torch.inference_mode(False), torch.no_grad():
-            for parts in (*groups, *alone):
-                place([part.weight for part in parts], undo)
-                place([part.bias for part in parts if part.bias is not None], undo)
+    It takes no memory in the end: they are copied product by product, and what they leave is free. They stay the
+    parameters of the model, which may be trained, and loaded: what changes them in place changes what steps
+    compute. But they are not contiguous, and some share memory: `safetensors` and `fully_shard` refuse them, and
+    `pickle` writes that memory once for each. Weights that get other memory, as by `.to()` another type,
+    `copy.deepcopy` or `load_state_dict(assign=True)`, leave the layout. A sharded model stays as it is.
+    """
+    if sharded(net):
+        return
+    groups = [
+        [getattr(module, name) for name in names]
+        for module in net.modules()
+        for made, several in side_by_side.items()
+        for names in several
+        if isinstance(module, made)
+    ]
+    groups = [parts for parts in groups if all(map(is_linear, parts))]
+    known = {part for parts in groups for part in parts}
+    alone = [[part] for part in net.modules() if is_linear(part) and part not in known]
+    with torch.inference_mode(False), torch.no_grad():
+        for parts in (*groups, *alone):
+            place([part.weight for part in parts], undo)
+            place([part.bias for part in parts if part.bias is not None], undo)
 
 
 def sharded(model: Any) -> list[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from ..dsl.diagnostic import Diagnostic
@@ -52,8 +53,15 @@ def writable(out: str, endings: Sequence[str]) -> None:
 
 def write(out: str, text: str) -> None:
     """Write the whole text or nothing. Raises CannotRun."""
+    write_all({out: text})
+
+
+def write_all(texts: Mapping[str, str]) -> None:
+    """Write all files whole, or none: each is there before the first takes its place. Raises CannotRun."""
+    out = ""
     try:
-        with whole(out) as beside:
-            beside.write_bytes(text.encode())
+        with ExitStack() as every:
+            for out, text in texts.items():
+                every.enter_context(whole(out)).write_bytes(text.encode())
     except OSError as problem:
-        raise CannotRun(f"cannot write {out}: {problem.strerror or problem}") from None
+        raise CannotRun(f"cannot write {problem.filename or out}: {problem.strerror or problem}") from None

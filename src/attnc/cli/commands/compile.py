@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import keyword
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
+from ...spec import Model
 from ..arguments import sizes, target
-from ..output import CLEAN, CannotRun, writable, write
+from ..output import CLEAN, CannotRun, complain, writable, write, write_all
 from ..target import open_model
 
 SUMMARY = "write PyTorch or NumPy code"
+FILES = ("decoding", "checked", "single_file")  # what says what is written
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,21 +34,39 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"leave a rewrite out: {', '.join(NAMES)}; may be repeated",
     )
     parser.add_argument("--to", choices=("torch", "numpy"), help="what the code is to use")
-    parser.add_argument("-o", dest="out", metavar="OUT", help="a .py file; without it, or with -, stdout")
+    parser.add_argument(
+        "-o",
+        dest="out",
+        metavar="OUT",
+        help="a .py file, beside which goes what it imports of ours; without it, or with -, stdout",
+    )
+    parser.add_argument(
+        "--decoding",
+        action="store_true",
+        help="write OUT_decoding.py too: prepare, step, generate and stream for these classes, over a cache",
+    )
+    parser.add_argument(
+        "--checked",
+        action="store_true",
+        help="hold inputs to all that the spec says of them: bounds, copies of axes, batch axes, kinds of integers",
+    )
+    parser.add_argument(
+        "--single-file",
+        action="store_true",
+        help="put all in one file, the model first, then what else it would import of ours",
+    )
     sizes(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write a model or a block as stand-alone Python: it needs torch (or NumPy) and jaxtyping, not attnc. With
-    --explain, tell what compiling does: each rewrite, each attention and its mask, decoding.
+    """Write a model or a block as Python: it needs torch (or NumPy) and jaxtyping, not attnc. What it needs of ours is
+    a file beside it, attnc_runtime_torch.py (or _numpy.py), one for all models of a folder. With --explain, tell what
+    compiling does: each rewrite, each attention and its mask, decoding.
     """
     from ...compiler.pipeline import passes_without
 
     args.out = None if args.out == "-" else args.out
-    if args.out is not None:
-        writable(args.out, ())
-    if args.to is None and not args.explain:
-        raise CannotRun("what is the code to use? --to torch or --to numpy (or --explain, which writes no code)")
+    _check(args)
     try:
         passes_without(args.without)
     except ValueError as problem:
@@ -56,14 +79,102 @@ def run(args: argparse.Namespace) -> int:
         else:
             write(args.out, text)
         return CLEAN
+    _write(args, _texts(args, model))
+    return CLEAN
+
+
+def _check(args: argparse.Namespace) -> None:
+    """What of the command cannot be, before any work is done."""
+    if args.out is not None:
+        writable(args.out, ())
+    if args.explain:
+        given = [f"--{name.replace('_', '-')}" for name in FILES if getattr(args, name)]
+        if given:
+            raise CannotRun(f"--explain writes no code: leave {' and '.join(given)} out")
+        return
+    if args.to is None:
+        raise CannotRun("what is the code to use? --to torch or --to numpy (or --explain, which writes no code)")
+    if not args.decoding or args.single_file:
+        return
+    if not _is_a_file(args.out):
+        raise CannotRun("--decoding writes a file beside the model's: name that with -o, or add --single-file")
+    path = Path(args.out)
+    if path.suffix != ".py" or not path.stem.isidentifier() or keyword.iskeyword(path.stem):
+        wish = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)
+        wish = wish if wish.isidentifier() and not keyword.iskeyword(wish) else f"_{wish}"
+        raise CannotRun(
+            f"{args.out}: the file of decoding imports the model's, whose name must be one that Python can import: "
+            f"-o {path.with_name(f'{wish}.py')}"
+        )
+
+
+def _is_a_file(out: str | None) -> bool:
+    """Whether something can lie beside what is written: not beside stdout, a device or a pipe."""
+    return out is not None and (Path(out).is_file() or not Path(out).exists())
+
+
+def _texts(args: argparse.Namespace, model: Model) -> dict[str, str]:
+    """The texts, by the names of the files that are to hold them; that of the model comes first."""
     from ...backends import CannotEmit
 
+    shared = {"checked": args.checked, "decoding": args.decoding, "without": args.without}
     try:
-        text = model.source(args.to, without=args.without)
-    except CannotEmit as problem:
+        if args.single_file:
+            return {"": model.source(args.to, single_file=True, **shared)}
+        name = Path(args.out).stem if args.decoding else "model"
+        return model.files(args.to, name, **shared)
+    except (CannotEmit, ValueError) as problem:
         raise CannotRun(str(problem)) from None
-    if args.out is None:
-        sys.stdout.write(text)
-    else:
-        write(args.out, text)
-    return CLEAN
+
+
+def _write(args: argparse.Namespace, texts: Mapping[str, str]) -> None:
+    (_, text), *others = texts.items()
+    if not _is_a_file(args.out):
+        if args.out is None:
+            sys.stdout.write(text)
+        else:
+            write(args.out, text)
+        for name, _ in others:
+            module = name.removesuffix(".py")
+            complain(f"this imports {module}: -o OUT.py writes that beside it, --single-file puts it into the text")
+        return
+    folder = Path(args.out).parent
+    found = {args.out: text}
+    for name, other in others:
+        path = folder / name
+        if path.name == Path(args.out).name:
+            raise CannotRun(f"cannot write {args.out}: the code imports a file of that name; name another one")
+        if name.startswith("attnc_runtime") and _is_there(path, other):
+            continue
+        if not name.startswith("attnc_runtime") and not _may_go(path):
+            raise CannotRun(f"{path} is there, and attnc did not write it: move it, or name another file with -o")
+        found[str(path)] = other
+    write_all(found)
+
+
+def _is_there(path: Path, text: str) -> bool:
+    """Whether the file that all models of a folder import is there. Raises CannotRun if another lies in its place."""
+    from ...backends import version_of_runtime
+
+    if not path.exists():
+        return False
+    found, wanted = version_of_runtime(_read(path)), version_of_runtime(text)
+    if found == wanted:
+        return True
+    what = "is no file that attnc wrote" if found is None else f"is of attnc {found}, and this one writes {wanted}"
+    raise CannotRun(
+        f"{path} {what}: nothing is written; use another folder or --single-file, or delete it and compile the models "
+        "of its folder again"
+    )
+
+
+def _may_go(path: Path) -> bool:
+    """Whether nothing is lost where a file of decoding is written."""
+    return not path.exists() or ", written by attnc " in _read(path)[:500]
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as problem:
+        raise CannotRun(f"cannot read {path}: {problem.strerror or problem}") from None

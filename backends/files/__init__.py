@@ -1,0 +1,1 @@
+"""The files of a model: what stands in each, and what they import of one another."""
