@@ -29,7 +29,7 @@ _HOMES = {
     "numpy_source": "numpy.module",
     "torch_code": "torch.module",
     "torch_source": "torch.module",
-    "version_of_runtime": "text.files",
+    "version_of_runtime": "files.code",
 }
 
 __all__ = [

@@ -101,11 +101,8 @@ class TorchEmitter(Emitter):
         name = self.functions[plan.key] if plan.is_step else plan.method
         mark = LOCAL if plan.caller is not None else ""  # called as a model of the spec is
         lines = ["@torch.inference_mode()"] if plan.is_root and plan.is_step else []
-        lines += wrap(
-            f"def {mark}{name}({', '.join(args)}) -> {self.result_type(plan)}:",
-            "",
-            WIDTH if plan.is_step else WIDTH - 4,
-        )
+        width = WIDTH - self._body(plan).margin + 4
+        lines += wrap(f"def {mark}{name}({', '.join(args)}) -> {self.result_type(plan)}:", "", width)
         lines += [f"    {line}" for line in DOCS[plan.method]] if plan.is_root and plan.is_step else []
         return [*lines, *(f"    {line}" for line in self.statements(plan))]
 

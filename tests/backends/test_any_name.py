@@ -18,7 +18,7 @@ import attnc
 from attnc.backends.loading.init import initial_weights
 from attnc.backends.text import spelling
 from attnc.backends.text.carried import NUMPY, TORCH, helpers
-from attnc.backends.text.names import camel
+from attnc.backends.text.names import camel, plain
 from attnc.backends.text.scopes import names_of
 from attnc.compiler.base.names import DECODING, is_reserved
 from attnc.compiler.graph.inventory import inventory
@@ -27,6 +27,7 @@ from attnc.compiler.ops import OPS
 from attnc.dsl.mistakes.expected import RESERVED
 
 from .agreement import random_inputs, sizes_of
+from .written import written
 
 torch = pytest.importorskip("torch")
 
@@ -53,8 +54,8 @@ def pool() -> tuple[str, ...]:
     texts = [text for module in (*TORCH, *NUMPY) for text in helpers(module).values()]
     for text in PROGRAMS:
         for backend in ("torch", "numpy"):
-            code = model_of(text).source(backend)
-            texts.append(re.sub(r"\A.*?\n(?=class |def )", "", code, flags=re.DOTALL))
+            code = model_of(text)._code(backend, False, False, ())
+            texts += [plain(made) for made in (*code.model, *code.decoding)]
     found |= {use.name for text in texts for use in names_of(text).uses}
     return tuple(sorted(name for name in found if name not in LANGUAGE and name != "_"))
 
@@ -279,16 +280,17 @@ def test_blocks_and_models_of_the_names_that_code_uses(name: str) -> None:
             ):
                 np.testing.assert_array_equal(one, other)
         if "m" in names:
-            assert f"\nclass {camel(name)}(Decoder, nn.Module)" in model.source("torch").replace("_Decoder", "Decoder")
+            assert f"\nclass {camel(name)}(nn.Module)" in model.source("torch")
             assert re.search(rf"^def {name}\(", model.source("numpy"), re.MULTILINE)
 
 
 def test_the_file_says_what_makes_way() -> None:
-    source = decoder(m="decoder", f="any_", by="len").source("torch")
-    assert "class Decoder(_Decoder, nn.Module):" in source and "class _Decoder(WithSteps):" in source
+    source = decoder(m="decoder", f="any_", by="len").source("torch", single_file=True, decoding=True)
+    assert "class Decoder(nn.Module):" in source and "class _Decoder(NamedTuple):" in source
     assert 'len: Float[Tensor, "*batch size"]' in source and "from builtins" not in source
-    assert "class _WithSteps:" in decoder(m="with_steps").source("torch")
-    source = decoder(f="map").source("numpy")
+    source = written(decoder(m="decoder", f="any_", by="len"), "torch")
+    assert "Decoder as _Decoder," in source and "def generate(net: Decoder, prompt: Any" in source
+    source = decoder(f="map").source("numpy", single_file=True, decoding=True)
     assert "from builtins import map as _map\n" in source and "list(_map(plain, prompt))" in source
     assert "def map(w: dict[str, Array], at: str, x: Float" in source
     source = decoder(m="partial", f="np", size="w", ids="self", by="dtype").source("numpy")

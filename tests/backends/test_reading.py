@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.backends import numpy_source, torch_source
+from attnc.backends import numpy_code, torch_code
 from attnc.backends.text.carried import NUMPY, TORCH, helpers, used_helpers
-from attnc.backends.text.scopes import names_of
 
 PROGRAMS = Path(__file__).with_name("reading.txt").read_text(encoding="utf-8").split("---\n")
+DECODED = ("lm", "decode", "outer")  # of these the file of decoding is shown too
 CAPTURED = {
     "passes": ("outer.1.near", "outer.3.x", "again.part.linear", "x:1"),
     "twice": ("one.attend.softmax", "two.Q"),
@@ -62,21 +63,35 @@ def model_of(text: str) -> attnc.Model:
 
 @pytest.mark.parametrize(("backend", "modules"), [("torch", TORCH), ("numpy", NUMPY)])
 def test_the_code_reads_so(backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]) -> None:
-    source = torch_source if backend == "torch" else numpy_source
-    carried = {name: text for module in modules for name, text in helpers(module).items()}
+    code_of = torch_code if backend == "torch" else numpy_code
+    check = helpers(f"{backend}/check")["check"]
     shown = []
     for text in PROGRAMS:
         model = model_of(text)
         for capture in ((), CAPTURED[model.name]) if model.name in CAPTURED else ((),):
-            code = source(model._sized, capture=capture)
-            there = [name for name, helper in carried.items() if f"{helper}\n\n\n" in code]
-            for name in there:
-                code = code.replace(f"{carried[name]}\n\n\n", "")
-            words = {"Array"} if backend == "numpy" else set()
-            words |= set(names_of(ABOVE.sub("", code)).wanted)
-            assert [carried[name] for name in there] == used_helpers(modules, words)  # those that it needs, and no more
-            shown.append(f"{text.splitlines()[0]}{f' Captured: {capture}' if capture else ''}\n\n{code}")
+            code = code_of(model._sized, capture=capture, checked=False)
+            files = [code.default()] + ([code.beside(model.name)] if model.name in DECODED else [])
+            told = "\n\n".join(files).replace(f"{check}\n\n\n", "")
+            shown.append(f"{text.splitlines()[0]}{f' Captured: {capture}' if capture else ''}\n\n{told}")
     golden(Path(f"golden/reading_{backend}.txt"), "\n\n".join(shown))
+
+
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+def test_what_files_import_and_carry(backend: str) -> None:
+    """What their code needs of ours, and no more; alone in a file it is whole."""
+    code_of, needs = torch_code if backend == "torch" else numpy_code, 0
+    for text in PROGRAMS:
+        code = code_of(model_of(text)._sized)
+        for source in (code.default(), *([code.beside("net")] if code.decoding else [])):
+            tree = ast.parse(source)
+            imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+            ours = [name for node in imports if node.module == f"attnc_runtime_{backend}" for name in node.names]
+            read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            assert all((name.asname or name.name) in read for name in ours)
+            needs += len(ours)
+        assert not any(node.module and "attnc" in node.module for node in ast.parse(code.single()).body
+                       if isinstance(node, ast.ImportFrom))  # fmt: skip
+    assert needs > 50
 
 
 def test_the_text_of_helpers() -> None:
@@ -99,13 +114,10 @@ def test_the_text_of_helpers() -> None:
 def test_the_code_of_small_programs(
     backend: str, modules: tuple[str, ...], golden: Callable[[Path, str], None]
 ) -> None:
-    carried = {f"{text}\n\n\n" for module in modules for text in helpers(module).values()}
-    carried |= {re.sub(r"\bF\.", "_F.", text) for text in carried}  # beside a class `F`
+    check = helpers(f"{backend}/check")["check"]
     shown = []
     for text in SPECS:
-        code = model_of(text).source("torch" if backend == "torch" else "numpy")
-        for helper in carried:
-            code = code.replace(helper, "")
+        code = model_of(text).source("torch" if backend == "torch" else "numpy").replace(f"{check}\n\n\n", "")
         shown.append(CHECKS.sub("", ABOVE.sub("", code)))
     golden(Path(f"golden/specs_{backend}.txt"), "\n---\n".join(shown))
 

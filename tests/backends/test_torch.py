@@ -391,7 +391,7 @@ def test_numpy_stays_in_float32() -> None:
 
 
 def test_golden_source(golden: Callable[[Path, str], None]) -> None:
-    """Whole files, with the helpers that they carry along; test_reading.py has more, without these."""
+    """Whole files; test_reading.py has more."""
     golden(Path("golden/cross_torch.txt"), torch_source(graph_of(CROSS), header="made by a test"))
     golden(Path("golden/cross_numpy.txt"), numpy_source(graph_of(CROSS), header="made by a test"))
 
