@@ -20,6 +20,7 @@ from .rewrites.numerics.guard import guard
 from .rewrites.simplify.arrange import arrange
 from .rewrites.simplify.constants import fold_truths
 from .rewrites.simplify.hoist import hoist
+from .rewrites.simplify.inline import inline
 from .rewrites.simplify.merge import merge
 from .rewrites.simplify.numbers import fold_numbers
 from .rewrites.simplify.split_passes import split_passes
@@ -77,6 +78,11 @@ PASSES = (
         "masks of positions go to the attention that they belong to, and are never made",
         lambda graph, on: place_masks(graph),
         (FORWARD, PREPARE),
+    ),
+    Pass(
+        "inline",
+        "a block without weights that is one expression stands where it is called",
+        lambda graph, on: inline(graph),
     ),
     Pass(
         "stack",

@@ -43,6 +43,7 @@ from ...compiler.graph.traits import (
 )
 from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.ops import Op
+from ...compiler.rewrites.kernels.attention import operand_axes
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
 from ..text.expressions import Code, Variable, binary, call, filled_in, folded, joined, number
@@ -104,11 +105,14 @@ class CodeBody(ScanCode, RepeatCode):
                     self._hints.setdefault(arg.id, self.core(item.value.type.axes))
                     self._wishes.setdefault(arg.id, item.name)
             elif isinstance(node, Apply) and node.op == "attention":
+                lead = [axis for axis in self.core(node.out.type.axes) if axis not in node.made]
+                for operand, own in operand_axes(node)[:3]:
+                    order = (*(axis for axis in lead if axis in operand.type.axes), *own)
+                    self._hints.setdefault(operand.id, order)
+                    self._laid.setdefault(operand.id, order)
                 if node.mask is not None:
                     self._wishes.setdefault(node.mask.id, "mask")
-                q = self.core(node.out.type.axes)
-                if node.mask is not None:
-                    self._hints.setdefault(node.mask.id, (*(a for a in q if a not in node.made), node.axes[-1]))
+                    self._hints.setdefault(node.mask.id, (*lead, node.axes[-1]))
             elif isinstance(node, Apply) and node.out.id in self._hints and not node.axes:
                 for operand in node.operands:
                     self._hints.setdefault(operand.id, self._hints[node.out.id])
@@ -157,11 +161,19 @@ class CodeBody(ScanCode, RepeatCode):
         self.release(reads(node))
         if not val.number:
             returned = len(self.graph.outputs) == 1 and self.graph.outputs[0].value.id == out.id
+            val = self._as_read(out, val)
             place = Place.NAMED if out.name is not None else Place.ANYWHERE if returned else Place.INLINE
             val = self.let(out.name or self.wish(node), val, place)
         if out.id in self.plan.captured:
             self.record(out, val)
         self._keep(out, val)
+
+    def _as_read(self, out: Value, val: Val) -> Val:
+        """What attention alone reads, in the order in which it wants it."""
+        order = self._laid.get(out.id)
+        if order is None or self.reads_left(out) != 1 or out.id in self.plan.captured or set(order) != set(val.axes):
+            return val
+        return self.permute(val, order)
 
     def wish(self, node: Node) -> str:
         """What to call an unnamed result: as its reader calls it, where that is a block or a mask."""

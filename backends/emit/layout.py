@@ -156,6 +156,7 @@ class MemoryLayout(ABC):
         self._readers: dict[int, ReadCount] = {}
         self.counters: dict[Const, Variable] = {}  # the number of a pass -> the variable of the loop around
         self._hints: dict[int, tuple[Axis, ...]] = {}
+        self._laid: dict[int, tuple[Axis, ...]] = {}  # the order in which attention wants an operand
         self._wishes: dict[int, str] = {}
         self._families: dict[tuple[int, ...], Axis] = {}
         # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.

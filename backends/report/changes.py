@@ -63,6 +63,10 @@ def _size(graph: Graph) -> int:
     return len(graph.inputs) + len(graph.nodes) + _ops(graph, lambda node: node.mask is not None)
 
 
+def _calls(graph: Graph) -> int:
+    return sum(isinstance(node, Call) for node in graph.nodes)
+
+
 def _choices(graph: Graph) -> int:
     return _ops(graph, lambda node: node.traits.reads == Pointwise(Choice()))
 
@@ -96,6 +100,10 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     "place_masks": (
         lambda count: f"{many(count, 'mask')} of positions kept as predicates, never made as a whole",
         lambda before, after: _ops(after, lambda node: node.seen is not None),
+    ),
+    "inline": (
+        lambda count: f"{many(count, 'call')} of blocks of one expression done in place",
+        lambda before, after: _calls(before) - _calls(after),
     ),
     "stack": (
         lambda count: f"{many(count, 'choice')} between two items put side by side",

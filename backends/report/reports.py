@@ -12,7 +12,7 @@ from ...compiler.graph.term import Predicate, leaves, plain
 from ...compiler.graph.traits import Normalise
 from ...compiler.masks.kinds import classify, is_causal
 from ...compiler.masks.read import Reader
-from ...compiler.pipeline import FORWARD, PASSES, STEP, Pass
+from ...compiler.pipeline import FORWARD, PASSES, STEP, Pass, rewritten
 from ...compiler.sizes.axes import Literal
 from ..plan.lower import derived
 from .changes import change, instances
@@ -27,7 +27,7 @@ def explain(graph: Graph, decoding: Decoding, passes: Sequence[Pass] = PASSES) -
     """The report of a model whose sizes are known, compiled with these passes; decoding: how it then decodes."""
     lowered, changes = _changes(graph, passes, FORWARD)
     found: dict[object, Attended] = {}
-    for attended in _attended(lowered):
+    for attended in _attended(rewritten(graph, [one for one in passes if one.name != "inline"])):  # as it is written
         key = (attended.span, attended.sees, attended.unread, tuple(attended.how.items()))
         paths = (*found[key].paths, *attended.paths) if key in found else attended.paths
         found[key] = replace(attended, paths=tuple(dict.fromkeys(paths)))

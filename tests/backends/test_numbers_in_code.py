@@ -506,10 +506,12 @@ CONSTS = """
 width t
 depth d = 4
 block half[c: const](x: [t, d]) -> [t, d] {
-    return x * c
+    y = x * c
+    return y + 0 * y
 }
 block chosen[c: const, b: const](x: [t, d]) -> [t, d] {
-    return select(b, x * c, x)
+    y = x * c
+    return select(b, y, x + 0 * y)
 }
 block long[c: const](x: [t, d]) -> [t, d] {
     width w = 2 * t * c

@@ -13,6 +13,7 @@ from ...graph.nodes import Apply, Call, Graph, Input, Repeat
 from ...graph.traits import Arrange, IndexMap, OpTraits
 from ...graph.values import Value
 from ...sizes.axes import Axis
+from ..kernels.attention import operand_axes
 from ..tools.walk import Walk
 
 
@@ -55,8 +56,17 @@ def _ordered(item: Input, order: Sequence[Axis] | None) -> Input:
     return replace(item, value=replace(item.value, type=replace(item.value.type, axes=tuple(order))))
 
 
+def _behind(value: Value, formal: tuple[Axis, ...]) -> tuple[Axis, ...] | None:
+    """The axes of a value, those that its reader asks for last; None where it asks for one, or none."""
+    found = tuple(axis for axis in formal if axis in value.type.axes)
+    rest = tuple(axis for axis in value.type.axes if axis not in formal)
+    return (*rest, *found) if len(found) > 1 else None
+
+
 def _wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
-    """The order of axes in which the first block or repeat takes the value, perhaps renamed; None if none does."""
+    """The order of axes in which the first block, repeat or attention takes the value, perhaps renamed; None if none
+    does.
+    """
     for node in graph.nodes:
         match node:
             case Call() | Repeat():
@@ -64,10 +74,11 @@ def _wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
                 inner = node.graph if isinstance(node, Call) else node.bodies[0]
                 for item, arg in zip(inner.inputs, node.args, strict=True):
                     if arg.id == value.id:
-                        formal = tuple(outward.get(axis, axis) for axis in item.value.type.axes)
-                        found = tuple(axis for axis in formal if axis in value.type.axes)
-                        rest = tuple(axis for axis in value.type.axes if axis not in formal)
-                        return (*rest, *found) if len(found) > 1 else None
+                        return _behind(value, tuple(outward.get(axis, axis) for axis in item.value.type.axes))
+            case Apply(op="attention"):
+                for operand, own in operand_axes(node):
+                    if operand.id == value.id:
+                        return _behind(value, own)
             case Apply(OpTraits(reads=Arrange(IndexMap.SAME))) if node.operands[0].id == value.id:
                 back = dict(zip(node.made, node.axes, strict=True))
                 order = _wanted(graph, node.out)

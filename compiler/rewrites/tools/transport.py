@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes
+from ...graph.term import Index, Leaf, Number, Predicate, Term, change, leaves
 from ...graph.values import IndexInto, Type, Value
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis, Const, Static, axes_in
 from .same import spelling
-from .walk import Fresh, with_results
+from .walk import Fresh, with_predicate, with_results
 
 _ids = count(1 << 41)  # of axes made here: no other axis has such an id
 
@@ -92,6 +93,20 @@ class Terms:
             frozenset(map(self.axis, type.broadcast_axes)),
         )
 
+    def _predicate(self, seen: Predicate) -> Predicate:
+        def moved(part: Index | Number | Leaf) -> Term:
+            match part:
+                case Index(axis):
+                    return Index(self.axis(axis))
+                case Number(static):
+                    return Number(self.static(static))
+                case Leaf(value):
+                    return replace(part, value=self.values[value.id])
+
+        term = change(seen.term, moved)
+        assert term is not None
+        return Predicate(self.axis(seen.q), self.axis(seen.k), term)
+
     def over(self, node: Node) -> Node:
         """The node in the caller's terms; what it makes still has the ids of the body."""
         outs = tuple(replace(out, type=self.type(out.type)) for out in makes(node))
@@ -101,15 +116,21 @@ class Terms:
             case Positions():
                 return replace(node, axis=self.axis(node.axis), out=outs[0])
             case Apply():
-                return replace(
+                moved = replace(
                     node,
                     operands=tuple(self.values[value.id] for value in node.operands),
                     mask=None if node.mask is None else self.values[node.mask.id],
                     out=outs[0],
                     axes=tuple(map(self.axis, node.axes)),
                     made=tuple(map(self.axis, node.made)),
+                    each=tuple(map(self.axis, node.each)),
                     options={name: self.static(value) for name, value in node.options.items()},
+                    seen=None if node.seen is None else self._predicate(node.seen),
                 )
+                if node.seen is None or moved.seen is None:
+                    return moved
+                own = len(node.operands) - len(leaves(node.seen.term))
+                return with_predicate(replace(moved, operands=moved.operands[:own]), moved.seen)
             case Call():
                 return replace(
                     node,

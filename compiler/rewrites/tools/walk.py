@@ -48,7 +48,7 @@ def with_predicate(node: Apply, seen: Predicate) -> Apply:
     return replace(node, operands=(*node.operands, *(leaf.value for leaf in leaves(seen.term))), mask=None, seen=seen)
 
 
-def with_names(node: Node, names: Mapping[int, str]) -> Node:
+def with_names(node: Node, names: Mapping[int, str | None]) -> Node:
     """The node with its results renamed, by their ids."""
     if not any(out.id in names for out in makes(node)):
         return node
