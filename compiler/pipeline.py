@@ -13,6 +13,7 @@ from .decoding.join_maps import join_maps
 from .decoding.unmask import unmask
 from .graph.nodes import Graph
 from .rewrites.kernels.attention import fuse_attention
+from .rewrites.kernels.mask_arguments import mask_arguments
 from .rewrites.kernels.place_masks import place_masks
 from .rewrites.kernels.spend_logits import spend_logits
 from .rewrites.kernels.stack import stack
@@ -104,6 +105,12 @@ PASSES = (
         "spend_logits",
         "a cross-entropy computes in the memory of its logits, where nothing else reads them (PyTorch)",
         lambda graph, on: spend_logits(graph),
+        (FORWARD,),
+    ),
+    Pass(
+        "mask_arguments",
+        "a block called with masks and without, causal or not, takes that as arguments, and is one",
+        lambda graph, on: mask_arguments(graph),
         (FORWARD,),
     ),
     Pass(

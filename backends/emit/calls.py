@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ...compiler.graph.nodes import Call, Graph, Repeat
+from ...compiler.graph.nodes import Call, Graph, Input, Repeat
 from ...compiler.graph.sources import Sources
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
@@ -48,6 +48,11 @@ class CallCode(MemoryLayout):
                 prepared.append(val)
                 continue
             kind, table = kind_of(item.value), is_table(item.value)
+            if is_optional(graph, item):  # nobody can read an extent from what may be None
+                state.broadcast |= {*back.values()}
+                if val.number:
+                    prepared.append(val)
+                    continue
             if val.number:
                 val = self.array(val, formal, kind, table)
             if kind is Scalar.REAL:
@@ -155,13 +160,23 @@ class CallCode(MemoryLayout):
         self.spreads[self.place] = spread
         vals = self._arguments(node, plan, graph, to_caller, spread)
         keywords = self.keywords(plan, graph, to_caller, consts)
-        code = self.invoke(node, plan, [val.code for val in vals], keywords)
+        code = self.invoke(node, plan, self.written(graph, scope_of(plan, self.file).inputs, vals), keywords)
         own_axes = self.program.bindings[id(graph)][0]
         outs, keeps = [], bool(self.program.lifts(self.graph, node))
         for state, out in zip(plan.outputs, node.outs, strict=True):
             assert state is not None
             outs.append(self._result(state, out, vals, own_axes, to_caller, spread, keeps))
         self._bind_call(node, code, outs)
+
+    def written(self, graph: Graph, names: Sequence[str], vals: Sequence[Val]) -> list[Code]:
+        """The arguments as they are written: what may be left out goes by its name, where it is given at all."""
+        found = []
+        for item, name, val in zip(graph.inputs, names, vals, strict=True):
+            if not is_optional(graph, item):
+                found.append(val.code)
+            elif not (val.number and item.default is not None and val.code == self.static(item.default)):
+                found.append(Code.of("{}={}", name, val.code))
+        return found
 
     def _result(
         self,
@@ -283,6 +298,11 @@ def counted(segment: str, counter: Variable) -> Code:
     """The inside of an f-string: `layers.{i}` with the variable that counts."""
     first, *rest = segment.split("{i}")
     return joined([first, *(part for after in rest for part in ("{", counter.code, "}", after))], "")
+
+
+def is_optional(graph: Graph, item: Input) -> bool:
+    """Whether calls of a block may leave an argument out: a mask, or that it is causal."""
+    return item.default is not None and graph.kind == "block"
 
 
 def is_bare(val: Val, spread: Iterable[Axis]) -> bool:

@@ -123,6 +123,9 @@ class Emitter(ABC):
             omissible = item.default is not None or item in behind_default(plan.graph)
             stepped = plan.graph.stepped
             kind += " | None" if stepped is not None and item.value.id in stepped.absent else ""
+            if val.number and item.default is not None:
+                found.append(f"{val.name}: {kind} = {body.static(item.default).text}")
+                continue
             found.append(f"{val.name}: {kind} | None = None" if omissible else f"{val.name}: {kind}")
         if plan.cached and not (plan.is_root and plan.method == "prepare"):
             found.append("cache: Cache")

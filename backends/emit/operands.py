@@ -10,10 +10,13 @@ from ...compiler.graph.nodes import Apply
 from ...compiler.graph.term import leaves
 from ...compiler.graph.traits import Arrange, Combination, IndexMap, Reduce
 from ...compiler.graph.values import Scalar
+from ...compiler.rewrites.kernels.mask_arguments import arguments
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
 from ..text.expressions import TERM, Code, binary, joined, number, times
+from ..text.statements import Block, Do
 from ..text.values import FULL, NONE, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody
+from .calls import is_optional
 
 ZERO = (Literal(0), Literal(0.0))
 MERGED = Arrange(IndexMap.NUMBER)
@@ -99,6 +102,29 @@ def attention_operands(body: CodeBody, node: Apply, vals: list[Val], mask: Val |
     masks = [val for val in (where, bias) if val is not None]
     alike = alike and all(val.leading == FULL or (val.leading == NONE and len(val.axes) == 2) for val in masks)
     return Attention(laid, where, data, bias, result, alike)
+
+
+def with_arguments(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> tuple[Attention, Code | None]:
+    """The operands of attention whose block may be given a mask, or be causal: in the end the code of that.
+
+    A mask that may be absent gets the dimensions that it lacks in lines of their own.
+    """
+    found, causal = arguments(node.seen), None
+    if found is not None:
+        node, vals = replace(node, seen=None, operands=node.operands[:3]), vals[:3]
+        mask, causal = None if found[0] is None else body.env[found[0].id], body.env[found[1].id].code
+    laid = attention_operands(body, node, vals, mask)
+    optional = mask is not None and any(
+        val.code == mask.code and is_optional(body.graph, item)
+        for val, item in zip(body.inputs, body.graph.inputs, strict=True)
+    )
+    if mask is None or laid.where is None or not optional:
+        return laid, causal
+    if laid.where.code != mask.code:
+        shown = ", ".join(axis.name if axis in mask.axes else "1" for axis in laid.where.axes)
+        again = Do(laid.where.code, (mask.code.variable,), f"[{shown}]")
+        body.lines.append(Block(Code.of("if {} is not None", mask.code), [again]))
+    return replace(laid, where=replace(laid.where, code=mask.code)), causal
 
 
 def concat_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:

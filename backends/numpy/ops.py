@@ -15,7 +15,6 @@ from ..emit.layout import at_items
 from ..emit.mask_code import define
 from ..emit.operands import (
     ZERO,
-    attention_operands,
     concat_operands,
     dims,
     factors,
@@ -24,6 +23,7 @@ from ..emit.operands import (
     neutral,
     smoothed,
     stack_operands,
+    with_arguments,
     without,
 )
 from ..emit.ops import gather, index, merge, rename, same, split
@@ -322,9 +322,12 @@ def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | Non
 
 def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """softmax(Q K' scale + bias, where mask) V (rewrites/attention.py); a mask of positions is never made."""
-    laid = attention_operands(body, node, vals, mask)
+    laid, causal = with_arguments(body, node, vals, mask)
     args = [val.code for val in laid.args]
-    if node.seen is not None:
+    if causal is not None:
+        args += [] if laid.where is None else [laid.where.code]
+        args.append(Code.of("causal={}", causal))
+    elif node.seen is not None:
         seen, _ = define(body, node.seen, laid.data)
         args = [seen, *args, *(val.code for val in laid.data if not val.number)]
     elif laid.where is not None:
@@ -336,7 +339,7 @@ def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -
         args.append(Code.of("scale={}", scale))
     if "cap" in node.options:
         args.append(Code.of("cap={}", body.static(node.options["cap"])))
-    function = "attention" if node.seen is None else "masked_attention"
+    function = "attention" if node.seen is None or causal is not None else "masked_attention"
     body.helper(function)
     return replace(laid.result, code=call(function, *args))
 

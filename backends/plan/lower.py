@@ -10,6 +10,7 @@ from ...compiler.decoding import Decoding, decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, PREPARE, STEP, Pass, rewritten
 from ...compiler.rewrites.kernels.attention import fuse_attention
+from ...compiler.rewrites.kernels.mask_arguments import mask_arguments
 from ...compiler.rewrites.simplify.constants import fold_truths
 from ...compiler.rewrites.tools.walk import Walk
 from .capture import Captures, recorded, resolve
@@ -60,4 +61,7 @@ def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> D
     found = derived(graph, lowered, passes)
     if found.step is None or found.prepare is None:
         return found
-    return replace(found, prepare=rewritten(found.prepare, passes, PREPARE), step=rewritten(found.step, passes, STEP))
+    prepare, step = rewritten(found.prepare, passes, PREPARE), rewritten(found.step, passes, STEP)
+    if any(one.name == "mask_arguments" for one in passes):
+        prepare, step = mask_arguments(prepare, lowered), mask_arguments(step, lowered)
+    return replace(found, prepare=prepare, step=step)

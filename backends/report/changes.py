@@ -67,6 +67,10 @@ def _calls(graph: Graph) -> int:
     return sum(isinstance(node, Call) for node in graph.nodes)
 
 
+def _optional(graph: Graph) -> int:
+    return sum(item.default is not None for item in graph.inputs)
+
+
 def _choices(graph: Graph) -> int:
     return _ops(graph, lambda node: node.traits.reads == Pointwise(Choice()))
 
@@ -126,6 +130,10 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     "spend_logits": (
         lambda count: f"{many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)",
         lambda before, after: _ops(after, lambda node: "spend" in node.options),
+    ),
+    "mask_arguments": (
+        lambda count: f"{many(count, 'argument')} for masks that calls of one block differ in",
+        lambda before, after: _optional(after) - _optional(before) if after.kind == "block" else 0,
     ),
     "unmask": (
         lambda count: f"{many(count, 'mask')} not made for one new item",

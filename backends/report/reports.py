@@ -17,6 +17,7 @@ from ...compiler.sizes.axes import Literal
 from ..plan.lower import derived
 from .changes import change, instances
 
+IN_CODE = ("inline", "mask_arguments")  # what attention is told of is what a block as it is written has
 ZERO = (Literal(0), Literal(0.0))
 LEFT_OUT = "left out"
 WHOLE = "the whole matrix of scores"
@@ -27,7 +28,7 @@ def explain(graph: Graph, decoding: Decoding, passes: Sequence[Pass] = PASSES) -
     """The report of a model whose sizes are known, compiled with these passes; decoding: how it then decodes."""
     lowered, changes = _changes(graph, passes, FORWARD)
     found: dict[object, Attended] = {}
-    for attended in _attended(rewritten(graph, [one for one in passes if one.name != "inline"])):  # as it is written
+    for attended in _attended(rewritten(graph, [one for one in passes if one.name not in IN_CODE])):
         key = (attended.span, attended.sees, attended.unread, tuple(attended.how.items()))
         paths = (*found[key].paths, *attended.paths) if key in found else attended.paths
         found[key] = replace(attended, paths=tuple(dict.fromkeys(paths)))

@@ -13,7 +13,6 @@ from ..emit.layout import at_items
 from ..emit.mask_code import define
 from ..emit.operands import (
     ZERO,
-    attention_operands,
     concat_operands,
     dims,
     factors,
@@ -23,6 +22,7 @@ from ..emit.operands import (
     neutral,
     smoothed,
     stack_operands,
+    with_arguments,
     without,
 )
 from ..emit.ops import gather, index, merge, rename, same, split
@@ -358,7 +358,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
 
     A mask of positions is never made: causal is a flag of the kernel, the others go to `masked_attention`.
     """
-    laid = attention_operands(body, node, vals, mask)
+    laid, causal = with_arguments(body, node, vals, mask)
     args = [val.code for val in laid.args]
     options = []
     p = node.options.get("p", Literal(0))
@@ -370,7 +370,12 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
     cap = node.options.get("cap")
     if cap is not None:
         options.append(Code.of("cap={}", body.static(cap)))
-    if node.seen is not None and (laid.bias is not None or cap is not None or not is_causal(node.seen)):
+    if causal is not None:
+        function = "F.scaled_dot_product_attention" if laid.alike and laid.where is None else "attention"
+        function = "sighted_attention" if laid.alike and laid.where is not None else function
+        args += [] if laid.where is None else [Code.of("mask={}", laid.where.code)]
+        args.append(Code.of("is_causal={}", causal))
+    elif node.seen is not None and (laid.bias is not None or cap is not None or not is_causal(node.seen)):
         seen, numbers = define(body, node.seen, laid.data)
         args = [seen, *args, *(val.code for val in laid.data if not val.number)]
         if laid.bias is not None:

@@ -207,7 +207,7 @@ Node = Constant | Positions | Parameter | Apply | Call | Repeat | Scan
 class Input:
     """One input of a graph.
 
-    default:   the constant that stands in for it when it is not given (models only).
+    default:   the constant that stands in for it when it is not given (of models; of blocks, kernels/mask_arguments).
     length_of: the ragged width whose length in each example it is (models only; `rewrites/ragged.py`).
     """
 

@@ -18,7 +18,10 @@ GOES = {  # a block, and how it is called with x [t, m], y [t, h, m], i int[t], 
     "a cap": ("block f[cap: const](x: []) -> [] { return cap * tanh(x / cap) }", "f[cap = 3](x) + f[cap = c](x)"),
     "an operand read twice": ("block f(x: [m]) -> [m] { return x * sigmoid(x) }", "f(x + 1) * f(tanh(x))"),
     "a result with a name": ("block f(x: [m]) -> [m] {\n y = x * 2\n return y\n}", "f(f(x)) + x"),
-    "only another name": ("block f[a: width, b: width like a](x: [a, m]) -> [b, m] { return x[a as b] }", "x + f[s, t](f[t, s](x))"),
+    "only another name": (
+        "block f[a: width, b: width like a](x: [a, m]) -> [b, m] { return x[a as b] }",
+        "x + f[s, t](f[t, s](x))",
+    ),
     "lifted": ("block f(x: [m]) -> [m] { return softmax[m](x) }", "x + sum[h](f(y))"),
     "lifted, of two": ("block f(x: [m], z: [m]) -> [m] { return x - z }", "sum[h](f(y, y * y)) + f(x, x + 1)"),
     "an argument that lacks an axis": (
@@ -31,7 +34,10 @@ GOES = {  # a block, and how it is called with x [t, m], y [t, h, m], i int[t], 
     ),
     "a number": ("block f(x: [m], by: []) -> [m] { return x * by }", "f(x, 2) + f(x, c)"),
     "sizes": ("block f[a: depth](x: [a]) -> [a] { return x / |a| }", "f[m](x) + sum[n](f[n](linear.w[m -> n](x)))"),
-    "positions": ("block f[q: width, k: width like q]() -> bool[q, k] { return k <= q }", "attend[t, s, m, m](x, x[t as s], x[t as s], f[t, s]())"),
+    "positions": (
+        "block f[q: width, k: width like q]() -> bool[q, k] { return k <= q }",
+        "attend[t, s, m, m](x, x[t as s], x[t as s], f[t, s]())",
+    ),
     "blocks in it": (
         "block g(x: [m]) -> [m] { return exp(-x) }\nblock f(x: [m]) -> [m] { return 1 / (1 + g(x)) }",
         "f(x) + g(x)",

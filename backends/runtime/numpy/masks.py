@@ -21,12 +21,22 @@ from .ops import widened
 
 
 def attention(
-    Q: Array, K: Array, V: Array, mask: Array | None = None, bias: Array | None = None, scale: float = 1.0
+    Q: Array,
+    K: Array,
+    V: Array,
+    mask: Array | None = None,
+    bias: Array | None = None,
+    scale: float = 1.0,
+    causal: bool = False,
 ) -> Array:
     """softmax of scale Q K' (plus bias, where the mask keeps) times V.
 
-    Q [..., q, d], K [..., k, d] and V [..., k, v] give [..., q, v].
+    Q [..., q, d], K [..., k, d] and V [..., k, v] give [..., q, v]. causal: query i sees the keys up to i alone.
     """
+    if causal:
+        if mask is None:
+            return masked_attention(lambda q, k: k <= q, Q, K, V, bias=bias, scale=scale)
+        return masked_attention(lambda q, k, mask: (k <= q) & mask, Q, K, V, mask, bias=bias, scale=scale)
     if few_scores(Q, K):
         return attend_few(Q, K, V, mask, bias, scale)
     if mask is None:

@@ -52,7 +52,7 @@ def attention(
 
     mask, bias: [..., q, k]; their leading axes broadcast too.
     """
-    if Q.shape[-2] == 1 and bias is None and not torch.is_grad_enabled() and not is_traced():
+    if Q.shape[-2] == 1 and bias is None and not is_causal and not torch.is_grad_enabled() and not is_traced():
         one = attention_of_one(Q, K, V, mask, dropout_p, scale)
         if one is not None:
             return one
@@ -60,10 +60,7 @@ def attention(
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
     Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
     mask, bias = (None if x is None else fold(x, lead) for x in (mask, bias))
-    if is_causal:
-        out = F.scaled_dot_product_attention(Q, K, V, None, dropout_p, is_causal, scale=scale)
-    else:
-        out = sighted_attention(Q, K, V, mask, bias, dropout_p, scale)
+    out = sighted_attention(Q, K, V, mask, bias, is_causal, dropout_p, scale)
     return out.reshape(*lead, *out.shape[-2:])
 
 
@@ -81,10 +78,10 @@ def attention_of_one(
     if keys != V.shape[:-2] or not (mask is None or mask.dim() == 2 or fits(mask.shape[:-2], lead)):
         return None
     if lead == keys:
-        return sighted_attention(Q, K, V, mask, None, dropout_p, scale) if Q.dim() == 4 else None
+        return sighted_attention(Q, K, V, mask, None, False, dropout_p, scale) if Q.dim() == 4 else None
     if Q.dim() != 5 or keys != (*lead[:-1], 1) or not (mask is None or mask.dim() == 2):
         return None
-    out = sighted_attention(Q.squeeze(-2), K.squeeze(-3), V.squeeze(-3), mask, None, dropout_p, scale)
+    out = sighted_attention(Q.squeeze(-2), K.squeeze(-3), V.squeeze(-3), mask, None, False, dropout_p, scale)
     return out.unsqueeze(-2)
 
 
@@ -99,20 +96,26 @@ def sighted_attention(
     V: Tensor,
     mask: Tensor | None = None,
     bias: Tensor | None = None,
+    is_causal: bool = False,
     dropout_p: float = 0.0,
     scale: float | None = None,
 ) -> Tensor:
     """F.scaled_dot_product_attention with a bias where the mask is true; queries that see nothing get zeros.
 
+    is_causal: query i sees the keys up to i alone, of those that the mask keeps; PyTorch's kernels do not take both.
+
     Not every kernel of PyTorch gives these zeros. Where it may not, they see all keys, so that whatever is computed
     has numbers and gradients, and are cleared after it.
     """
+    if is_causal and (mask is not None or bias is not None):
+        before = torch.ones(Q.shape[-2], K.shape[-2], dtype=torch.bool, device=Q.device).tril()
+        mask, is_causal = before if mask is None else mask & before, False
     sees = None if mask is None or clears_blind(Q) else mask.any(-1, keepdim=True)
     if mask is not None and sees is not None:
         mask = mask | ~sees
     if bias is not None:
         mask = bias if mask is None else torch.where(mask, bias, -math.inf)
-    out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, scale=scale)
+    out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, is_causal, scale=scale)
     return out if sees is None else torch.where(sees, out, 0)
 
 
@@ -253,7 +256,7 @@ def attend_block(
         scores = cap * torch.tanh(q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) / cap)
         weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask, -1)
         return F.dropout(weights, dropout_p) @ v
-    return sighted_attention(q, k, v, mask, bias, dropout_p, scale)
+    return sighted_attention(q, k, v, mask, bias, dropout_p=dropout_p, scale=scale)
 
 
 def block_sights(seen: Callable[..., Any], n: int, m: int, look: Callable[..., list[Any]]) -> tuple[int, list[Runs]]:
