@@ -43,7 +43,7 @@ from ...compiler.graph.traits import (
 )
 from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.ops import Op
-from ...compiler.rewrites.kernels.attention import operand_axes
+from ...compiler.rewrites.tools.operands import operand_axes
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
 from ..text.expressions import Code, Variable, binary, call, filled_in, folded, joined, number

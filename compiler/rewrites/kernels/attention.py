@@ -72,14 +72,6 @@ def _fuse(graph: Graph, keep: frozenset[int], capped: bool) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
-def operand_axes(node: Apply) -> list[tuple[Value, tuple[Axis, Axis]]]:
-    """What fused attention reads, each with the two axes that come last where it is laid out for that."""
-    (d, k), (q, v) = node.axes, node.made
-    own = [(q, d), (k, d), (k, v)] + [(q, k)] * (len(node.operands) - 3)
-    beside = [] if node.mask is None else [(node.mask, (q, k))]
-    return [*zip(node.operands, own, strict=True), *beside]
-
-
 ONE = Literal(1)
 
 

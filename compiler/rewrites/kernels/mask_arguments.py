@@ -24,12 +24,12 @@ from ...sizes.axes import Axis, Literal, show_static
 from ...sizes.functions import Compared, Complement, Conjunction, Disjunction
 from ..tools.walk import Fresh, Walk, with_predicate
 
-ALL, GIVEN, CAUSAL = "all", "given", "causal"  # what the attention of a block sees
+ALL, GIVEN, CAUSAL = "everything", "given", "causal"  # what the attention of a block sees
 EVERYTHING, NOT = Literal(True), Literal(False)  # where a call does not say
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _MaskUse:
     """What the one attention of a block sees; `mask` is the input that it is given, and nothing else reads."""
 
     node: Apply
@@ -37,7 +37,7 @@ class _Way:
     mask: Input | None = None
 
 
-Ways = dict[int, tuple[Graph, _Way]]
+Ways = dict[int, tuple[Graph, _MaskUse]]
 """Blocks whose mask could be an argument, by the ids of their graphs."""
 
 Arguments = tuple[str, bool, bool]
@@ -87,7 +87,7 @@ def _as_in(like: Graph, ways: Ways) -> dict[int, Arguments]:
     return {key: arguments for key, arguments, way in found if arguments is not None and _fits(way, arguments)}
 
 
-def _fits(way: _Way, arguments: Arguments) -> bool:
+def _fits(way: _MaskUse, arguments: Arguments) -> bool:
     _, given, causal = arguments
     return {GIVEN: given, CAUSAL: causal, ALL: True}[way.sees]
 
@@ -106,16 +106,16 @@ def _blocks(root: Graph) -> Iterator[Graph]:
     yield from (one for key, one in found.items() if one.kind == "block" and key not in scanned and not one.target)
 
 
-def _way(graph: Graph) -> _Way | None:
+def _way(graph: Graph) -> _MaskUse | None:
     """What the attention of a block sees, if it has one, under a mask that could be an argument."""
     found = [node for node in graph.nodes if isinstance(node, Apply) and node.op == "attention"]
     if len(found) != 1 or graph.stepped is not None or "cap" in found[0].options or len(found[0].operands) != 3:
         return None
     (node,) = found
     if node.mask is None and node.seen is None:
-        return _Way(node, ALL)
+        return _MaskUse(node, ALL)
     if node.seen is not None:
-        return _Way(node, CAUSAL) if is_causal(node.seen) else None
+        return _MaskUse(node, CAUSAL) if is_causal(node.seen) else None
     mask = next((item for item in graph.inputs if item.value == node.mask), None)
     if mask is None or mask.value.role is Role.CONSTANT:
         return None
@@ -123,7 +123,7 @@ def _way(graph: Graph) -> _Way | None:
     axes = {axis for axis in mask.value.type.axes if axis not in graph.lifted}
     if len(readers) > 1 or axes != {node.made[0], node.axes[1]}:
         return None
-    return _Way(node, GIVEN, mask)
+    return _MaskUse(node, GIVEN, mask)
 
 
 def _skeleton(graph: Graph, *without: Input | None) -> object:
@@ -165,7 +165,7 @@ def _kind(node: Node) -> tuple[object, ...]:
             return (node.name, show_static(node.count), node.variant)
 
 
-def _taking(graph: Graph, way: _Way, name: str, given: bool, causal: bool) -> Graph:
+def _taking(graph: Graph, way: _MaskUse, name: str, given: bool, causal: bool) -> Graph:
     """The block with these arguments, its last ones."""
     fresh, node = Fresh(graph), way.node
     q, k = node.made[0], node.axes[1]

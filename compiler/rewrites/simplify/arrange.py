@@ -13,7 +13,7 @@ from ...graph.nodes import Apply, Call, Graph, Input, Repeat
 from ...graph.traits import Arrange, IndexMap, OpTraits
 from ...graph.values import Value
 from ...sizes.axes import Axis
-from ..kernels.attention import operand_axes
+from ..tools.operands import operand_axes
 from ..tools.walk import Walk
 
 
