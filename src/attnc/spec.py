@@ -387,10 +387,10 @@ class Model:
         name: of the module, which Python can import; the model's, if there is none. All else as for `source`.
         """
         name = self.name if name is None else name
-        known = {"torch", "numpy", "jaxtyping", *sys.stdlib_module_names}
+        known = {"torch", "numpy", "jaxtyping", "attnc_runtime_torch", "attnc_runtime_numpy", *sys.stdlib_module_names}
         if not name.isidentifier() or keyword.iskeyword(name) or name in known:
-            what = f"Python has a module `{name}`" if name in known else f"{name!r} is no name that Python can import"
-            raise ValueError(f"{what}: name the file of the model otherwise")
+            what = "the files import a module of that name" if name in known else "Python cannot import such a name"
+            raise ValueError(f"name: {name!r}: {what}; name the file of the model otherwise")
         code = self._code(backend, checked, decoding, without)
         found = {f"{name}.py": code.default()}
         if decoding:
