@@ -83,12 +83,13 @@ class ModelCode:
     @cached_property
     def _default(self) -> Spelling:
         own = used_helpers(self.library.modules, _wanted(self.model) & self.library.own)
-        return Spelling((*own, *self.model), (), self.foreign, self._runtime, self.decoding)
+        return Spelling((*own, *self.model), (), self.foreign, self._runtime, None, self.decoding)
 
     def _steps(self, home: str) -> Spelling:
         made = {name for text in self.model for name in names_of(text).made} | self.library.own
         known = self._runtime | dict.fromkeys(made, home)
-        return Spelling(self.decoding, self.asked, self.foreign, known, self.model)
+        there = {name: self._default(name) for name in self.library.own}
+        return Spelling(self.decoding, self.asked, self.foreign, known, there, self.model)
 
     @cached_property
     def names(self) -> dict[str, str]:

@@ -50,8 +50,9 @@ class Spelling:
     """The names of one file: its texts as they are written in the end, and its imports.
 
     asked: what may be given by name to those of the texts that take anything so. foreign: ops of the user's own, each
-    with what it is in its module. homes: what is imported from other files of ours, each with its module. beside: the
-    texts of those that share names with this one: what all call alike is called so in both.
+    with what it is in its module. homes: what is imported from other files of ours, each with its module; there: what
+    these call it, where that is another name. beside: the texts of those that share names with this one: what all call
+    alike is called so in both.
     """
 
     def __init__(
@@ -60,11 +61,12 @@ class Spelling:
         asked: Iterable[str] = (),
         foreign: Mapping[str, str] | None = None,
         homes: Mapping[str, str] | None = None,
+        there: Mapping[str, str] | None = None,
         beside: Iterable[str] = (),
     ) -> None:
         self._texts = [names_of(text) for text in texts]
         self._asked = {f"{LOCAL}{plain(name)}" for name in asked}
-        self._foreign, self._homes = foreign or {}, homes or {}
+        self._foreign, self._homes, self._there = foreign or {}, homes or {}, there or {}
         self._made = frozenset[str]().union(*(names.made for names in self._texts))
         every = [use.name for names in (*self._texts, *map(names_of, beside)) for use in names.uses]
         self._words = set(map(plain, every))
@@ -152,7 +154,7 @@ class Spelling:
 
     def _called(self, name: str) -> str:
         """A name in an import."""
-        known = plain(name)
+        known = self._there.get(name, plain(name))
         return f"{known} as {self(name)}" if self(name) != known else known
 
     def module(self, name: str) -> str:

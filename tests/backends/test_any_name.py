@@ -289,7 +289,7 @@ def test_the_file_says_what_makes_way() -> None:
     assert "class Decoder(nn.Module):" in source and "class _Decoder(NamedTuple):" in source
     assert 'len: Float[Tensor, "*batch size"]' in source and "from builtins" not in source
     source = written(decoder(m="decoder", f="any_", by="len"), "torch")
-    assert "Decoder as _Decoder," in source and "def generate(net: Decoder, prompt: Any" in source
+    assert "Decoder as _Decoder," in source and "def generate(net: Decoder, prompt: _Any" in source
     source = decoder(f="map").source("numpy", single_file=True, decoding=True)
     assert "from builtins import map as _map\n" in source and "list(_map(plain, prompt))" in source
     assert "def map(w: dict[str, Array], at: str, x: Float" in source
