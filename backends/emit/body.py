@@ -47,18 +47,20 @@ from ...compiler.rewrites.tools.operands import operand_axes
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import OutputState
 from ..text.expressions import Code, Variable, binary, call, filled_in, folded, joined, number
-from ..text.numbers import careful
+from ..text.numbers import of_unknown
 from ..text.ranges import ANY, Interval
 from ..text.statements import Do, Place, Returns, Statement
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
-from .layout import ReadCount, at_items, in_text, leading_of, length, plan_axes
-from .repeats import RepeatCode
-from .scans import ScanCode
+from .calls import call_block
+from .extents import extent, find_extent
+from .layout import MemoryLayout, ReadCount, at_items, in_text, leading_of, length, plan_axes
+from .repeats import repeat
+from .scans import scan
 
 Emit = Callable[["CodeBody", Apply, list[Val]], Val | None]
 
 
-class CodeBody(ScanCode, RepeatCode):
+class CodeBody(MemoryLayout):
     """Emits one class or function. Subclasses: TorchBody, NumpyBody."""
 
     checks: list[str]  # what a model does before anything else: the lines of its border
@@ -69,9 +71,9 @@ class CodeBody(ScanCode, RepeatCode):
         graph, plan = self.graph, self.plan
         for node in graph.nodes:
             for value in reads(node):
-                self._readers.setdefault(value.id, ReadCount()).left += 1
+                self.readers.setdefault(value.id, ReadCount()).left += 1
         for output in graph.outputs:
-            self._readers.setdefault(output.value.id, ReadCount()).left += 1
+            self.readers.setdefault(output.value.id, ReadCount()).left += 1
         for number_, item in enumerate(graph.inputs):
             self._bind_input(number_, item.value)
         self._find_hints()
@@ -84,6 +86,9 @@ class CodeBody(ScanCode, RepeatCode):
             element = output.value.type.element
             in_range = isinstance(element, IndexInto) and self.lies_in(self.env[output.value.id], element.axis)
             plan.outputs[place] = OutputState(val.axes, val.broadcast, val.leading, val.number, val.needs, in_range)
+
+    def extent(self, axis: Axis) -> Code:
+        return extent(self, axis)
 
     def begin(self) -> None:
         """What a model does before anything else: checks at its border."""
@@ -128,20 +133,20 @@ class CodeBody(ScanCode, RepeatCode):
                     return
                 code = self.static(value) if not isinstance(value, Literal) else number(value.value)
                 val = Val(code, kind=kind_of(out), table=True, number=True, bounds=self.bounds.static(value))
-                self._finish(node, out, val)
+                self.finish(node, out, val)
             case Positions(axis, out):
                 val = Val(self.arange(self.extent(axis)), (axis,), kind=Scalar.INT, bounds=self.bounds.positions(axis))
-                self._finish(node, out, val)
+                self.finish(node, out, val)
             case Parameter(weight, out):
                 self._parameter(node, weight, out)
             case Apply():
                 self._apply(node)
             case Call():
-                self._call(node)
+                call_block(self, node)
             case Repeat():
-                self._repeat(node)
+                repeat(self, node)
             case Scan():
-                self._scan(node)
+                scan(self, node)
 
     def _parameter(self, node: Node, weight: Weight, out: Value) -> None:
         code = self.parameter(weight)
@@ -154,9 +159,9 @@ class CodeBody(ScanCode, RepeatCode):
             slices.pop()
         if slices:
             code = at_items(Val(code), slices)
-        self._finish(node, out, Val(code, axes))
+        self.finish(node, out, Val(code, axes))
 
-    def _finish(self, node: Node, out: Value, val: Val) -> None:
+    def finish(self, node: Node, out: Value, val: Val) -> None:
         """Binds a node's result: to a variable, which may have a line; a number is written wherever it is read."""
         self.release(reads(node))
         if not val.number:
@@ -166,7 +171,7 @@ class CodeBody(ScanCode, RepeatCode):
             val = self.let(out.name or self.wish(node), val, place)
         if out.id in self.plan.captured:
             self.record(out, val)
-        self._keep(out, val)
+        self.keep(out, val)
 
     def _as_read(self, out: Value, val: Val) -> Val:
         """What attention alone reads, in the order in which it wants it."""
@@ -186,9 +191,13 @@ class CodeBody(ScanCode, RepeatCode):
             return node.traits.result if isinstance(node.traits, Op) else "x"
         return f"{node.axis.name}_index" if isinstance(node, Positions) else "x"
 
-    @abstractmethod
     def emits(self, op: str) -> bool:
         """Whether a function of the backend's `ops.py` makes the code of an op, of whatever operands."""
+        return op in self.file.ops
+
+    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+        emit = self.file.ops.get(node.op)
+        return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
 
     def spelled(self, row: OpTraits, vals: list[Val], template: str, backend: str) -> Code:
         """An op done item by item, by the template of its row: one of two operands serves more."""
@@ -212,7 +221,7 @@ class CodeBody(ScanCode, RepeatCode):
             if common is None:
                 self.release(reads(node))
             else:
-                self._finish(node, node.out, common)
+                self.finish(node, node.out, common)
             return
         match node.traits.reads:
             case Arrange(IndexMap.SAME) | Gather():
@@ -231,7 +240,7 @@ class CodeBody(ScanCode, RepeatCode):
         if val is None:
             val = self.apply(node, vals, mask)
             val = replace(val, bounds=self._bounds(node, vals, val)) if val.kind is Scalar.INT else val
-        self._finish(node, node.out, self.of_several(node, val) if "several" in node.options else val)
+        self.finish(node, node.out, self.of_several(node, val) if "several" in node.options else val)
 
     def _known(self, node: Apply, vals: list[Val]) -> Val | None:
         """The result of an op done item by item, if it is an operand, or a number made of numbers."""
@@ -243,7 +252,7 @@ class CodeBody(ScanCode, RepeatCode):
             ):
                 return same
             case Pointwise() if all(val.number for val in vals):
-                code = careful(node.op, [val.code for val in vals], self.helper)
+                code = of_unknown(node.op, [val.code for val in vals])
                 if code is None:
                     return None
                 needs = needed(val.needs for val in vals)
@@ -280,7 +289,7 @@ class CodeBody(ScanCode, RepeatCode):
         if claim is None or all(holds(claim, axes) for axes, _ in self.plan.instances):
             return
         left, relation, right = claim
-        if not all(self.plan.static_size(axis) or self._find_extent(axis) for axis in [*node.axes, *node.made]):
+        if not all(self.plan.static_size(axis) or find_extent(self, axis) for axis in [*node.axes, *node.made]):
             return  # one of them is what this op makes it
         here, there = self.static(left), self.static(right)
         text = Code.of(demand_of(node, claim), in_text(here), in_text(there))
@@ -341,18 +350,6 @@ class CodeBody(ScanCode, RepeatCode):
         val = self.named(val, "out")
         sizes = [length(val, axis) for axis in val.axes]
         return replace(val, code=self.expanded(val, [Code.of("*{}", self.batch()), *sizes]), leading=FULL)
-
-    def checks_input(self, val: Val) -> bool:
-        """Whether an input of a model is held to what it declares.
-
-        What another model makes and broadcasts for one that it calls need not have all extents. In a step it has new
-        items of one input and all so far of another, of one width: the model that is called checks what it is given.
-        """
-        stepped = self.graph.stepped
-        whole = stepped is None or stepped.method != "step"
-        return self.graph.kind == "model" and (
-            self.plan.is_root or (whole and val.leading == FULL and not val.broadcast)
-        )
 
     def batch(self) -> Code:
         """The extents of the batch axes."""

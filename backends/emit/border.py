@@ -79,7 +79,6 @@ def _declared(body: CodeBody) -> _Border:
 
 def _full_check(body: CodeBody, found: _Border) -> list[str]:
     """`batch = check_inputs(..)` of the runtime file."""
-    body.helper("check_inputs")
     lines = ["batch = check_inputs(", f'    "{body.graph.name}",', "    {"]
     for row in found.rows:
         kind = f"index {row.kind}" if row.is_index else row.kind
@@ -94,7 +93,6 @@ def _full_check(body: CodeBody, found: _Border) -> list[str]:
 
 def _short_check(body: CodeBody, found: _Border) -> list[str]:
     """`check(..)`, which stands in the file itself: `check("gpt2", "ids: vocab[seq]", ids, vocab=self.vocab)`."""
-    body.helper("check")
     texts = [_type(row, found.copies) for row in found.rows]
     given = [row.text for row in found.rows]
     odd = {axis: size for axis, size in found.sizes.items() if keyword.iskeyword(axis) or axis.startswith("__")}
@@ -198,7 +196,6 @@ def _default_index(body: CodeBody, val: Val, item: Input) -> list[Statement]:
     element = item.value.type.element
     if not isinstance(element, IndexInto) or body.plan.static_size(element.axis) or padded(body.graph, item):
         return []
-    body.helper("check_index")
     where = f'"{body.graph.name}: the default of `{item.name}`: index into {element.axis.name}"'
     extent = body.extent(element.axis)
     return [Block(Code.of("if {}", extent), [Do(call("check_index", val.code, extent, where))])]

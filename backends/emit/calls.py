@@ -19,270 +19,273 @@ from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of
 from .layout import MemoryLayout, leading_of, plan_axes, scope_of, shape_of
 
 
-class CallCode(MemoryLayout):
-    """Emits nested graphs."""
+def arguments(
+    body: MemoryLayout,
+    node: Call | Repeat,
+    plan: Plan,
+    graph: Graph,
+    to_caller: Mapping[Axis, Axis],
+    spread: Sequence[Axis] = (),
+) -> list[Val]:
+    """The arguments of a call as the callee's layout wants them, and what the callee learns from them.
 
-    def _arguments(
-        self,
-        node: Call | Repeat,
-        plan: Plan,
-        graph: Graph,
-        to_caller: Mapping[Axis, Axis],
-        spread: Sequence[Axis] = (),
-    ) -> list[Val]:
-        """The arguments of a call as the callee's layout wants them, and what the callee learns from them.
-
-        spread: the axes over which the call lifts. What has neither these nor leading dimensions broadcasts by itself.
-        """
-        vals = [self.env[arg.id] for arg in node.args]
-        arrays = [val for val in vals if not val.number]
-        any_leading = any(val.leading != NONE for val in arrays)
-        lifted = self.program.lifted(graph)
-        keeps = bool(self.program.lifts(self.graph, node))  # what it keeps has all dimensions, whichever call made it
-        prepared = []
-        for place, (item, val) in enumerate(zip(graph.inputs, vals, strict=True)):
-            state = plan.inputs[place]
-            formal = [to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted]
-            back = dict(zip(formal, plan_axes(plan, place), strict=True))
-            if item.value.role is Role.CONSTANT:
+    spread: the axes over which the call lifts. What has neither these nor leading dimensions broadcasts by itself.
+    """
+    vals = [body.env[arg.id] for arg in node.args]
+    arrays = [val for val in vals if not val.number]
+    any_leading = any(val.leading != NONE for val in arrays)
+    lifted = body.program.lifted(graph)
+    keeps = bool(body.program.lifts(body.graph, node))  # what it keeps has all dimensions, whichever call made it
+    prepared = []
+    for place, (item, val) in enumerate(zip(graph.inputs, vals, strict=True)):
+        state = plan.inputs[place]
+        formal = [to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted]
+        back = dict(zip(formal, plan_axes(plan, place), strict=True))
+        if item.value.role is Role.CONSTANT:
+            prepared.append(val)
+            continue
+        kind, table = kind_of(item.value), is_table(item.value)
+        if is_optional(graph, item):  # nobody can read an extent from what may be None
+            state.broadcast |= {*back.values()}
+            if val.number:
                 prepared.append(val)
                 continue
-            kind, table = kind_of(item.value), is_table(item.value)
-            if is_optional(graph, item):  # nobody can read an extent from what may be None
-                state.broadcast |= {*back.values()}
-                if val.number:
-                    prepared.append(val)
-                    continue
-            if val.number:
-                val = self.array(val, formal, kind, table)
-            if kind is Scalar.REAL:
-                val = self.real(val, table)
-            idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.broadcast]
-            val = self.first(val, idle)
-            whole = (val.leading == FULL or not any_leading) and all(val.has(axis) for axis in spread)
-            bare = is_bare(val, spread) and not keeps
-            leading = NONE if bare else FULL if whole else SOME
-            val = self.align(val, formal if bare else (*spread, *formal))
-            state.leading = leading if state.leading is None or state.leading == leading else SOME
-            state.broadcast |= {back[axis] for axis in formal if axis in val.broadcast}
-            element = item.value.type.element
-            if isinstance(element, IndexInto):
-                axis = to_caller.get(element.axis, element.axis)
-                state.in_range = state.in_range and self.lies_in(val, axis)
-            prepared.append(val)
-        return prepared
+        if val.number:
+            val = body.array(val, formal, kind, table)
+        if kind is Scalar.REAL:
+            val = body.real(val, table)
+        idle = [axis for axis in val.axes if axis not in (*formal, *spread) and axis not in val.broadcast]
+        val = body.first(val, idle)
+        whole = (val.leading == FULL or not any_leading) and all(val.has(axis) for axis in spread)
+        bare = is_bare(val, spread) and not keeps
+        leading = NONE if bare else FULL if whole else SOME
+        val = body.align(val, formal if bare else (*spread, *formal))
+        state.leading = leading if state.leading is None or state.leading == leading else SOME
+        state.broadcast |= {back[axis] for axis in formal if axis in val.broadcast}
+        element = item.value.type.element
+        if isinstance(element, IndexInto):
+            axis = to_caller.get(element.axis, element.axis)
+            state.in_range = state.in_range and body.lies_in(val, axis)
+        prepared.append(val)
+    return prepared
 
-    def _spread(self, node: Call, to_caller: Mapping[Axis, Axis]) -> tuple[Axis, ...]:
-        """The axes over which the call lifts, as the arguments have them: dimensions that no formal asks for."""
-        lifts = self.program.lifts(self.graph, node)
-        if lifts:
-            return lifts
-        found: dict[Axis, None] = {}
-        for item, arg in zip(node.graph.inputs, node.args, strict=True):
-            formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
-            val = self.env[arg.id]
-            # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on. What does
-            # not vary along such an axis may have it all the same.
-            formal |= set(to_caller.values()) & (val.broadcast | arg.type.broadcast_axes) - set(node.graph.lifted)
-            found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
-        return tuple(found)
 
-    def keywords(
-        self, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]
-    ) -> list[Code]:
-        """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
-        own_axes, own_consts = self.program.bindings[id(graph)]
-        scope = scope_of(plan, self.file)
-        found = []
-        for axis in plan.extents:
-            mine = to_caller.get(own_axes[axis], own_axes[axis])
-            found.append(Code.of("{}={}", scope.axes[axis], self.extent(mine)))
-        for const in plan.passed:
-            theirs = own_consts[const]
-            given = consts.get(theirs, ConstOf(theirs))
-            found.append(Code.of("{}={}", scope.consts[const], self.static(given)))
-        if plan.wants_device:
-            found.append(Code.of("{}={}", DEVICE, self.device))
-        if plan.wants_dtype:
-            found.append(Code.of("{}={}", DTYPE, self.dtype))
-        return found
+def _spread(body: MemoryLayout, node: Call, to_caller: Mapping[Axis, Axis]) -> tuple[Axis, ...]:
+    """The axes over which the call lifts, as the arguments have them: dimensions that no formal asks for."""
+    lifts = body.program.lifts(body.graph, node)
+    if lifts:
+        return lifts
+    found: dict[Axis, None] = {}
+    for item, arg in zip(node.graph.inputs, node.args, strict=True):
+        formal = {to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in node.graph.lifted}
+        val = body.env[arg.id]
+        # No call lifts over an axis that the callee has of its own, but for one that only sizes hang on. What does
+        # not vary along such an axis may have it all the same.
+        formal |= set(to_caller.values()) & (val.broadcast | arg.type.broadcast_axes) - set(node.graph.lifted)
+        found.update(dict.fromkeys(axis for axis in val.axes if axis not in formal))
+    return tuple(found)
 
-    def built(
-        self,
-        plan: Plan,
-        graph: Graph,
-        to_caller: Mapping[Axis, Axis],
-        consts: Mapping[Const, Static],
-        size: Callable[[Axis], Code],
-        const_name: Callable[[Const], Code],
-    ) -> list[Code]:
-        """The sizes and consts that a callee is built with, in the caller's terms."""
-        own_axes, own_consts = self.program.bindings[id(graph)]
-        scope = scope_of(plan, self.file)
-        found = []
-        for axis in plan.axes:
-            mine = to_caller.get(own_axes[axis], own_axes[axis])
-            if axis in plan.sizes:
-                found.append(Code.of("{}={}", scope.axes[axis], size(mine)))
-            if axis in plan.sizes_bound:
-                found.append(Code.of("{}={}", scope.bounds[axis], size(mine)))
-        for const in plan.consts:
-            if plan.built_with(const):
-                own = own_consts[const]
-                code = static_code(consts.get(own, ConstOf(own)), size, const_name)
-                found.append(Code.of("{}={}", scope.consts[const], code))
-        return found
 
-    def _late(self, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
-        """A const that hangs on a pass without a module of its own, or on the size of an input, is passed at calls."""
-        own_consts = self.program.bindings[id(graph)][1]
-        for const in plan.consts:
-            theirs = own_consts[const]
-            given = consts.get(theirs, ConstOf(theirs))
-            hangs = set(consts_in(given)) & set(self.plan.late)
-            if hangs or not all(self.plan.static_size(axis) for axis in axes_in(given)):
-                plan.late[const] = None
+def keywords(
+    body: MemoryLayout, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]
+) -> list[Code]:
+    """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
+    own_axes, own_consts = body.program.bindings[id(graph)]
+    scope = scope_of(plan, body.file)
+    found = []
+    for axis in plan.extents:
+        mine = to_caller.get(own_axes[axis], own_axes[axis])
+        found.append(Code.of("{}={}", scope.axes[axis], body.extent(mine)))
+    for const in plan.passed:
+        theirs = own_consts[const]
+        given = consts.get(theirs, ConstOf(theirs))
+        found.append(Code.of("{}={}", scope.consts[const], body.static(given)))
+    if plan.wants_device:
+        found.append(Code.of("{}={}", DEVICE, body.device))
+    if plan.wants_dtype:
+        found.append(Code.of("{}={}", DTYPE, body.dtype))
+    return found
 
-    def _call(self, node: Call) -> None:
-        graph = node.graph
-        if graph.kind == "op":
-            self._foreign(node)
-            return
-        plan = self.program.plan(graph)
-        to_caller, consts = dict(node.axes), dict(node.consts)
-        self._late(plan, graph, consts)
-        if not self.file.knows(plan):  # the first call: learn first what the callee returns
-            written = len(self.lines)
-            self._arguments(node, plan, graph, to_caller, self._spread(node, to_caller))
-            del self.lines[written:]
-            self.file.emit(plan)
-        spread = self._spread(node, to_caller)
-        self.spreads[self.place] = spread
-        vals = self._arguments(node, plan, graph, to_caller, spread)
-        keywords = self.keywords(plan, graph, to_caller, consts)
-        code = self.invoke(node, plan, self.written(graph, scope_of(plan, self.file).inputs, vals), keywords)
-        own_axes = self.program.bindings[id(graph)][0]
-        outs, keeps = [], bool(self.program.lifts(self.graph, node))
-        for state, out in zip(plan.outputs, node.outs, strict=True):
-            assert state is not None
-            outs.append(self._result(state, out, vals, own_axes, to_caller, spread, keeps))
-        self._bind_call(node, code, outs)
 
-    def written(self, graph: Graph, names: Sequence[str], vals: Sequence[Val]) -> list[Code]:
-        """The arguments as they are written: what may be left out goes by its name, where it is given at all."""
-        found = []
-        for item, name, val in zip(graph.inputs, names, vals, strict=True):
-            if not is_optional(graph, item):
-                found.append(val.code)
-            elif not (val.number and item.default is not None and val.code == self.static(item.default)):
-                found.append(Code.of("{}={}", name, val.code))
-        return found
+def built(
+    body: MemoryLayout,
+    plan: Plan,
+    graph: Graph,
+    to_caller: Mapping[Axis, Axis],
+    consts: Mapping[Const, Static],
+    size: Callable[[Axis], Code],
+    const_name: Callable[[Const], Code],
+) -> list[Code]:
+    """The sizes and consts that a callee is built with, in the caller's terms."""
+    own_axes, own_consts = body.program.bindings[id(graph)]
+    scope = scope_of(plan, body.file)
+    found = []
+    for axis in plan.axes:
+        mine = to_caller.get(own_axes[axis], own_axes[axis])
+        if axis in plan.sizes:
+            found.append(Code.of("{}={}", scope.axes[axis], size(mine)))
+        if axis in plan.sizes_bound:
+            found.append(Code.of("{}={}", scope.bounds[axis], size(mine)))
+    for const in plan.consts:
+        if plan.built_with(const):
+            own = own_consts[const]
+            code = static_code(consts.get(own, ConstOf(own)), size, const_name)
+            found.append(Code.of("{}={}", scope.consts[const], code))
+    return found
 
-    def _result(
-        self,
-        state: OutputState,
-        out: Value,
-        vals: list[Val],
-        own: Mapping[Axis, Axis],
-        to_caller: Mapping[Axis, Axis],
-        spread: Sequence[Axis],
-        keeps: bool,
-    ) -> Val:
-        """keeps: it may come from the cache, where it has all that the call lifts over."""
-        fed = [vals[place] for place in places(state.needs) if not vals[place].number]
-        needs = needed(vals[place].needs for place in places(state.needs))
-        if state.number:
-            return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs)
-        lifts = (keeps and state.leading != NONE) or any(set(val.axes) & set(spread) for val in fed)
-        lifted = tuple(spread) if lifts else ()
 
-        def rename(axis: Axis) -> Axis:
-            return to_caller.get(own[axis], own[axis])
+def late(body: MemoryLayout, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
+    """A const that hangs on a pass without a module of its own, or on the size of an input, is passed at calls."""
+    own_consts = body.program.bindings[id(graph)][1]
+    for const in plan.consts:
+        theirs = own_consts[const]
+        given = consts.get(theirs, ConstOf(theirs))
+        hangs = set(consts_in(given)) & set(body.plan.late)
+        if hangs or not all(body.plan.static_size(axis) for axis in axes_in(given)):
+            plan.late[const] = None
 
-        broadcast = {rename(axis) for axis in state.broadcast} | {
-            a for a in lifted if not any(val.has(a) for val in fed)
-        }
-        if keeps:  # what comes from the cache may have all its items along those that it varies over, or the one
-            broadcast = (broadcast - set(lifted)) | (set(lifted) & set(out.type.axes))
-        bounds = ANY
-        if isinstance(out.type.element, IndexInto) and state.in_range:
-            bounds = self.bounds.positions(out.type.element.axis)
-        axes = (*lifted, *(rename(axis) for axis in state.axes))
-        leading = join_leading(val.leading for val in fed)
-        if leading == NONE and state.leading != NONE and (keeps or not lifted):  # it comes from the cache
-            leading = SOME
-        return Val(
-            Code(""), axes, frozenset(broadcast), leading,
-            kind_of(out), is_table(out), False, needs, bounds,
-        )  # fmt: skip
 
-    def _bind_call(self, node: Call, code: Code, outs: list[Val]) -> None:
-        if len(outs) == 1:
-            val, out = replace(outs[0], code=code), node.outs[0]
-            if self.program.plan(node.graph).on_path:  # done for what it records, whoever reads its result
-                val = self.let(out.name or "x", val)
-            self._finish(node, out, val)
-            return
-        self.release(node.args)
-        if not outs:  # done for what it leaves in the cache
-            self.do(code)
-            return
-        targets: list[Variable | None] = []
-        for out, val in zip(node.outs, outs, strict=True):
-            read = self.reads_left(out) > 0 or out.id in self.plan.captured
-            variable = Variable(out.name or "x", lasting=True)
-            targets.append(variable if read else None)
-            self._keep(out, replace(val, code=variable.code) if read else val)
-        self.do(code, *targets, comment=", ".join(self.shown(val.axes) for val in outs))
-        for out in node.outs:
-            if out.id in self.plan.captured:
-                self.record(out, self.env[out.id])
+def call_block(body: MemoryLayout, node: Call) -> None:
+    graph = node.graph
+    if graph.kind == "op":
+        _foreign(body, node)
+        return
+    plan = body.program.plan(graph)
+    to_caller, consts = dict(node.axes), dict(node.consts)
+    late(body, plan, graph, consts)
+    if not body.file.knows(plan):  # the first call: learn first what the callee returns
+        written = len(body.lines)
+        arguments(body, node, plan, graph, to_caller, _spread(body, node, to_caller))
+        del body.lines[written:]
+        body.file.emit(plan)
+    spread = _spread(body, node, to_caller)
+    body.spreads[body.place] = spread
+    vals = arguments(body, node, plan, graph, to_caller, spread)
+    words = keywords(body, plan, graph, to_caller, consts)
+    code = body.invoke(node, plan, _written(body, graph, scope_of(plan, body.file).inputs, vals), words)
+    own_axes = body.program.bindings[id(graph)][0]
+    outs, keeps = [], bool(body.program.lifts(body.graph, node))
+    for state, out in zip(plan.outputs, node.outs, strict=True):
+        assert state is not None
+        outs.append(_result(body, state, out, vals, own_axes, to_caller, spread, keeps))
+    _bind_call(body, node, code, outs)
 
-    def leading_shape(self, args: list[Val], of: Iterable[int]) -> Code | None:
-        """The leading dimensions of these arguments together, as a shape; None where there are none.
 
-        Arguments that tell them get names in `args`.
-        """
-        leading = [place for place in sorted(of) if args[place].leading != NONE]
-        whole = [place for place in leading if args[place].leading == FULL]
-        tell = whole[:1] or leading
-        for place in tell:  # once: they are read below too
-            args[place] = self.let("x", args[place], Place.NAMED)
-        shapes = [leading_of(args[place]) for place in tell]
-        if len(shapes) < 2:
-            return shapes[0] if shapes else None
-        found = Val(call(f"{self.library}.broadcast_shapes", *shapes), number=True)  # none of them need have all of it
-        return self.let("lead", found).code
+def _written(body: MemoryLayout, graph: Graph, names: Sequence[str], vals: Sequence[Val]) -> list[Code]:
+    """The arguments as they are written: what may be left out goes by its name, where it is given at all."""
+    found = []
+    for item, name, val in zip(graph.inputs, names, vals, strict=True):
+        if not is_optional(graph, item):
+            found.append(val.code)
+        elif not (val.number and item.default is not None and val.code == body.static(item.default)):
+            found.append(Code.of("{}={}", name, val.code))
+    return found
 
-    def _foreign(self, node: Call) -> None:
-        """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
-        graph = node.graph
-        to_caller = dict(node.axes)
-        formals = [
-            [to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs
-        ]
-        vals = [self.env[arg.id] for arg in node.args]
-        spread: dict[Axis, None] = {}
-        for val, formal in zip(vals, formals, strict=True):
-            spread.update(dict.fromkeys(a for a in val.axes if a not in formal))
-        args = []
-        for item, val, formal in zip(graph.inputs, vals, formals, strict=True):
-            if val.number:
-                kind = kind_of(item.value)
-                shape = shape_of([self.extent(axis) for axis in formal])
-                args.append(self.filled(shape, val.code, kind, self.dtype if kind is Scalar.REAL else None))
-                continue
-            if item.value.type.element is Scalar.REAL:
-                val = self.real(val, False)
-            args.append(self.align(self.full(val, formal), (*spread, *formal)).code)
-        leading = join_leading(val.leading for val in vals if not val.number)
-        needs = needed(val.needs for val in vals)
-        outs = []
-        for output, out in zip(graph.outputs, node.outs, strict=True):
-            axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
-            broadcast = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
-            outs.append(Val(Code(""), axes, broadcast, leading, kind_of(out), False, False, needs, ANY))
-        self._bind_call(node, call(self.file.foreign(graph), *args), outs)
+
+def _result(
+    body: MemoryLayout,
+    state: OutputState,
+    out: Value,
+    vals: list[Val],
+    own: Mapping[Axis, Axis],
+    to_caller: Mapping[Axis, Axis],
+    spread: Sequence[Axis],
+    keeps: bool,
+) -> Val:
+    """keeps: it may come from the cache, where it has all that the call lifts over."""
+    fed = [vals[place] for place in places(state.needs) if not vals[place].number]
+    needs = needed(vals[place].needs for place in places(state.needs))
+    if state.number:
+        return Val(Code(""), number=True, kind=kind_of(out), table=True, needs=needs)
+    lifts = (keeps and state.leading != NONE) or any(set(val.axes) & set(spread) for val in fed)
+    lifted = tuple(spread) if lifts else ()
+
+    def rename(axis: Axis) -> Axis:
+        return to_caller.get(own[axis], own[axis])
+
+    broadcast = {rename(axis) for axis in state.broadcast} | {a for a in lifted if not any(val.has(a) for val in fed)}
+    if keeps:  # what comes from the cache may have all its items along those that it varies over, or the one
+        broadcast = (broadcast - set(lifted)) | (set(lifted) & set(out.type.axes))
+    bounds = ANY
+    if isinstance(out.type.element, IndexInto) and state.in_range:
+        bounds = body.bounds.positions(out.type.element.axis)
+    axes = (*lifted, *(rename(axis) for axis in state.axes))
+    leading = join_leading(val.leading for val in fed)
+    if leading == NONE and state.leading != NONE and (keeps or not lifted):  # it comes from the cache
+        leading = SOME
+    return Val(
+        Code(""), axes, frozenset(broadcast), leading,
+        kind_of(out), is_table(out), False, needs, bounds,
+    )  # fmt: skip
+
+
+def _bind_call(body: MemoryLayout, node: Call, code: Code, outs: list[Val]) -> None:
+    if len(outs) == 1:
+        val, out = replace(outs[0], code=code), node.outs[0]
+        if body.program.plan(node.graph).on_path:  # done for what it records, whoever reads its result
+            val = body.let(out.name or "x", val)
+        body.finish(node, out, val)
+        return
+    body.release(node.args)
+    if not outs:  # done for what it leaves in the cache
+        body.do(code)
+        return
+    targets: list[Variable | None] = []
+    for out, val in zip(node.outs, outs, strict=True):
+        read = body.reads_left(out) > 0 or out.id in body.plan.captured
+        variable = Variable(out.name or "x", lasting=True)
+        targets.append(variable if read else None)
+        body.keep(out, replace(val, code=variable.code) if read else val)
+    body.do(code, *targets, comment=", ".join(body.shown(val.axes) for val in outs))
+    for out in node.outs:
+        if out.id in body.plan.captured:
+            body.record(out, body.env[out.id])
+
+
+def leading_shape(body: MemoryLayout, args: list[Val], of: Iterable[int]) -> Code | None:
+    """The leading dimensions of these arguments together, as a shape; None where there are none.
+
+    Arguments that tell them get names in `args`.
+    """
+    leading = [place for place in sorted(of) if args[place].leading != NONE]
+    whole = [place for place in leading if args[place].leading == FULL]
+    tell = whole[:1] or leading
+    for place in tell:  # once: they are read below too
+        args[place] = body.let("x", args[place], Place.NAMED)
+    shapes = [leading_of(args[place]) for place in tell]
+    if len(shapes) < 2:
+        return shapes[0] if shapes else None
+    together = call(f"{body.words.library}.broadcast_shapes", *shapes)  # none of them need have all of it
+    return body.let("lead", Val(together, number=True)).code
+
+
+def _foreign(body: MemoryLayout, node: Call) -> None:
+    """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
+    graph = node.graph
+    to_caller = dict(node.axes)
+    formals = [[to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs]
+    vals = [body.env[arg.id] for arg in node.args]
+    spread: dict[Axis, None] = {}
+    for val, formal in zip(vals, formals, strict=True):
+        spread.update(dict.fromkeys(a for a in val.axes if a not in formal))
+    args = []
+    for item, val, formal in zip(graph.inputs, vals, formals, strict=True):
+        if val.number:
+            kind = kind_of(item.value)
+            shape = shape_of([body.extent(axis) for axis in formal])
+            args.append(body.filled(shape, val.code, kind, body.dtype if kind is Scalar.REAL else None))
+            continue
+        if item.value.type.element is Scalar.REAL:
+            val = body.real(val, False)
+        args.append(body.align(body.full(val, formal), (*spread, *formal)).code)
+    leading = join_leading(val.leading for val in vals if not val.number)
+    needs = needed(val.needs for val in vals)
+    outs = []
+    for output, out in zip(graph.outputs, node.outs, strict=True):
+        axes = (*spread, *(to_caller.get(a, a) for a in output.axes if a not in graph.lifted))
+        broadcast = frozenset(axis for axis in spread if not any(val.has(axis) for val in vals))
+        outs.append(Val(Code(""), axes, broadcast, leading, kind_of(out), False, False, needs, ANY))
+    _bind_call(body, node, call(body.file.foreign(graph), *args), outs)
 
 
 def cache_at(graph: Graph, counter: Variable | None = None) -> Code:

@@ -39,7 +39,6 @@ def begin_decoding(body: CodeBody) -> list[Statement]:
     axis = decoding.time
     place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))
     count = next(length(new, a) for a in new.axes if body.is_new(a))
-    body.helper("begin_step")
     given_: list[Code | str] = [body.configuration(), f'"{body.graph.inputs[place].name}"', _batch(new), count]
     return [Do(call("begin_step", "cache", *given_, f'"{axis.name}"', body.longest(axis), "last"))]
 
@@ -55,7 +54,7 @@ def configuration(file: Emitter, sizes: str) -> list[str]:
     for body in file.bodies.values():
         axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
         consts = [(const.name, const.value) for const in body.plan.consts]
-        digest.update(plain(repr([body.library, axes, consts, body.made()])).encode())
+        digest.update(plain(repr([body.words.library, axes, consts, body.made()])).encode())
     return wrap(f'    return Configuration("{file.program.root.name}", "{digest.hexdigest()[:8]}", {sizes})')
 
 

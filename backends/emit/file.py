@@ -37,7 +37,6 @@ class Emitter(ABC):
         self.functions: dict[str, str] = {}  # what each function is called, by the key of its plan
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, CodeBody] = {}
-        self.helpers: dict[str, None] = {}
         self.imports: dict[str, str] = {}  # `module:function` of an op of the user's own -> what the file calls it
         self.asked: set[str] = set()  # widths whose extents a step wants to know
         self._owners: dict[Graph, bool] = {}
@@ -197,7 +196,6 @@ class Emitter(ABC):
             among = found.value.type
             kept = tuple(axis.name for axis in dims if axis in among.axes and axis not in among.broadcast_axes)
             lines.append(f'    "{path}": captured({FOUND}["{found.path}"], {batch.text}, {names!r}, {kept!r}),')
-        self.helpers["captured"] = None
         return lines
 
     def _recorded_in(self, graph: Graph) -> tuple[Plan, Mapping[Axis, Axis], Graph]:
@@ -232,7 +230,6 @@ class Emitter(ABC):
         steps = sorted(self.program.plans[len(forward) :], key=_is_preparation)
         for _ in range(100):
             before = [plan.state() for plan in self.program.plans]
-            self.helpers.clear()
             for plan in (*classes, *methods, *reversed(steps)):
                 if plan.graph.kind != "op":
                     self.emit(plan)

@@ -12,37 +12,27 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ...compiler.decoding import Decoding
-from ...compiler.graph.extents import (
-    at_least_0,
-    fraction,
-    inexact,
-    negative,
-    no_number,
-    quotients,
-    takes_nothing_away,
-    undefined,
-)
 from ...compiler.graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, Weight
 from ...compiler.graph.traits import Choice, Pointwise, Power, Remainder
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
-from ...compiler.sizes.arithmetic import solved
-from ...compiler.sizes.axes import Axis, Const, Static, axes_in, known
+from ...compiler.sizes.axes import Axis, Const, Static
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan, padded
 from ..text import ranges
-from ..text.expressions import AND, OR, TERM, Code, Variable, binary, call, joined
+from ..text.expressions import AND, OR, TERM, Code, Variable, binary, call, filled_in, joined
 from ..text.names import DEVICE, DTYPE, FOUND, Namer
 from ..text.numbers import static_code
 from ..text.printer import CodePrinter
 from ..text.ranges import ANY
 from ..text.statements import Do, For, Let, Place, Statement, refusal
-from ..text.values import NONE, CannotEmit, Val, is_table, join_leading, kind_of, needed
+from ..text.values import FULL, NONE, CannotEmit, Val, is_table, join_leading, kind_of, needed
 from ..text.writing import WIDTH, is_path
 
 
@@ -66,9 +56,17 @@ class CodeFile(Protocol):
     decoding: Decoding | None
     checked: bool
     globals: frozenset[str]
-    helpers: dict[str, None]
     asked: set[str]
+    functions: dict[str, str]  # what functions are called, by the key of their plans
     kept: dict[tuple[str, str], KeptLayout]
+
+    @property
+    def ops(self) -> Mapping[str, Callable[[Any, Apply, list[Val], Val | None], Val]]:
+        """The code of each op that more than a template makes: `ops.py` of each backend."""
+
+    @property
+    def points(self) -> Mapping[str, Callable[[Any, list[Val], Value], Code]]:
+        """Of those done item by item that no template says, the expression: likewise."""
 
     @property
     def bodies(self) -> Mapping[str, MemoryLayout]: ...
@@ -122,10 +120,51 @@ class ReadCount:
     left: int = 0
 
 
+@dataclass(slots=True)
+class ToldExtents:
+    """The extents that the running code knows so far.
+
+    late: those that are not told at the top. in_loop: those that were told in the loop at hand.
+    """
+
+    known: dict[Axis, Code] = field(default_factory=dict)
+    computing: set[Axis] = field(default_factory=set)
+    late: set[Axis] = field(default_factory=set)
+    in_loop: list[Axis] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How a backend spells what is done to arrays: templates, as rows of the op table have them.
+
+    library: of arrays, as the file imports it.
+    moved: a dimension, or several, from one place to another; swapped: two; transposed: the last two.
+    flat: the dimensions from one to another as one; flat_to_the_end: from one on.
+    stacked: arrays along a new dimension. indices: 0 .. n - 1. new_places: those of the new items of a step.
+    taps: windows of the new items. cast: to a type; doubled: to float64.
+    """
+
+    library: str
+    moved: str
+    swapped: str
+    transposed: str
+    flat: str
+    flat_to_the_end: str
+    stacked: str
+    indices: str
+    new_places: str
+    taps: str
+    cast: str
+    doubled: str
+    float64: str
+    int64: str
+    truth: str
+
+
 class MemoryLayout(ABC):
     """The variables, sizes and layouts of one class or function while it is being emitted."""
 
-    library: ClassVar[str]  # of arrays, as the file imports it
+    words: ClassVar[Words]
     margin: int  # before the lines of a body
 
     def __init__(self, file: CodeFile, plan: Plan) -> None:
@@ -147,13 +186,10 @@ class MemoryLayout(ABC):
         self.recorded: dict[int, tuple[Axis, ...]] = {}  # captured value (canonical number) -> its dimensions
         # Result of a map that is done with others -> the variable that holds it, and whether its heads are in front.
         self.joined: dict[int, tuple[Code, bool]] = {}
-        self._extents: dict[Axis, Code] = {}
-        self._computing: set[Axis] = set()
-        self._late_extents: set[Axis] = set()  # those that are not told at the top of the body
-        self.told_in_loop: list[Axis] | None = None  # extents that were told in the loop at hand
+        self.told = ToldExtents()
         self._device: Code | None = None
         self._dtype: Code | None = None
-        self._readers: dict[int, ReadCount] = {}
+        self.readers: dict[int, ReadCount] = {}
         self.counters: dict[Const, Variable] = {}  # the number of a pass -> the variable of the loop around
         self._hints: dict[int, tuple[Axis, ...]] = {}
         self._laid: dict[int, tuple[Axis, ...]] = {}  # the order in which attention wants an operand
@@ -200,61 +236,24 @@ class MemoryLayout(ABC):
     def parameter(self, weight: Weight) -> Code: ...
 
     @abstractmethod
-    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> Code: ...
-
-    @abstractmethod
-    def swapped(self, x: Val, a: int, b: int) -> Code: ...
-
-    @abstractmethod
     def expanded(self, x: Val, shape: Sequence[Code]) -> Code: ...
-
-    @abstractmethod
-    def stacked(self, items: Code, dim: int) -> Code: ...
 
     @abstractmethod
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code: ...
 
-    @abstractmethod
-    def flatten(self, x: Val, first: int, last: int) -> Code: ...
+    def lookup(self, x: Val, e: Val) -> Code:
+        """Rows of a table."""
+        return at_items(x, [e.code])
 
     @abstractmethod
-    def lookup(self, x: Val, e: Val) -> Code: ...
-
-    @abstractmethod
-    def take_along(self, x: Val, e: Val, dim: int) -> Code: ...
-
-    @abstractmethod
-    def _finish(self, node: Node, out: Value, val: Val) -> None: ...
-
-    @abstractmethod
-    def arange(self, extent: Code) -> Code: ...
-
-    @abstractmethod
-    def new_places(self) -> Code:
-        """Where the new items of a step stand in the whole sequence."""
+    def finish(self, node: Node, out: Value, val: Val) -> None: ...
 
     @abstractmethod
     def new_rows(self, x: Val, axis: Axis) -> Code:
         """What a table over all places says of those."""
 
-    def last_taps(self, given: Code) -> Code:
-        """The windows of the new items."""
-        return call("taps", given)
-
-    @abstractmethod
-    def helper(self, name: str) -> None: ...
-
     @abstractmethod
     def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code: ...
-
-    @abstractmethod
-    def cast(self, x: Val, dtype: Code) -> Code: ...
-
-    @abstractmethod
-    def float64(self) -> Code: ...
-
-    @abstractmethod
-    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val: ...
 
     @abstractmethod
     def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code: ...
@@ -281,6 +280,18 @@ class MemoryLayout(ABC):
     @abstractmethod
     def first_weight(self) -> Code | None: ...
 
+    def checks_input(self, val: Val) -> bool:
+        """Whether an input of a model is held to what it declares.
+
+        What another model makes and broadcasts for one that it calls need not have all extents. In a step it has new
+        items of one input and all so far of another, of one width: the model that is called checks what it is given.
+        """
+        stepped = self.graph.stepped
+        whole = stepped is None or stepped.method != "step"
+        return self.graph.kind == "model" and (
+            self.plan.is_root or (whole and val.leading == FULL and not val.broadcast)
+        )
+
     def lies_in(self, index: Val, axis: Axis) -> bool:
         """Whether an index is proved to lie within its axis, which bounds take to have items: that is seen to, too."""
         family = self.plan.family(axis)
@@ -291,8 +302,35 @@ class MemoryLayout(ABC):
         )
         return some and self.bounds.within(index.bounds, axis)
 
-    @abstractmethod
-    def check_index(self, index: Code, extent: Code, axis: Axis) -> None: ...
+    def check_index(self, index: Code, extent: Code, axis: Axis) -> None:
+        self.do(call("check_index", index, extent, f'"{self.graph.name}: index into {axis.name}"'))
+
+    # -- what its table of words spells -------------------------------------------------------------------------
+
+    def flatten(self, x: Val, first: int, last: int) -> Code:
+        if last == -1:
+            return self.write(self.words.flat_to_the_end, x.code, first)
+        return self.write(self.words.flat, x.code, first, last)
+
+    def arange(self, extent: Code) -> Code:
+        device = [self.device] if "{1}" in self.words.indices else []
+        return self.write(self.words.indices, extent, *device)
+
+    def cast(self, x: Val, dtype: Code) -> Code:
+        return self.write(self.words.doubled if dtype == self.float64 else self.words.cast, x.code, dtype)
+
+    @property
+    def new_places(self) -> Code:
+        """Where the new items of a step stand in the whole sequence."""
+        return self.write(self.words.new_places, *([self.device] if "{0}" in self.words.new_places else []))
+
+    @property
+    def float64(self) -> Code:
+        return Code(self.words.float64)
+
+    def write(self, template: str, *operands: Code | int | tuple[int, ...]) -> Code:
+        """One of the templates in `words`, with these operands."""
+        return filled_in(template, [each if isinstance(each, Code) else Code(str(each)) for each in operands])
 
     def _bind_input(self, place: int, value: Value) -> None:
         state = self.plan.inputs[place]
@@ -314,9 +352,9 @@ class MemoryLayout(ABC):
             broadcast = frozenset(state.broadcast)
             val = Val(code, axes, broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
         self.inputs.append(val)
-        self._keep(value, val)
+        self.keep(value, val)
 
-    def _keep(self, value: Value, val: Val) -> None:
+    def keep(self, value: Value, val: Val) -> None:
         # A call, a scan or a repeat spreads all its results alike: also those that do not hang on what is spread.
         val = self.without(val, [axis for axis in val.axes if axis not in value.type.axes])
         self.env[value.id] = val
@@ -324,7 +362,7 @@ class MemoryLayout(ABC):
     def release(self, values: Iterable[Value]) -> None:
         """Notes one read of each value."""
         for value in values:
-            self._readers[value.id].left -= 1
+            self.readers[value.id].left -= 1
 
     def record(self, out: Value, val: Val) -> None:
         """Puts a value that is captured where the model finds it, and remembers its dimensions."""
@@ -345,14 +383,14 @@ class MemoryLayout(ABC):
 
     def dtype_of(self, kind: Scalar, table: bool) -> Code | None:
         """The type of an array made anew; None for that of its kind. Tables are float64."""
-        return self.float64() if table else self.dtype if kind is Scalar.REAL else None
+        return self.float64 if table else self.dtype if kind is Scalar.REAL else None
 
     def order_wanted(self, value: Value) -> tuple[Axis, ...] | None:
         """In which order its readers would like the axes of a value, if they say so."""
         return self._hints.get(value.id)
 
     def reads_left(self, value: Value) -> int:
-        reader = self._readers.get(value.id)
+        reader = self.readers.get(value.id)
         return reader.left if reader else 0
 
     def core(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
@@ -363,6 +401,16 @@ class MemoryLayout(ABC):
 
     def do(self, code: Code, *targets: Variable | None, comment: str = "") -> None:
         self.lines.append(Do(code, targets, comment))
+
+    @contextmanager
+    def looping(self) -> Iterator[list[Statement]]:
+        """What is done here is done in a loop, which may have no step: an extent that is told in it is told there."""
+        lines, told = self.lines, self.told.in_loop
+        self.lines, self.told.in_loop = [], []
+        yield self.lines
+        for axis in self.told.in_loop:
+            del self.told.known[axis]
+        self.lines, self.told.in_loop = lines, told
 
     def shown(self, axes: Sequence[Axis]) -> str:
         """Axes for a comment: `[target, heads, key]`."""
@@ -386,118 +434,15 @@ class MemoryLayout(ABC):
 
     def static(self, static: Static) -> Code:
         """A static number in the running code: sizes as they are at run time."""
-        return static_code(static, lambda axis: self.extent(axis).atom, self.const_code, helper=self.helper)
+        return static_code(static, lambda axis: self.extent(axis).atom, self.const_code, careful=True)
 
     def _representative(self, axis: Axis) -> Axis:
         """One axis for all copies of a family (D4)."""
         return self._families.setdefault(self.plan.family(axis), axis)
 
+    @abstractmethod
     def extent(self, axis: Axis) -> Code:
         """The size of an axis in the running code: known when built, or read from an argument's shape."""
-        if self.plan.static_size(axis):
-            return self.size_code(axis)
-        found = self._find_extent(axis)
-        if found is None:
-            if self.plan.is_root:
-                raise CannotEmit(f"no input of `{self.graph.name}` tells the extent of the width `{axis.name}`")
-            found = self._extents[axis] = self._ask(axis)
-        return found
-
-    def _ask(self, axis: Axis) -> Code:
-        """Has callers pass what they can know of an extent: parameters, not what the body declares of these."""
-        copies = self.plan.copies(axis)
-        theirs = self.graph.axes[: self.graph.params]
-        asked = next((copy for copy in copies if copy in theirs), None)
-        formula = self.plan.formula(axis) if asked is None and axis in self.graph.axes else None
-        if formula is not None:
-            for part in axes_in(formula):
-                self.extent(part)
-            found = self._compute_extent(axis, formula)
-            if found is not None:
-                return found
-        asked = asked or axis
-        self.plan.extents[asked] = None
-        return Code(self.scope.axes.get(asked) or asked.name)
-
-    def _find_extent(self, axis: Axis) -> Code | None:
-        if axis in self._extents:
-            return self._extents[axis]
-        if self.plan.static_size(axis):
-            return self.size_code(axis)
-        if axis in self.plan.extents:
-            return Code(self.scope.axes[axis])
-        copies = self.plan.copies(axis)
-        for copy in copies:
-            for val in self.inputs:
-                if val.has(copy):
-                    return self._read_extent(axis, length(val, copy), self.prologue)
-        formula = self.plan.formula(axis)
-        if formula is not None:
-            found = self._compute_extent(axis, formula)
-            if found is not None:
-                return found
-        if self._knows_end and self.endless(axis):
-            return Code("cache.end")
-        for copy in copies:
-            for number, val in self.env.items():
-                if val.has(copy) and val.lasting and number in self._readers and self._readers[number].left:
-                    return self._read_extent(axis, length(val, copy), self.lines)
-        for whole in self.plan.axes:
-            turned = solved(whole, axis) if self._given(whole) and self.plan.formula(whole) else None
-            if turned is not None:
-                found = self._compute_extent(axis, turned, turned=True)
-                if found is not None:
-                    return found
-        return self._step_extent(axis)
-
-    def _given(self, axis: Axis) -> bool:
-        """Whether an argument has the axis."""
-        return any(val.has(axis) for val in self.inputs)
-
-    def _compute_extent(self, axis: Axis, formula: Static, *, turned: bool = False) -> Code | None:
-        """The extent of an axis from others; None where one of these is not known.
-
-        turned: the formula is that of another axis, solved for this one, which proves nothing.
-        """
-        if axis in self._computing:  # by way of itself
-            return None
-        self._computing.add(axis)
-        parts = [self._find_extent(part) for part in axes_in(formula)]
-        self._computing.remove(axis)
-        if any(part is None for part in parts):
-            return None
-
-        def sizes(part: Axis) -> Code:
-            return (self._find_extent(part) or Code("")).atom
-
-        code = static_code(formula, sizes, self.const_code)
-        where = self.prologue if self._early(formula) else self.lines
-        self.check_parts(axis, formula, sizes, where)
-        if self.plan.kind(formula) is Scalar.INT:
-            found = self._read_extent(axis, self.whole(formula, code), where)
-        else:
-            found = self._read_extent(axis, code, where)  # it is made of a const that may be 2.0, or 2.5
-            self.refuse(Code.of("{} % 1", found), Code.of(fraction(axis, formula), in_text(found)), where)
-            where.append(Do(Code.of("int({})", found), (found.variable,)))
-        if not all(
-            takes_nothing_away(formula) if turned else at_least_0(formula, axes) for axes, _ in self.plan.instances
-        ):
-            self.refuse(Code.of("{} < 0", found), Code.of(negative(axis, formula), in_text(found)), where)
-        return found
-
-    def check_parts(self, axis: Axis, formula: Static, sizes: Callable[[Axis], Code], where: list[Statement]) -> None:
-        """Lines that refuse an input of which a size would be no number, or a quotient that leaves a remainder (D1)."""
-        for restricted in dict.fromkeys(undefined(formula)):
-            if not all(map(self.plan.static_size, axes_in(restricted.part))):
-                part = static_code(restricted.part, sizes, self.const_code)
-                text = Code.of(no_number(axis, formula, restricted), in_text(part))
-                self.refuse(binary("<" if restricted.zero else "<=", part, Code("0")), text, where)
-        for pair in dict.fromkeys(quotients(formula)):
-            above, below = (static_code(part, sizes, self.const_code) for part in pair)
-            text = Code.of(inexact(axis, pair), in_text(above), in_text(below))
-            remainder = Code.of("{} % {}", above.at(TERM), below.atom, level=TERM)
-            sure = all(map(self.plan.static_size, axes_in(pair[1]))) and known(pair[1]) != 0
-            self.refuse(remainder if sure else Code.of("not {} or {}", below.atom, remainder), text, where)
 
     def whole(self, formula: Static, code: Code) -> Code:
         """A size that is known when it is built: an int, also where it is made of reals."""
@@ -518,45 +463,6 @@ class MemoryLayout(ABC):
         return axis.family == self.graph.stepped.whole.family
 
     @property
-    def _knows_end(self) -> bool:
-        """Whether this is a step that takes the cache, which knows how many items there are."""
-        stepped = self.graph.stepped
-        return stepped is not None and self.plan.cached and stepped.method != "prepare"
-
-    def _step_extent(self, axis: Axis) -> Code | None:
-        """The extent of an axis of decoding, as the cache knows it."""
-        stepped = self.graph.stepped
-        if stepped is None or not self._knows_end:
-            return None
-        if axis == stepped.tail:
-            return self._read_extent(axis, Code("len(range(cache.start, cache.end)[-last:])"), self.lines)
-        if self.plan.is_root:
-            for item in self.program.steps[0].inputs:  # of what was prepared
-                for other in item.value.type.axes:
-                    if other.family == axis.family:
-                        self.file.asked.add(other.name)
-                        return self._read_extent(axis, Code(f'cache.sizes["{other.name}"]'), self.lines)
-        for found, keep in stepped.visible:
-            if found == axis:
-                return self._read_extent(axis, call("cache.span", self.static(keep)), self.lines)
-        return None
-
-    def _early(self, size: Static) -> bool:
-        """Whether a derived extent can be computed at the top of the body."""
-        return not self._late_extents & set(axes_in(size))
-
-    def _read_extent(self, axis: Axis, code: Code, where: list[Statement]) -> Code:
-        name = self.scope.axes.get(axis, "")
-        variable = Variable(axis.name, name, lasting=True, unique=True)
-        where.append(Let(variable, code, place=Place.LINE))
-        self._extents[axis] = variable.code
-        if where is not self.prologue:
-            self._late_extents.add(axis)
-            if self.told_in_loop is not None:
-                self.told_in_loop.append(axis)
-        return self._extents[axis]
-
-    @property
     def device(self) -> Code:
         """Where tables are made: an argument's device, a weight's, or the caller's."""
         if self._device is None:
@@ -568,9 +474,11 @@ class MemoryLayout(ABC):
 
     def _told(self, name: str, attribute: str, of: Code | None) -> Code:
         """A variable called as everywhere, for an attribute of something; else callers give it."""
-        if of is not None:
-            self.prologue.append(Do(Code.of(f"{name} = {{}}.{attribute}", of)))
-        return Code(name)
+        if of is None:
+            return Code(name)
+        variable = Variable(name, name, lasting=True, unique=True)
+        self.prologue.append(Let(variable, Code.of(f"{{}}.{attribute}", of.atom), place=Place.ASIDE))
+        return variable.code
 
     def _optional(self, val: Val) -> bool:
         place = next(at for at, each in enumerate(self.inputs) if each is val)
@@ -599,12 +507,14 @@ class MemoryLayout(ABC):
         moved = [place for place in range(rank) if x.axes[place] != order[place]]
         one = next((axis for axis in order if but(x.axes, axis) == but(order, axis)), None)
         if len(moved) == 2:
-            code = self.swapped(x, moved[0] - rank, moved[1] - rank)
+            first, second = moved[0] - rank, moved[1] - rank
+            last_two = (first, second) == (-2, -1)
+            code = self.write(self.words.transposed if last_two else self.words.swapped, x.code, first, second)
         elif one is not None:
-            code = self.permuted(x, x.dim(one), order.index(one) - rank)
+            code = self.write(self.words.moved, x.code, x.dim(one), order.index(one) - rank)
         else:
             source = tuple(x.dim(order[place]) for place in moved)
-            code = self.permuted(x, source, tuple(place - rank for place in moved))
+            code = self.write(self.words.moved, x.code, source, tuple(place - rank for place in moved))
         return replace(x, code=code, axes=order)
 
     def align(self, x: Val, order: Sequence[Axis], short: bool = False) -> Val:
@@ -714,7 +624,7 @@ class MemoryLayout(ABC):
         if x.number or (x.kind is Scalar.REAL and x.table == table):
             return x
         if table:
-            dtype = self.float64()
+            dtype = self.float64
         else:
             near = next((v for v in like if not v.number and v.kind is Scalar.REAL and not v.table and v.lasting), None)
             dtype = Code.of("{}.dtype", near.code) if near else self.dtype
@@ -750,7 +660,7 @@ class MemoryLayout(ABC):
         if divisor.number:
             return replace(divisor, code=Code.of("{} or 1", divisor.code.at(AND), level=OR))
         code = self.named(divisor, "divisor").code
-        return replace(divisor, code=call(f"{self.library}.where", binary("!=", code, Code("0")), code, 1))
+        return replace(divisor, code=call(f"{self.words.library}.where", binary("!=", code, Code("0")), code, 1))
 
     def _divides(self, x: Val, size: Val) -> bool:
         """Whether a number is surely not 0 where x has items: it is 1 or more, or the size of one of its axes."""

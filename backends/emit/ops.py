@@ -13,12 +13,13 @@ from dataclasses import replace
 from ...compiler.decoding.join_maps import joined as joined_maps
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar
-from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.axes import Axis, evaluate
 from ..text.expressions import Code, Variable, binary, call, joined
 from ..text.ranges import ANY
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
 from .layout import KeptLayout, at_items, but
+from .operands import dims
 
 
 def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
@@ -104,12 +105,62 @@ def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
         e = replace(flat, code=body.flatten(flat, -len(own), -1))
     if rest:
         e = replace(e, code=at_items(e, ["...", *["None"] * len(rest)]))
-    code = body.take_along(x, e, -(1 + len(rest)))
+    code = call("take_along", x.code, e.code, -(1 + len(rest)))
     if not own:
         code = Code.of("{}.squeeze({})", code, -(1 + len(rest)))
     elif len(own) > 1:
         code = body.unflatten(Val(code, (*shared, a, *rest)), -(1 + len(rest)), own)
     return result(code, (*shared, *own, *rest))
+
+
+def _whole(body: CodeBody, node: Apply, x: Val) -> Val:
+    """The operand of the type that the result has, with all items of the axis that the op acts on."""
+    x = body.full(x, node.axes)
+    return body.real(x, is_table(node.out)) if kind_of(node.out) is Scalar.REAL else x
+
+
+def _windows(body: CodeBody, node: Apply, x: Val, template: str, *more: Code) -> Val:
+    """Places and taps where an axis was; the template takes the operand, its dimension, both extents, what is ahead."""
+    (axis,), (place, tap) = node.axes, node.made
+    at = x.axes.index(axis)
+    extents = body.extent(place), body.extent(tap)
+    given = joined([x.code, x.dim(axis), *extents, *more, body.static(node.options["pad"])])
+    order = (*x.axes[:at], place, tap, *x.axes[at + 1 :])
+    return body.combine([x], body.write(template, given), order, node.out)
+
+
+def window(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
+    x = _whole(body, node, vals[0])
+    return _windows(body, node, x, "window({0})", body.static(node.options["stride"]))
+
+
+def pad(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """y[b] = x[b - left], and `value` outside of x."""
+    (axis,), (made,), x = node.axes, node.made, _whole(body, node, vals[0])
+    left, value = body.static(node.options["left"]), body.static(node.options["value"])
+    code = Code.of("pad({})", joined([x.code, x.dim(axis), left, body.extent(made), value]))
+    return body.combine([x], code, tuple(made if a == axis else a for a in x.axes), node.out)
+
+
+def rank(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
+    axis, made = node.axes[0], node.made[0]
+    x = body.full(vals[0], [axis])
+    first_few = "descending" not in node.options  # topk, the largest first
+    falling = ", descending=True" if first_few or evaluate(node.options["descending"]) else ""
+    code = Code.of("argsort({}, {}{})", x.code, x.dim(axis), falling)
+    at = x.axes.index(axis)
+    if first_few:
+        first = Code.of(":{}", body.extent(made))
+        code = at_items(Val(code), ["...", first, *[":"] * (len(x.axes) - at - 1)])
+    return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
+
+
+def l2norm(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
+    code = Code.of("l2norm({}, {}, {})", x.code, dims(x, node.axes), body.static(node.options["eps"]))
+    return body.combine([x], code, x.axes, node.out)
 
 
 def cast(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -192,7 +243,8 @@ def positions(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axis = node.axes[0]
     stepped = body.graph.stepped
     assert stepped is not None
-    code = body.new_places() if body.is_new(axis) else body.arange(_range(body, axis))
+    new = body.is_new(axis)
+    code = body.new_places if new else body.arange(_range(body, axis))
     return Val(code, (axis,), kind=Scalar.INT, bounds=body.bounds.positions(stepped.whole))
 
 
@@ -235,13 +287,7 @@ def since(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 
 def taps(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
-    axis, (place, tap) = node.axes[0], node.made
-    x = body.full(_plain(body, node, vals[0]), [axis])
-    at, order = x.axes.index(axis), x.axes
-    body.helper("taps")
-    left = body.static(node.options["pad"])
-    given = joined([x.code, x.dim(axis), body.extent(place), body.extent(tap), left])
-    return body.combine([x], body.last_taps(given), (*order[:at], place, tap, *order[at + 1 :]), node.out)
+    return _windows(body, node, body.full(_plain(body, node, vals[0]), node.axes), body.words.taps)
 
 
 def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -288,7 +334,6 @@ def mapped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 def demand(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     """A line that refuses the batch where a truth is false of an example."""
     ok, *shown = vals
-    body.helper("check_examples")
     body.do(call("check_examples", ok.code, f'"{body.graph.name}: {node.says}"', *(val.code for val in shown)))
 
 
@@ -302,7 +347,6 @@ def within(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     if index.number and length.number:
         body.check_index(index.code, length.code, axis)
         return index
-    body.helper("check_ragged_index")
     index = body.one_word(index, "index")
     laid = [val for val in (index, length, mask) if val is not None and not val.number]
     order = body.union_order(laid, node.out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, Weight
@@ -12,15 +11,15 @@ from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, Static
 from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
-from ..emit.calls import cache_at, counted
+from ..emit.calls import built, cache_at, counted
 from ..emit.decoder import begin_decoding
-from ..emit.derived import hold_derived
-from ..emit.layout import CodeFile, at_items, shape_of
+from ..emit.extents import hold_derived
+from ..emit.layout import CodeFile, Words, at_items, shape_of
 from ..emit.ops import COMMON
+from ..emit.repeats import by_pass
 from ..plan.capture import segment
 from ..plan.plan import Plan
-from ..text.carried import helpers
-from ..text.expressions import OPERATORS, Code, Variable, call, called, joined, operator
+from ..text.expressions import OPERATORS, Code, Variable, call, joined, operator
 from ..text.names import AT, FOUND
 from ..text.numbers import static_code
 from ..text.statements import For
@@ -30,29 +29,30 @@ Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
 Point = Callable[["NumpyBody", list[Val], Value], Code]
 
 
-class NumpyFile(CodeFile, Protocol):
-    """What such a body asks of its file besides."""
-
-    functions: dict[str, str]  # what each is called, by the key of its plan
-
-    @property
-    def ops(self) -> Mapping[str, Emit]:
-        """The code of each op that more than a template makes (ops.py)."""
-
-    @property
-    def points(self) -> Mapping[str, Point]:
-        """Of those done item by item that no template says, the expression (ops.py)."""
-
-
 class NumpyBody(CodeBody):
     """Emits one function. Weights are `w[at + "Q.weight"]`; `at` is the path of the instance; the root has none."""
 
-    library = "np"
+    words = Words(
+        library="np",
+        moved="np.moveaxis({0}, {1}, {2})",
+        swapped="{0}.swapaxes({1}, {2})",
+        transposed="{0}.swapaxes({1}, {2})",
+        flat="flatten({0}, {1}, {2})",
+        flat_to_the_end="flatten({0}, {1}, -1)",
+        stacked="np.stack({0}, {1})",
+        indices="np.arange({0})",
+        new_places="np.arange(cache.start, cache.end)",
+        taps="taps({0})",
+        cast="{0}.astype({1})",
+        doubled="{0}.astype({1})",
+        float64="np.float64",
+        int64="np.int64",
+        truth="np.bool_",
+    )
     margin = 4
     common = COMMON
-    file: NumpyFile
 
-    def __init__(self, file: NumpyFile, plan: Plan) -> None:
+    def __init__(self, file: CodeFile, plan: Plan) -> None:
         super().__init__(file, plan)
         self.checks: list[str] = []
         self.derived: dict[Axis, Code] = {}
@@ -125,38 +125,11 @@ class NumpyBody(CodeBody):
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
-    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> Code:
-        return Code.of("np.moveaxis({}, {}, {})", x.code, source, target)
-
-    def swapped(self, x: Val, a: int, b: int) -> Code:
-        return Code.of("{}.swapaxes({}, {})", x.atom, a, b)
-
     def expanded(self, x: Val, shape: Sequence[Code]) -> Code:
         return call("np.broadcast_to", x.code, shape_of(shape))
 
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code:
-        self.helper("unflatten")
         return call("unflatten", x.code, dim, *(self.extent(axis) for axis in axes))
-
-    def flatten(self, x: Val, first: int, last: int) -> Code:
-        self.helper("flatten")
-        return call("flatten", x.code, first, last)
-
-    def stacked(self, items: Code, dim: int) -> Code:
-        return call("np.stack", items, dim)
-
-    def lookup(self, x: Val, e: Val) -> Code:
-        return at_items(x, [e.code])
-
-    def take_along(self, x: Val, e: Val, dim: int) -> Code:
-        self.helper("take_along")
-        return call("take_along", x.code, e.code, dim)
-
-    def arange(self, extent: Code) -> Code:
-        return call("np.arange", extent)
-
-    def new_places(self) -> Code:
-        return self.arange(Code("cache.start, cache.end"))
 
     def new_rows(self, x: Val, axis: Axis) -> Code:
         at = x.axes.index(axis)
@@ -164,21 +137,8 @@ class NumpyBody(CodeBody):
         return at_items(x, [*before, "cache.start:cache.end", *[":"] * after])
 
     def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code:
-        types = {Scalar.INT: Code("np.int64"), Scalar.BOOL: Code("np.bool_")}
+        types = {Scalar.INT: Code(self.words.int64), Scalar.BOOL: Code(self.words.truth)}
         return call("np.full", shape, value, types.get(kind, dtype or Code("")))
-
-    def cast(self, x: Val, dtype: Code) -> Code:
-        return Code.of("{}.astype({})", x.atom, dtype)
-
-    def float64(self) -> Code:
-        return Code("np.float64")
-
-    def helper(self, name: str) -> None:
-        self.file.helpers[name] = None
-
-    def check_index(self, index: Code, extent: Code, axis: Axis) -> None:
-        self.helper("check_index")
-        self.do(call("check_index", index, extent, f'"{self.graph.name}: index into {axis.name}"'))
 
     @property
     def device(self) -> Code:
@@ -193,13 +153,6 @@ class NumpyBody(CodeBody):
 
     # -- ops ----------------------------------------------------------------------------------------------------
 
-    def emits(self, op: str) -> bool:
-        return op in self.file.ops
-
-    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-        emit = self.file.ops.get(node.op)
-        return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
-
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
         if op in OPERATORS:
             return operator(op, [val.code for val in vals])
@@ -208,11 +161,7 @@ class NumpyBody(CodeBody):
             return spell(self, vals, out)
         row = op_named(op)
         template = row.numpy if isinstance(row, WrittenOp) else ""
-        code = self.spelled(row, vals, template, "numpy")
-        for name in called(template):
-            if name in helpers("numpy/pointwise"):
-                self.helper(name)
-        return code
+        return self.spelled(row, vals, template, "numpy")
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -227,7 +176,7 @@ class NumpyBody(CodeBody):
         keywords: list[Code],
         cache: Code,
     ) -> Code:
-        built = self.built(plan, graph, to_caller, consts, self.size_code, self.const_code)
+        sizes = built(self, plan, graph, to_caller, consts, self.size_code, self.const_code)
         given = []
         if self.file.owns(graph):
             given.append(Code("w"))
@@ -236,7 +185,7 @@ class NumpyBody(CodeBody):
         found = [Code(f"{FOUND}={FOUND}")] if plan.on_path else []
         if plan.cached:
             args = [*args, cache]
-        return call(self.file.functions[plan.key], *given, *args, *built, *keywords, *found)
+        return call(self.file.functions[plan.key], *given, *args, *sizes, *keywords, *found)
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
         at = self.path(segment(self.graph, node) if isinstance(node, Call) else node.name)
@@ -255,7 +204,7 @@ class NumpyBody(CodeBody):
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
             calls.append(self.call_text(plan, body, {}, {}, at, given, words, cache_at(body, counter)))
-        return For((counter,), call("range", count), self.by_pass(node, counter, calls, targets))
+        return For((counter,), call("range", count), by_pass(self, node, counter, calls, targets))
 
     def counts(self, node: Repeat) -> bool:
         return True
@@ -265,11 +214,8 @@ class NumpyBody(CodeBody):
 
     def begin(self) -> None:
         if self.plan.is_root and self.plan.owner is not None:
-            self.helper("Cache")
             self.lines += begin_decoding(self)
         if self.graph.kind == "model" and self.graph.inputs:
-            if any(item.length_of is not None for item in self.graph.inputs):
-                self.helper("check_lengths")
             for val in self.inputs:
                 self.checks.append(
                     f"{val.name} = {val.name} if {val.name} is None else np.asarray({val.name})"

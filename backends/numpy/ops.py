@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar, Value
-from ...compiler.sizes.axes import Axis, evaluate
+from ...compiler.sizes.axes import Axis
 from ..emit.layout import at_items
 from ..emit.mask_code import define
 from ..emit.operands import (
@@ -26,7 +26,7 @@ from ..emit.operands import (
     with_arguments,
     without,
 )
-from ..emit.ops import gather, index, merge, rename, same, split
+from ..emit.ops import gather, index, l2norm, merge, pad, rank, rename, same, split, window
 from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of, needed
 from .body import Emit, NumpyBody, Point
@@ -66,7 +66,6 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
         if not over:
             return total
         kept = without(total, over)
-        body.helper("sum_of_products")
         code = call("sum_of_products", x.code, y.code, dims(total, over))
         return replace(total, code=code, axes=kept, broadcast=total.broadcast & set(kept))
     if (
@@ -74,7 +73,6 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     ):  # any rows, one matrix
         kept = (*left, *right)
         if len(right) == 1:
-            body.helper("linear")
             matrix = b.atom if b.axes[-1] == over[0] else Code.of("{}.T", b.atom)
             return body.combine([a, b], call("linear", a.code, matrix), kept, out)
         return body.combine([a, b], matmul(a.code, b.code), kept, out)
@@ -91,7 +89,7 @@ def product(body: NumpyBody, a: Val, b: Val, eaten: Sequence[Axis], out: Value) 
     if not columns:
         two = at_items(second, ["...", "None"])
     else:
-        two = second.code if straight else body.swapped(second, -1, -2)
+        two = second.code if straight else body.write(body.words.swapped, second.code, -1, -2)
     code = matmul(one, two)
     if not rows:
         code = at_items(Val(code), ["...", "0", ":"])
@@ -109,7 +107,6 @@ def _summed(body: NumpyBody, x: Val, axes: Sequence[Axis], out: Value) -> Val:
 
 def _sum(body: NumpyBody, x: Val, axes: Sequence[Axis], *over: Code) -> Code:
     """The sum over axes, or the mean: `over` says of how many items."""
-    body.helper("sum_of")
     return call("sum_of", x.code, dims(x, axes), *over)
 
 
@@ -120,7 +117,6 @@ def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if len(node.axes) > 1:
         x = replace(x, code=body.flatten(x, -len(node.axes), -1))
     name = "grouped_linear" if node.each else "linear"
-    body.helper(name)
     code = call(name, x.code, *map(body.weight, node.weights))
     val = body.combine([x], code, (*kept, *node.made), node.out)
     if len(node.made) > 1:
@@ -139,7 +135,6 @@ def embed(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
 
 def norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.last(body.real(vals[0], is_table(node.out)), node.axes)
-    body.helper(node.op)
     names = {weight.name.rsplit(".", 1)[1]: body.weight(weight) for weight in node.weights}
     learned = [*names.values()] if "weight" in names else [Code.of("bias={}", each) for each in names.values()]
     code = call(node.op, x.code, len(node.axes), body.static(node.options["eps"]), *learned)
@@ -204,7 +199,6 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     elif op == "sum" and x.kind is Scalar.REAL:
         code = _sum(body, x, axes)
     elif op == "logsumexp":
-        body.helper("logsumexp")
         code = call("logsumexp", x.code, where, *([] if mask is None else [mask.code]))
     elif op in ("max", "min") and x.kind is Scalar.REAL:
         code = Code.of("{}.{}({}, initial={}np.inf)", x.atom, op, where, "-" if op == "max" else "")
@@ -213,7 +207,6 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         end = Code.of("np.iinfo({}.dtype).{}", x.atom, "min" if op == "max" else "max")
         code = Code.of("{}.{}({}, initial={})", x.atom, op, where, end)
     elif op == "argmax" and not all(map(body.plan.static_size, axes)):
-        body.helper("argmax")
         code = call("argmax", x.code, where, f'"{body.graph.name}: argmax[{axes[0].name}]"')
     else:
         code = Code.of("{}.{}({})", x.atom, op, where)
@@ -225,7 +218,6 @@ def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     x = body.full(x, node.axes)
     if x.kind is Scalar.INT:
         return body.combine([x], Code.of("{}.cumsum({})", x.atom, dims(x, node.axes)), x.axes, node.out)
-    body.helper("running_sum")
     return body.combine([x], call("running_sum", x.code, dims(x, node.axes)), x.axes, node.out)
 
 
@@ -236,7 +228,6 @@ def cummax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 def logcumsumexp(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.named(body.full(body.real(vals[0], is_table(node.out)), node.axes))
-    body.helper("widened")
     sums = call("np.logaddexp.accumulate", call("widened", x.code), dims(x, node.axes))
     return body.combine([x], Code.of("{}.astype({}.dtype, copy=False)", sums, x.atom), x.axes, node.out)
 
@@ -255,7 +246,7 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     """softmax and log_softmax, over one axis or several jointly."""
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
-        dtype = body.float64() if is_table(node.out) else body.dtype
+        dtype = body.float64 if is_table(node.out) else body.dtype
         x = replace(x, code=body.filled(Code("()"), x.code, Scalar.REAL, dtype), number=False)
     fed = [x]
     if mask is None:
@@ -268,22 +259,12 @@ def softmax(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         mask = body.align(mask, order, short=True)
         fed = [x, mask]
     whole = replace(x, axes=order)
-    body.helper(node.op)
     code = call(node.op, x.code, dims(whole, node.axes), *([] if mask is None else [mask.code]))
     return body.combine(fed, code, order, node.out)
 
 
-def l2norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
-    body.helper("l2norm")
-    code = call("l2norm", x.code, dims(x, node.axes), body.static(node.options["eps"]))
-    return body.combine([x], code, x.axes, node.out)
-
-
 def concat(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     parts, order, dim, same = concat_operands(body, node, vals)
-    if not same:
-        body.helper("concat")
     code = call("np.concatenate" if same else "concat", listed(parts), dim)
     return body.combine(parts, code, order, node.out)
 
@@ -292,7 +273,7 @@ def stack(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
     """Two values side by side along a new axis (rewrites/stack.py)."""
     parts, order, dim, same = stack_operands(body, node, vals)
     given = listed(parts) if same else call("np.broadcast_arrays", *(val.code for val in parts))
-    return body.combine(parts, body.stacked(given, dim), order, node.out)
+    return body.combine(parts, body.write(body.words.stacked, given, dim), order, node.out)
 
 
 def dropout(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -310,8 +291,6 @@ def cross_entropy(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | Non
     kept = without(x, [vocab])
     order = (*(axis for axis in ids.axes if axis not in kept), *kept)
     ids, x = body.align(ids, order), body.align(x, (*order, vocab))
-    body.helper("log_softmax")
-    body.helper("take_along")
     logs = body.let("logs", body.combine([x], call("log_softmax", x.code, -1), x.axes, out))
     code = Code.of("-take_along({}, {}[..., None], -1)[..., 0]", logs.code, ids.atom, level=UNARY)
     smoothing = node.options["smoothing"]
@@ -340,52 +319,7 @@ def attention(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -
     if "cap" in node.options:
         args.append(Code.of("cap={}", body.static(node.options["cap"])))
     function = "attention" if node.seen is None or causal is not None else "masked_attention"
-    body.helper(function)
     return replace(laid.result, code=call(function, *args))
-
-
-def window(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
-    axis, (place, tap) = node.axes[0], node.made
-    x = body.full(vals[0], [axis])
-    if kind_of(node.out) is Scalar.REAL:
-        x = body.real(x, is_table(node.out))
-    at, order = x.axes.index(axis), x.axes
-    body.helper("window")
-    extents = body.extent(place), body.extent(tap)
-    stride, left = body.static(node.options["stride"]), body.static(node.options["pad"])
-    return body.combine(
-        [x],
-        call("window", x.code, x.dim(axis), *extents, stride, left),
-        (*order[:at], place, tap, *order[at + 1 :]),
-        node.out,
-    )
-
-
-def pad(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """y[b] = x[b - left], and `value` outside of x."""
-    axis, made = node.axes[0], node.made[0]
-    x = body.full(vals[0], [axis])
-    if kind_of(node.out) is Scalar.REAL:
-        x = body.real(x, is_table(node.out))
-    body.helper("pad")
-    left, value = body.static(node.options["left"]), body.static(node.options["value"])
-    code = call("pad", x.code, x.dim(axis), left, body.extent(made), value)
-    return body.combine([x], code, tuple(made if a == axis else a for a in x.axes), node.out)
-
-
-def rank(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
-    axis, made = node.axes[0], node.made[0]
-    x = body.full(vals[0], [axis])
-    falling = node.op == "topk" or evaluate(node.options["descending"])
-    body.helper("argsort")
-    code = call("argsort", x.code, x.dim(axis), **({"descending": "True"} if falling else {}))
-    at = x.axes.index(axis)
-    if node.op == "topk":
-        first = Code.of(":{}", body.extent(made))
-        code = at_items(Val(code), ["...", first, *[":"] * (len(x.axes) - at - 1)])
-    return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
 PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
@@ -412,7 +346,7 @@ def select(body: NumpyBody, vals: list[Val], out: Value) -> Code:
     choice, x, y = vals
     code = call("np.where", choice.code, x.code, y.code)
     if x.number and y.number and kind_of(out) is Scalar.REAL:
-        return Code.of("{}.astype({})", code, body.float64() if is_table(out) else body.dtype)
+        return Code.of("{}.astype({})", code, body.float64 if is_table(out) else body.dtype)
     return code
 
 

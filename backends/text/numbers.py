@@ -28,8 +28,7 @@ from ...compiler.graph.values import Scalar
 from ...compiler.ops import OPS, Op
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
 from ...compiler.sizes.functions import OPERATIONS, Meaning
-from .carried import helpers
-from .expressions import NOT, OPERATORS, OR, TERNARY, UNARY, Code, binary, called, filled_in, joined, number
+from .expressions import NOT, OPERATORS, OR, TERNARY, UNARY, Code, binary, filled_in, joined, number
 
 _OF_NUMBERS = {op.number: op for op in OPS.values() if op.number}
 
@@ -67,14 +66,10 @@ def apply(op: str, codes: list[Code]) -> Code | None:
     return filled_in(row.python, codes)
 
 
-def careful(op: str, codes: list[Code], helper: Callable[[str], None]) -> Code | None:
-    """An operation on numbers of which nothing is known; it asks for the helpers that it needs. None as of `apply`."""
+def of_unknown(op: str, codes: list[Code]) -> Code | None:
+    """An operation on numbers of which nothing is known; None as of `apply`."""
     row = _row(op)
-    template = "" if row is None else row.careful or row.python
-    for name in called(template) if template else ():
-        if name in helpers("common/numbers"):
-            helper(name)
-    return filled_in(template, codes) if _refuses(op) else apply(op, codes)
+    return filled_in(row.careful or row.python, codes) if row is not None and _refuses(op) else apply(op, codes)
 
 
 def _refuses(op: str) -> bool:
@@ -143,11 +138,12 @@ def static_code(
     static: Static,
     size: Callable[[Axis], Code],
     const: Callable[[Const], Code],
-    helper: Callable[[str], None] | None = None,
+    *,
+    careful: bool = False,
 ) -> Code:
     """A static number as Python. `size` and `const` say how this scope calls a size or a const.
 
-    helper: asks for a helper of the generated file, where a size of 0 would make Python raise.
+    careful: whether a function of ours stands in where a size of 0 would make Python raise.
     """
     match static:
         case Literal(value):
@@ -157,11 +153,8 @@ def static_code(
         case ConstOf(which):
             return const(which)
         case Arith(op, args):
-            codes = [static_code(arg, size, const, helper) for arg in args]
-            if helper is not None and _refuses(op) and not _defined(static):
-                code = careful(op, codes, helper)
-            else:
-                code = apply(op, codes)
+            codes = [static_code(arg, size, const, careful=careful) for arg in args]
+            code = of_unknown(op, codes) if careful and not _defined(static) else apply(op, codes)
             assert code is not None, f"the arithmetic of sizes has no `{op}`"
             return code
         case _:

@@ -28,15 +28,25 @@ class CodePrinter:
         self._indent = ""
         self._left = Counter[Variable]()  # reads still to come
         self._outside: dict[int, list[Variable]] = {}  # of a loop, the variables that it reads and does not make
+        self._latest: dict[Variable, int] = {}  # the last statement that reads a variable, counted from the end
+        self._position = 0
+        self._result: Let | None = None  # what is returned as it is, right behind it
         self._names: dict[Variable, str] = {}
         self._inline: dict[Variable, Let] = {}  # what is written where it is read
         self._count(statements)
 
     def _count(self, statements: Sequence[Statement]) -> None:
         """Counts reads, from the end: of what nobody reads nothing is written."""
-        for statement in reversed(statements):
+        for after, statement in zip([None, *reversed(statements)], reversed(statements), strict=False):
             if isinstance(statement, Let) and statement.place < Place.LINE and not self._left[statement.variable]:
                 continue
+            if (
+                isinstance(after, Returns)
+                and isinstance(statement, Let)
+                and after.results == (statement.variable.code,)
+            ):
+                self._result = statement
+            self._position += 1
             if isinstance(statement, For):
                 before = self._left.copy()
                 self._count(statement.body)
@@ -46,7 +56,11 @@ class CodePrinter:
                 self._left.update(outside)
             elif isinstance(statement, Block):
                 self._count(statement.body)
-            self._left.update(variable for code in codes(statement) for variable, _ in code.reads)
+            read = [variable for code in codes(statement) for variable, _ in code.reads]
+            self._left.update(read)
+            if not (isinstance(statement, Let) and statement.place is Place.ASIDE):
+                for variable in read:
+                    self._latest.setdefault(variable, self._position)
 
     def print(self, statements: Sequence[Statement]) -> None:
         for statement in statements:
@@ -115,13 +129,27 @@ class CodePrinter:
         if not left and let.place < Place.LINE:
             return
         text, _ = self._text(let.code)
-        once = left == 1 and (let.place is Place.ANYWHERE or (let.place is Place.INLINE and len(plain(text)) <= INLINE))
-        if let.place < Place.LINE and (once or is_path(text)):
+        if (left == 1 and self._stands_within(let, text)) or (let.place < Place.ASIDE and is_path(text)):
             self._inline[let.variable] = let
             return
         self._make_room([let.code], len(f"{let.variable.name or let.variable.wish} = ") + len(let.comment))
         text = self._taken(let.code)
         self._line(f"{self._named(let.variable)} = {text}", let.comment)
+
+    def _stands_within(self, let: Let, text: str) -> bool:
+        """Whether an expression that is read once is written there."""
+        match let.place:
+            case Place.ANYWHERE:
+                return True
+            case Place.INLINE:
+                return len(plain(text)) <= INLINE
+            case Place.NAMED:
+                return let is self._result
+            case Place.ASIDE:
+                reader = self._latest.get(let.variable, 0)  # none of these is read by what is told aside itself
+                return all(self._latest.get(variable, reader + 1) <= reader for variable, _ in let.code.reads)
+            case Place.LINE:
+                return False
 
     def _begin(self, begin: Begin) -> None:
         texts = [self._text(code)[0] for code in begin.codes]

@@ -14,8 +14,9 @@ class Place(IntEnum):
 
     ANYWHERE = 0  # where it is read, however long it is: behind `return`
     INLINE = 1  # where it is read, if it is short
-    NAMED = 2  # in a line of its own, unless it is a variable already: the spec has a name for it
-    LINE = 3  # in a line of its own
+    NAMED = 2  # in a line of its own, unless it is a variable already, or the result: the spec has a name for it
+    ASIDE = 3  # where it is read, if what it is read from is read there or later too: what is told of an array
+    LINE = 4  # in a line of its own
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
@@ -14,11 +13,12 @@ from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, ConstOf, SizeOf, Static, axes_in, consts_in
 from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
-from ..emit.calls import cache_at, counted
+from ..emit.calls import built, cache_at, counted
 from ..emit.decoder import begin_decoding
-from ..emit.derived import hold_derived
-from ..emit.layout import CodeFile, at_items, shape_of
+from ..emit.extents import hold_derived
+from ..emit.layout import CodeFile, Words, at_items, shape_of
 from ..emit.ops import COMMON
+from ..emit.repeats import by_pass
 from ..plan.capture import segment
 from ..plan.plan import Plan
 from ..text.expressions import OPERATORS, TERNARY, Code, Variable, call, joined, operator
@@ -47,28 +47,29 @@ Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
 Point = Callable[["TorchBody", list[Val], Value], Code]
 
 
-class TorchFile(CodeFile, Protocol):
-    """What such a body asks of its file besides."""
-
-    functions: dict[str, str]  # what each function of decoding is called, by the key of its plan
-
-    @property
-    def ops(self) -> Mapping[str, Emit]:
-        """The code of each op that more than a template makes (ops.py)."""
-
-    @property
-    def points(self) -> Mapping[str, Point]:
-        """Of those done item by item that no template says, the expression (ops.py)."""
-
-
 class TorchBody(CodeBody):
     """Emits `__init__` and `forward` of one class."""
 
-    library = "torch"
+    words = Words(
+        library="torch",
+        moved="{0}.movedim({1}, {2})",
+        swapped="{0}.transpose({1}, {2})",
+        transposed="{0}.mT",
+        flat="{0}.flatten({1}, {2})",
+        flat_to_the_end="{0}.flatten({1})",
+        stacked="torch.stack({0}, {1})",
+        indices="torch.arange({0}, device={1})",
+        new_places="cache.places({0})",
+        taps="taps({0}, cache.place)",
+        cast="{0}.to({1})",
+        doubled="{0}.double()",
+        float64="torch.float64",
+        int64="torch.int64",
+        truth="torch.bool",
+    )
     common = COMMON
-    file: TorchFile
 
-    def __init__(self, file: TorchFile, plan: Plan) -> None:
+    def __init__(self, file: CodeFile, plan: Plan) -> None:
         super().__init__(file, plan)
         self.margin = 4 if plan.is_step else 8
         self.init: list[str] = []
@@ -93,7 +94,7 @@ class TorchBody(CodeBody):
         self._attribute: dict[str, str] = {}
         self._first_weight = self._find_weight()
 
-    def _reserve_weights(self, file: TorchFile, graph: Graph) -> None:
+    def _reserve_weights(self, file: CodeFile, graph: Graph) -> None:
         """Weight paths come first: they are what the spec says. Those of a model that is called stand here too."""
         for node in graph.nodes:
             if isinstance(node, Apply) and node.name is not None:
@@ -105,7 +106,7 @@ class TorchBody(CodeBody):
             elif isinstance(node, Call | Scan | Repeat) and self.program.homes.learns(node):
                 self.attributes.reserve(node.name)
 
-    def _move_in(self, file: TorchFile, within: Plan) -> None:
+    def _move_in(self, file: CodeFile, within: Plan) -> None:
         """A method besides `forward`: it uses what the class's `__init__` makes, and may add to it."""
         home = file.bodies[within.key]
         assert isinstance(home, TorchBody)
@@ -288,7 +289,6 @@ class TorchBody(CodeBody):
         fan_in, fan_out = self.dim_size(node.axes), self.dim_size(node.made)
         made = f"nn.Linear({fan_in}, {fan_out}{bias})"
         if node.each:
-            self.helper("GroupedLinear")
             groups = ", ".join(self.built_size(axis).text for axis in node.each)
             made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
         init = Init("default")
@@ -337,12 +337,6 @@ class TorchBody(CodeBody):
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
-    def permuted(self, x: Val, source: int | tuple[int, ...], target: int | tuple[int, ...]) -> Code:
-        return Code.of("{}.movedim({}, {})", x.atom, source, target)
-
-    def swapped(self, x: Val, a: int, b: int) -> Code:
-        return Code.of("{}.mT", x.atom) if (a, b) == (-2, -1) else Code.of("{}.transpose({}, {})", x.atom, a, b)
-
     def expanded(self, x: Val, shape: Sequence[Code]) -> Code:
         if len(shape) == 1 and shape[0].text.startswith("*"):  # there may be no dimension at all
             shape = [replace(shape[0], text=shape[0].text[1:])]
@@ -351,35 +345,16 @@ class TorchBody(CodeBody):
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code:
         return Code.of("{}.unflatten({}, {})", x.atom, dim, shape_of([self.extent(axis) for axis in axes]))
 
-    def flatten(self, x: Val, first: int, last: int) -> Code:
-        return Code.of("{}.flatten({})", x.atom, first if last == -1 else f"{first}, {last}")
-
-    def stacked(self, items: Code, dim: int) -> Code:
-        return call("torch.stack", items, dim)
-
     def lookup(self, x: Val, e: Val) -> Code:
         if len(x.axes) == 2 and x.kind is Scalar.REAL:
             return call("F.embedding", e.code, x.code)
         return at_items(x, [e.code])
 
-    def take_along(self, x: Val, e: Val, dim: int) -> Code:
-        self.helper("take_along")
-        return call("take_along", x.code, e.code, dim)
-
-    def arange(self, extent: Code) -> Code:
-        return call("torch.arange", extent, device=self.device)
-
-    def new_places(self) -> Code:
-        return call("cache.places", self.device)
-
     def new_rows(self, x: Val, axis: Axis) -> Code:
         return call("cache.rows", x.code, x.dim(axis))
 
-    def last_taps(self, given: Code) -> Code:
-        return call("taps", given, "cache.place")
-
     def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code:
-        types = {Scalar.INT: Code("torch.int64"), Scalar.BOOL: Code("torch.bool")}
+        types = {Scalar.INT: Code(self.words.int64), Scalar.BOOL: Code(self.words.truth)}
         if kind is Scalar.BOOL:  # `torch.jit.trace` knows no `torch.full` of a truth value
             if value.text in ("True", "False"):
                 made = "torch.ones" if value.text == "True" else "torch.zeros"
@@ -387,25 +362,10 @@ class TorchBody(CodeBody):
             value = Code.of("int({})", value)
         dtype = types.get(kind, dtype or Code(""))
         large = re.fullmatch(r"-?[\d.e+]+", value.text) and abs(float(value.text)) > HALF
-        if kind is Scalar.REAL and dtype != self.float64() and large:
-            wide = call("torch.full", shape, value, dtype=self.float64(), device=self.device)
+        if kind is Scalar.REAL and dtype != self.float64 and large:
+            wide = call("torch.full", shape, value, dtype=self.float64, device=self.device)
             return Code.of("{}.to({})", wide, dtype)
         return call("torch.full", shape, value, dtype=dtype, device=self.device)
-
-    def cast(self, x: Val, dtype: Code) -> Code:
-        if dtype == self.float64():
-            return Code.of("{}.double()", x.atom)
-        return Code.of("{}.to({})", x.atom, dtype)
-
-    def float64(self) -> Code:
-        return Code("torch.float64")
-
-    def helper(self, name: str) -> None:
-        self.file.helpers[name] = None
-
-    def check_index(self, index: Code, extent: Code, axis: Axis) -> None:
-        self.helper("check_index")
-        self.do(call("check_index", index, extent, f'"{self.graph.name}: index into {axis.name}"'))
 
     def root_device(self) -> Code:
         return Code("next(self.parameters())") if self.file.owns(self.graph) else self._anchor()
@@ -425,13 +385,6 @@ class TorchBody(CodeBody):
         return self._first_weight
 
     # -- ops ----------------------------------------------------------------------------------------------------
-
-    def emits(self, op: str) -> bool:
-        return op in self.file.ops
-
-    def apply(self, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-        emit = self.file.ops.get(node.op)
-        return self.pointwise(node, vals) if emit is None else emit(self, node, vals, mask)
 
     def point(self, op: str, vals: list[Val], out: Value) -> Code:
         if not all(val.number for val in vals):  # `torch.jit.trace` knows no op of a tensor and a truth value
@@ -493,7 +446,7 @@ class TorchBody(CodeBody):
             consts = {mine: consts[theirs] for mine, theirs in numbers.items()}
             graph = self.program.homes.of(graph)
             plan = self.program.plan(graph)
-        return plan, self.built(plan, graph, to_caller, consts, self.built_size, self.built_const)
+        return plan, built(self, plan, graph, to_caller, consts, self.built_size, self.built_const)
 
     def traced(self, plan: Plan, path: str, counter: Variable | None = None) -> list[Code]:
         """What a class on the way to a captured value takes besides: where it stands, and where to put the value.
@@ -576,7 +529,7 @@ class TorchBody(CodeBody):
         """How the module of a pass is made: where two kinds of passes have one in another call, it is the first's."""
         home = self.program.homes.of(body)
         plan = self.program.plan(home)
-        return call(plan.name, *self.built(plan, home, {}, {}, self.built_size, const)).text
+        return call(plan.name, *built(self, plan, home, {}, {}, self.built_size, const)).text
 
     def _one_module(self, node: Repeat, body: Graph) -> str:
         """The module that all passes of a kind are calls of."""
@@ -608,7 +561,7 @@ class TorchBody(CodeBody):
             words = [*cache, *(own if common is None else common), *self.traced(plan, f"{node.name}.{{i}}", counter)]
             calls.append(self.called(plan, each.code, *(target.code for target in targets), *args, *words))
         over = Code(attribute(node.name))
-        body_ = self.by_pass(node, counter, calls[:1] if alike else calls, targets)
+        body_ = by_pass(self, node, counter, calls[:1] if alike else calls, targets)
         return For((counter, each), call("enumerate", over), body_) if counted else For((each,), over, body_)
 
     def _common(self, plans: list[Plan], keywords: list[list[Code]]) -> list[Code]:
@@ -635,7 +588,7 @@ class TorchBody(CodeBody):
             at = self.traced(plan, name) if node.shared else self.traced(plan, f"{name}.{{i}}", counter)
             calls.append(self.called(plan, module, *(target.code for target in targets), *args, *cache, *words, *at))
         count = static_code(node.count, self.extent, self.const_code)
-        return For((counter,), call("range", count), self.by_pass(node, counter, calls, targets))
+        return For((counter,), call("range", count), by_pass(self, node, counter, calls, targets))
 
     def counts(self, node: Repeat) -> bool:
         return not self.program.has_list(node)
@@ -649,14 +602,10 @@ class TorchBody(CodeBody):
 
     def begin(self) -> None:
         if self.plan.is_root and self.plan.owner is not None:
-            self.helper("Cache")
-            self.helper("is_trusted")
             self.lines += begin_decoding(self)
             if self.plan.method == "step":
                 self.do(Code("self = cache.parts_of(self)"))
         if self.graph.kind == "model" and self.graph.inputs:
-            if any(item.length_of is not None for item in self.graph.inputs):
-                self.helper("check_lengths")
             self.checks = [*missing(self), *border(self)]
             hold_derived(self)
             self.lines += defaults(self)

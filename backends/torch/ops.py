@@ -8,8 +8,7 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Apply, Init
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
-from ...compiler.sizes.axes import Axis, Literal, evaluate
-from ..emit.layout import at_items
+from ...compiler.sizes.axes import Axis, Literal
 from ..emit.mask_code import define
 from ..emit.operands import (
     ZERO,
@@ -25,7 +24,7 @@ from ..emit.operands import (
     with_arguments,
     without,
 )
-from ..emit.ops import gather, index, merge, rename, same, split
+from ..emit.ops import gather, index, l2norm, merge, pad, rank, rename, same, split, window
 from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of
 from .body import Emit, Point, TorchBody
@@ -180,7 +179,6 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x, mask, order = masked(body, node, x, mask)
         mask = body.full(body.align(mask, order), axes)
         whole = body.combine([x, mask], Code(""), order, out)
-        body.helper("masked_mean")
         code = call("masked_mean", x.code, mask.code, dims(whole, axes))
         return replace(whole, code=code, axes=without(whole, axes), broadcast=whole.broadcast - set(axes))
     else:
@@ -206,12 +204,10 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         if all(body.plan.static_size(axis) for axis in axes):
             code = Code.of("{}.mean({})", x.atom, where)
         else:  # the mean of nothing is 0
-            body.helper("mean_of")
             code = call("mean_of", x.code, where, call("max", sizes, 1))
         return body.combine([x], code, kept, out)
     code = Code.of("{}.{}({})", x.atom, name, where)
     if op in ("max", "min", "argmax") and not all(map(body.plan.static_size, axes)):  # there may be no item
-        body.helper(name)
         at = [f'"{body.graph.name}: argmax[{axes[0].name}]"'] if op == "argmax" else []
         code = call(name, x.code, where, *at)
     return body.combine([x], code, kept, out)
@@ -247,7 +243,7 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     """softmax and log_softmax; several axes jointly are flattened into one and back."""
     x = body.real(vals[0], is_table(node.out))
     if x.number:  # a mask alone says where it is
-        dtype = body.float64() if is_table(node.out) else body.dtype
+        dtype = body.float64 if is_table(node.out) else body.dtype
         x = replace(x, code=body.filled(Code("()"), x.code, Scalar.REAL, dtype), number=False)
     axes, op = node.axes, node.op
     fed = [x]
@@ -270,25 +266,15 @@ def softmax(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
     if mask is None:
         code = Code.of("{}.{}({})", x.atom, op, where)
     else:
-        body.helper(f"masked_{op}")
         code = call(f"masked_{op}", x.code, mask.code, where)
     if len(axes) > 1:
         code = body.unflatten(Val(code), -1, axes)
     return body.combine(fed, code, order, node.out)
 
 
-def l2norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    x = body.full(body.real(vals[0], is_table(node.out)), node.axes)
-    body.helper("l2norm")
-    code = call("l2norm", x.code, dims(x, node.axes), body.static(node.options["eps"]))
-    return body.combine([x], code, x.axes, node.out)
-
-
 def concat(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """One after the other; dimensions that some operands lack are spread first."""
     parts, order, dim, same = concat_operands(body, node, vals)
-    if not same:
-        body.helper("concat")
     code = call("torch.cat" if same else "concat", listed(parts), dim)
     return body.combine(parts, code, order, node.out)
 
@@ -297,7 +283,7 @@ def stack(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Va
     """Two values side by side along a new axis (rewrites/stack.py)."""
     parts, order, dim, same = stack_operands(body, node, vals)
     given = listed(parts) if same else call("torch.broadcast_tensors", *(val.code for val in parts))
-    return body.combine(parts, body.stacked(given, dim), order, node.out)
+    return body.combine(parts, body.write(body.words.stacked, given, dim), order, node.out)
 
 
 def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -334,7 +320,6 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
     if same:
         # rewrites/spend_logits.py; what is the same for all classes would be written to in one place
         if "spend" in node.options and vals[0].has(vocab):
-            body.helper("cross_entropy")
             words = {} if smooth is None else {"smoothing": smooth}
             return body.combine([x, ids], call("cross_entropy", x.code, ids.code, **words), order, out)
         x, ids = body.named(x, "logits"), body.named(ids, "ids")
@@ -345,7 +330,6 @@ def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | Non
         labels = Code.of("{}.reshape(-1).long()", ids.atom)
         losses = call("F.cross_entropy", flat, labels, reduction='"none"', **words)
         return body.combine([x, ids], Code.of("{}.reshape({}.shape)", losses, ids.atom), order, out)
-    body.helper("take_along")
     logs = body.let("logs", body.combine([x], Code.of("{}.log_softmax(-1)", x.atom), x.axes, out))
     code = Code.of("-take_along({}, {}[..., None], -1).squeeze(-1)", logs.code, ids.atom, level=UNARY)
     if smooth is not None:
@@ -395,53 +379,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
         if laid.bias is not None:
             word = "attn_mask" if function.startswith("F.") else "bias"
             args.append(Code.of("{}={}", word, laid.bias.code))
-    if not function.startswith("F."):
-        body.helper(function)
     return replace(laid.result, code=call(function, *args, *options))
-
-
-def window(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """y[s, t] = x[s * stride + t - pad], and 0 outside of x."""
-    axis, (place, tap) = node.axes[0], node.made
-    x = body.full(vals[0], [axis])
-    if kind_of(node.out) is Scalar.REAL:
-        x = body.real(x, is_table(node.out))
-    at, order = x.axes.index(axis), x.axes
-    body.helper("window")
-    extents = body.extent(place), body.extent(tap)
-    stride, left = body.static(node.options["stride"]), body.static(node.options["pad"])
-    return body.combine(
-        [x],
-        call("window", x.code, x.dim(axis), *extents, stride, left),
-        (*order[:at], place, tap, *order[at + 1 :]),
-        node.out,
-    )
-
-
-def pad(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """y[b] = x[b - left], and `value` outside of x."""
-    axis, made = node.axes[0], node.made[0]
-    x = body.full(vals[0], [axis])
-    if kind_of(node.out) is Scalar.REAL:
-        x = body.real(x, is_table(node.out))
-    body.helper("pad")
-    left, value = body.static(node.options["left"]), body.static(node.options["value"])
-    code = call("pad", x.code, x.dim(axis), left, body.extent(made), value)
-    return body.combine([x], code, tuple(made if a == axis else a for a in x.axes), node.out)
-
-
-def rank(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
-    axis, made = node.axes[0], node.made[0]
-    x = body.full(vals[0], [axis])
-    falling = node.op == "topk" or evaluate(node.options["descending"])
-    body.helper("argsort")
-    code = call("argsort", x.code, x.dim(axis), **({"descending": "True"} if falling else {}))
-    at = x.axes.index(axis)
-    if node.op == "topk":
-        first = Code.of(":{}", body.extent(made))
-        code = at_items(Val(code), ["...", first, *[":"] * (len(x.axes) - at - 1)])
-    return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
 PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them
