@@ -160,3 +160,31 @@ def test_a_class_under_each_kernel(backend: Any) -> None:
 def test_what_prepare_calls_whole_is_of_the_same_class() -> None:
     source = attnc.load(EXAMPLES / "transformer.attn", config="tiny").model("transformer").source("torch")
     assert "forward_2" not in source and source.count("def forward(") == 9
+
+
+@pytest.mark.parametrize("lead", [(2,), (2, 3), (2, 5, 3), ()])
+@pytest.mark.parametrize("masked", [False, True])
+def test_keys_that_queries_share_are_not_expanded(lead: tuple[int, ...], masked: bool, monkeypatch: Any) -> None:
+    """Queries [*lead, 4, q, d] of keys [*lead, 1, k, d]: the kernel is told so, and gets each key once."""
+    given: list[tuple[int, ...]] = []
+    kernel = F.scaled_dot_product_attention
+
+    def noting(Q: torch.Tensor, K: torch.Tensor, *more: Any, **words: Any) -> torch.Tensor:
+        given.append(tuple(K.shape))
+        return kernel(Q, K, *more, **words)
+
+    queries = torch.randn(*lead, 4, 6, 8, dtype=torch.float64, requires_grad=True)
+    keys, values = (torch.randn(*lead, 1, 6, 8, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    mask = torch.rand(*lead, 1, 1, 6) > 0.4 if masked else None
+    whole = [x.expand(*lead, 4, 6, 8) for x in (keys, values)]
+    due = torch_masks.attention(queries, *whole, mask=mask, is_causal=not masked)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", noting)
+    out = torch_masks.attention(queries, keys, values, mask=mask, is_causal=not masked)
+    elements = int(np.prod(given[0]))
+    assert elements == keys.numel() * (1 if lead else 4)  # heads of one example lie along the first axis of two
+    torch.testing.assert_close(out, due, rtol=1e-12, atol=1e-12)
+    leaves = [queries, keys, values]
+    for one, other in zip(*(torch.autograd.grad(x.square().sum(), leaves) for x in (out, due)), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
+    compiled: Any = torch.compile(torch_masks.attention, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(queries, keys, values, mask=mask, is_causal=not masked), due)

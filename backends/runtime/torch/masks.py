@@ -58,10 +58,24 @@ def attention(
             return one
     given = [x for x in (Q, K, V, mask, bias) if x is not None]
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
-    Q, K, V = (fold(x.expand(*lead, *x.shape[-2:]), lead) for x in (Q, K, V))
+    grouped = mask is None or Q.is_cpu
+    keys = lead_of_keys(K, V, lead) if bias is None and grouped else lead
+    Q = fold(Q.expand(*lead, *Q.shape[-2:]), lead)
+    K, V = (fold(x.expand(*keys, *x.shape[-2:]), keys) for x in (K, V))
     mask, bias = (None if x is None else fold(x, lead) for x in (mask, bias))
-    out = sighted_attention(Q, K, V, mask, bias, is_causal, dropout_p, scale)
+    out = sighted_attention(Q, K, V, mask, bias, is_causal, dropout_p, scale, keys != lead)
     return out.reshape(*lead, *out.shape[-2:])
+
+
+def lead_of_keys(K: Tensor, V: Tensor, lead: tuple[int, ...]) -> tuple[int, ...]:
+    """The leading dimensions of keys and values, of which those that share them lie along the last of `lead`.
+
+    These keys are not expanded, but where a graph is made, which may be for what knows nothing of that, and on CUDA
+    where no kernel but the plain one takes them: in full precision, and under masks.
+    """
+    if is_traced() or len(lead) < 2 or lead[-1] == 1 or not (K.is_cpu or K.dtype in (torch.float16, torch.bfloat16)):
+        return lead
+    return (*lead[:-1], 1) if all(x.dim() == 2 or x.shape[-3] == 1 for x in (K, V)) else lead
 
 
 def attention_of_one(
@@ -99,10 +113,12 @@ def sighted_attention(
     is_causal: bool = False,
     dropout_p: float = 0.0,
     scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     """F.scaled_dot_product_attention with a bias where the mask is true; queries that see nothing get zeros.
 
     is_causal: query i sees the keys up to i alone, of those that the mask keeps; PyTorch's kernels do not take both.
+    enable_gqa: there are fewer heads of keys than of queries, as many of which use the same.
 
     Not every kernel of PyTorch gives these zeros. Where it may not, they see all keys, so that whatever is computed
     has numbers and gradients, and are cleared after it.
@@ -115,7 +131,7 @@ def sighted_attention(
         mask = mask | ~sees
     if bias is not None:
         mask = bias if mask is None else torch.where(mask, bias, -math.inf)
-    out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, is_causal, scale=scale)
+    out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     return out if sees is None else torch.where(sees, out, 0)
 
 
