@@ -43,6 +43,7 @@ def main() -> int:
 
     heading("Compiling it")
     for backend in ("torch", "numpy"):
+        (ROOT / OUT / f"attnc_runtime_{backend}.py").unlink(missing_ok=True)  # of an attnc that was here before
         attnc(
             "compile",
             "examples/transformer.attn:transformer",

@@ -59,7 +59,7 @@ def run(out: Path, *, steps: int, seed: int) -> int:
         console.print(f"warning: {warning.message}")
     for backend in ("torch", "numpy"):
         with whole(out / f"translate_{backend}.py") as path:
-            path.write_text(model.source(backend), encoding="utf-8")
+            path.write_text(model.source(backend, single_file=True, decoding=True), encoding="utf-8")
     console.print(f"{FILE.name}: checked. In {out}: translate_torch.py, translate_numpy.py")
     try:
         with whole(out / "translate.svg") as path:
