@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import torch
 
 Array = np.ndarray[Any, np.dtype[Any]]
-CALLED = (*DECODING, "lay_out_for_decoding")  # the methods of decoding that are called
+CALLED = (*DECODING, "lay_out_for_decoding", "export_decoding")  # the methods of decoding that are called
 
 
 class WeightsError(ValueError):

@@ -40,7 +40,6 @@ def helpers(module: str) -> dict[str, str]:
 
 TORCH = (
     "common/numbers",
-    "torch/tracing",
     "torch/check",
     "torch/border",
     "torch/ops",
@@ -50,10 +49,10 @@ TORCH = (
     "torch/blocks",
     "torch/masks",
     "torch/maps",
-    "torch/parts",
     "common/decoding",
     "torch/cache",
     "torch/fixed",
+    "torch/exported",
     "torch/decoding",
 )
 NUMPY = (

@@ -124,7 +124,17 @@ class TorchEmitter(Emitter):
         told = wrap(f"    lay_out(net, {self._side_by_side()}, undo)")
         says = '    """Puts weights where steps of few rows read them fastest, on a CPU: see `lay_out`."""'
         head = wrap(f"def lay_out_for_decoding(net: {kind}, undo: bool = False) -> None:")
-        return [*texts, "\n".join([*head, says, *told])]
+        return [*texts, "\n".join([*head, says, *told]), *self._export(kind)]
+
+    def _export(self, kind: str) -> list[str]:
+        """The function that gives the two as programs, where a step takes one input of items."""
+        assert self.decoding is not None and self.decoding.step is not None
+        if len(self.decoding.step.inputs) > 1:
+            return []
+        programs = "tuple[torch.export.ExportedProgram, torch.export.ExportedProgram]"
+        head = f"def export_decoding(net: {kind}, items: Tensor, room: int, **inputs: Tensor) -> {programs}:"
+        says = '    """`prepare` and `step` as programs of `torch.export`: see `exported`."""'
+        return ["\n".join([*wrap(head), says, "    return exported(net, prepare, step, items, room, inputs)"])]
 
     def _side_by_side(self) -> str:
         """Which maps a step does as one, of each class."""

@@ -22,7 +22,7 @@ state_dict to to_empty train training type xpu zero_grad
 """
 RESERVED = frozenset(_MODULE.split())
 DECODING = ("prepare", "step", "generate", "stream")  # the functions of a model that decodes
-METHODS = (*DECODING, "decodes", "lay_out_for_decoding")  # what its class in PyTorch has besides
+METHODS = (*DECODING, "decodes", "lay_out_for_decoding", "export_decoding")  # what its class in PyTorch has besides
 
 
 def is_reserved(name: str) -> bool:

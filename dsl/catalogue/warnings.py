@@ -332,9 +332,9 @@ block layer(x: [seq, model]) -> [seq, model] {
         "a part of a causal model is called as a function of decoding is",
         """
         A model that decodes has the functions `prepare`, `step`, `generate` and `stream`; its class in PyTorch has
-        `decodes` and `lay_out_for_decoding` besides. The parts of a model with weights are attributes of its class, and
-        paths of its weights, under the names that the spec gives them. Where one is called as such a function, the part
-        keeps the name, and the model does not decode.
+        `decodes`, `lay_out_for_decoding` and `export_decoding` besides. The parts of a model with weights are
+        attributes of its class, and paths of its weights, under the names that the spec gives them. Where one is called
+        as such a function, the part keeps the name, and the model does not decode.
         """,
         """
 width seq

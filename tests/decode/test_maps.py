@@ -23,7 +23,6 @@ from attnc.backends.runtime.numpy import decoding as numpy_decoding
 from attnc.backends.runtime.numpy import maps as numpy_maps
 from attnc.backends.runtime.torch import cache as torch_cache
 from attnc.backends.runtime.torch import maps as torch_maps
-from attnc.backends.runtime.torch import parts as torch_parts
 from attnc.compiler.decoding.join_maps import weights_together
 from tests.backends.written import written
 
@@ -490,13 +489,13 @@ def test_which_maps_are_one_product() -> None:
     x, table = torch.randn(2, torch_maps.FEW // 2, 3), torch.randn(5, 3)
     cache = torch_cache.Cache(M)
     modules, unbiased = linears(4, 2), linears(2, 3, bias=False)
-    one, other = (torch_parts.plain_part(part, set()) for part in modules)
-    bare = tuple(torch_parts.plain_part(part, set()) for part in unbiased)
+    one, other = (torch_maps.plain_part(part, set()) for part in modules)
+    bare = tuple(torch_maps.plain_part(part, set()) for part in unbiased)
     with torch.no_grad():
         for parts, together in (
             ((one, other), [4, 2]), ((other, one), None), ((one, other, table), None), (bare, [2, 3]), (modules, None),
         ):  # fmt: skip
-            to = torch_parts.joined_maps(x, parts)
+            to = torch_maps.joined_maps(x, parts)
             assert (None if to is None else to.sizes) == together
             for found, part in zip(cache.maps(x, *parts), parts, strict=True):
                 torch.testing.assert_close(found, torch_maps.map_each(x, part))
@@ -505,7 +504,7 @@ def test_which_maps_are_one_product() -> None:
                     torch.testing.assert_close(found, part(x).mT[..., None])
         torch.testing.assert_close(torch_maps.map_each(x, table), x @ table.T)
         for many in (torch.randn(torch_maps.FEW + 1, 3), torch.randn(2, 9, 3)):
-            assert torch_parts.joined_maps(many, (one, other)) is None
+            assert torch_maps.joined_maps(many, (one, other)) is None
             for found, part in zip(cache.maps(many, one, other), (one, other), strict=True):
                 torch.testing.assert_close(found, part(many))
         traced = torch.func.vmap(lambda x: cache.maps(x, *modules))(x)
@@ -532,7 +531,7 @@ def test_maps_that_are_not_what_they_were_are_called(where: str) -> None:
         part.__class__ = type("Other", (nn.Linear,), {"forward": lambda self, x: 2 * x})  # type: ignore[assignment]
     assert torch_maps.joint((first, part)) is None
     cache, x = torch_cache.Cache(M), torch.randn(1, 3)
-    given = [torch_parts.plain_part(one, set()) for one in (first, part)]
+    given = [torch_maps.plain_part(one, set()) for one in (first, part)]
     assert given[1] is part
     torch.testing.assert_close(cache.maps(x, *given), (first(x), part(x)))
 

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .ops import masked_softmax
+from .ops import is_traced, masked_softmax
 from .sights import Runs, block_mask, cut, look_at, row_sights
-from .tracing import is_traced
 
 Share = tuple[int, int, int]  # which one of b, and from and to which of h
 KEPT = 2  # weights for a gradient take at most so many times the memory of Q, K, V and the result

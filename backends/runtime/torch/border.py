@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .tracing import is_traced
+from .ops import is_traced
 
 
 def check_inputs(

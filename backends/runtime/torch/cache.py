@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..common.decoding import Configuration, reordered
-from .maps import map_each, split_heads
-from .parts import joined_maps, parts_of
+from .maps import joined_maps, map_each, parts_of, split_heads
 
 
 class History:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .tracing import is_traced
+from .ops import is_traced
 
 
 def cross_entropy(logits: Tensor, ids: Tensor, smoothing: float = 0.0) -> Tensor:

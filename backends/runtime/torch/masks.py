@@ -21,9 +21,8 @@ from torch.utils.checkpoint import checkpoint
 
 from ..common.spans import in_sight
 from .blocks import block_attention
-from .ops import masked_softmax
+from .ops import is_traced, masked_softmax
 from .sights import Runs, block_mask, look, look_at, row_sights, unknown_data
-from .tracing import is_traced
 
 
 def fold(x: Tensor, lead: tuple[int, ...]) -> Tensor:

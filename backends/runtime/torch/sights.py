@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..common.spans import Span, Truth, in_sight
-from .tracing import is_traced
+from .ops import is_traced
 
 Runs = list[tuple[int, int, bool]]  # keys from .. to, and whether all queries of a block surely see all of them
 
