@@ -154,7 +154,7 @@ def exported(
         once, count, kept = prepare(items, inputs)               # of `items` the batch alone
         scores, count, kept = step(items, once, count, kept)     # of the last item; then with the next ones
     """
-    prepare, step = (getattr(function, "__wrapped__", function) for function in (prepare, step))
+    prepare, step = unwrapped(prepare), unwrapped(step)
     with torch.no_grad():
         like = prepare(net, **inputs)
         step(net, items, like, 1)
@@ -166,6 +166,11 @@ def exported(
             torch.export.export(first, (items, inputs), dynamic_shapes=(free(items), given)),
             torch.export.export(later, (items, once, count, kept), dynamic_shapes=(free(items), made, {}, rows)),
         )
+
+
+def unwrapped(function: Any) -> Any:
+    """Without inference mode, whose tensors no program can have."""
+    return getattr(function, "__wrapped__", function)
 
 
 def free(x: Tensor, dims: int | None = None) -> dict[int, Any]:
