@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import attnc
+from tests.backends.written import written
 
 SPEC = """
 use std.attention: multihead, model, heads
@@ -29,7 +30,7 @@ CAUSAL, BAND = "past <= seq", "past <= seq and seq - past < near"
 
 def lines(mask: str) -> int:
     """How many masks the code of a step makes for several items alone."""
-    return attnc.loads(SPEC.replace("MASK", mask)).model("lm").source("torch").count("None if cache.alone else")
+    return written(attnc.loads(SPEC.replace("MASK", mask)).model("lm"), "torch").count("None if cache.alone else")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,6 @@ def test_what_hides_nothing(mask: str, made: int) -> None:
 
 def test_it_is_a_pass() -> None:
     model = attnc.loads(SPEC.replace("MASK", CAUSAL)).model("lm")
-    assert "None if cache.alone else" not in model.source("torch", without=["unmask"])
+    assert "None if cache.alone else" not in written(model, "torch", without=["unmask"])
     assert "step: unmask: 1 mask not made for one new item: lm" in model.explain().decoding
-    assert "cache.alone" not in model.source("numpy")
+    assert "cache.alone" not in written(model, "numpy")
