@@ -11,6 +11,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
 from ...compiler.sizes.axes import Axis
 from ..files.code import Library, ModelCode
+from ..files.opening import about
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan
 from ..text.docstrings import docstring, sentences
@@ -60,7 +61,10 @@ class Emitter(ABC):
         return docstring(sentences(graph.doc, *proved), "    ")
 
     def written(self, header: str) -> ModelCode:
-        """All classes and functions: those of the model, which comes last, and those of its decoding."""
+        """All classes and functions: those of the model, which comes last, and those of its decoding.
+
+        header: where the model comes from; then, behind an empty line, what the comment at the head of its spec says.
+        """
         self.settle()
         parts: dict[bool, list[str]] = {False: [], True: []}
         for plan in self._in_order():
@@ -73,11 +77,14 @@ class Emitter(ABC):
             decoding += self.around_steps()
         foreign = {name: target for target, name in self.imports.items()}
         name = self.program.root.name
-        return ModelCode(self.library, name, header, self.about(), model, decoding, foreign, self.asked_by_name())
+        source, _, words = header.partition("\n\n")
+        told = about(words, self.program.root, self.called)
+        return ModelCode(self.library, name, source, told, model, decoding, foreign, self.asked_by_name())
 
-    def about(self) -> str:
-        """What the docstring of the file says of the model, in the spec's own words."""
-        return ""
+    def called(self, graph: Graph) -> str:
+        """The class or function that a graph became."""
+        plan = self.program.plan(graph)
+        return self.functions.get(plan.key, plan.name)
 
     def _in_order(self) -> Iterator[Plan]:
         root = self.program.plan(self.program.root)

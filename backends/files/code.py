@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,11 +18,12 @@ from functools import cached_property
 from ...compiler.base.names import METHODS
 from ...version import __version__
 from ..text.carried import homes, joined, used_helpers
+from ..text.docstrings import docstring
 from ..text.names import DTYPE, plain
 from ..text.scopes import names_of
 from ..text.spelling import Spelling
-from ..text.writing import WIDTH
 
+STEPS = "`attnc compile --decoding` adds a file of its steps over a cache: functions for these classes as they stand."
 _VERSION = re.compile(r'^ATTNC_RUNTIME = "([^"\n]*)"$', re.MULTILINE)
 
 
@@ -60,7 +60,7 @@ def version_of_runtime(text: str) -> str | None:
 class ModelCode:
     """What was written for a model, names marked, before it is put into files.
 
-    header: the first line of the docstring; about: what it says then. model, decoding: classes and functions. foreign:
+    header: where it comes from; about: what the docstring says then. model, decoding: classes and functions. foreign:
     ops of the user's own. asked: what may be given by name to `generate`. together: the paths of weights that the
     products of steps read together.
     """
@@ -104,7 +104,8 @@ class ModelCode:
 
     def default(self) -> str:
         """The file of the model."""
-        return self._file(self.header, self.about, self._default, self.needs_runtime)
+        about = f"{self.about} {STEPS}" if self.decoding and self.about else self.about
+        return self._file(self.header, about, self._default, self.needs_runtime)
 
     def beside(self, home: str) -> str:
         """The file of decoding, which imports the model's from the module `home`."""
@@ -122,12 +123,12 @@ class ModelCode:
         return self._file(self.header, self.about, spelling, False, ("from __future__ import annotations", ""))
 
     def _file(self, header: str, about: str, spelling: Spelling, beside: bool, first: Sequence[str] = ()) -> str:
-        needs = f"It needs {' and '.join(self.library.packages)} alone."
+        needs = f"Needs {' and '.join(self.library.packages)} alone."
         if beside:
-            needs = f"It needs {', '.join(self.library.packages)} and {self.library.runtime}.py, which lies beside it."
-        said = [*textwrap.wrap(header, WIDTH - 3), "", *([about, ""] if about else []), needs]
-        docstring = "\n".join(['"""' + said[0], *said[1:], '"""', "", ""]) if header else ""
-        return docstring + "\n".join((*first, *spelling.imports)) + "\n\n\n" + "\n\n\n".join(spelling.texts) + "\n"
+            needs = f"Needs {', '.join(self.library.packages)} and {self.library.runtime}.py, which lies beside it."
+        said = docstring(f"{header} {needs}\n\n{about}") if header else []
+        code = "\n".join((*first, *spelling.imports)) + "\n\n\n" + "\n\n\n".join(spelling.texts) + "\n"
+        return "\n".join([*said, "", code]) if said else code
 
 
 def _wanted(texts: Iterable[str]) -> set[str]:

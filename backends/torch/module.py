@@ -169,8 +169,8 @@ def torch_code(
 ) -> ModelCode:
     """The PyTorch modules of a model (or of a block alone), and its decoding, as they go into files.
 
-    header: what the docstring says first. capture: paths of values that the call returns besides its result.
-    passes: the rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
+    header: see `Emitter.written`. capture: paths of values that the call returns besides its result. passes: the
+    rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
     lowered, captures = lower(graph, capture, passes)

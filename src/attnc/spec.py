@@ -6,6 +6,7 @@ import difflib
 import hashlib
 import keyword
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -194,15 +195,17 @@ class Spec:
         return Model(self._program.graph(name), self._header(name))
 
     def _header(self, name: str) -> str:
-        """What generated code says of where it comes from. ASCII, and no text of the user's but identifiers."""
+        """What generated code says of where it comes from, and what the comment at the head of the file says."""
         program = self._program
         digest = hashlib.sha256()
         for source in program.sources:  # what a file uses makes the code as much as the file does
             digest.update(source.text.encode())
         settings = [program.config] if program.config else []
         settings += [f"{setting} = {value}" for setting, value in program.sizes.items()]
-        spec, configuration = digest.hexdigest()[:16], ", ".join(settings) or "as written"
-        return f"{name}, written by attnc {__version__} (spec: sha256 {spec}; configuration: {configuration})."
+        file = " ".join(re.split(r"[/\\]", self.name)[-1].split()) or "a text"
+        given = f", with {', '.join(settings)}" if settings else ""
+        where = f"written by attnc {__version__} from {file} (sha256 {digest.hexdigest()[:16]}){given}."
+        return f"{name}: {where}\n\n{program.doc}"
 
     def __repr__(self) -> str:
         return f"<attnc.Spec {self.name!r}: models {list(self.models)}, blocks {list(self.blocks)}>"

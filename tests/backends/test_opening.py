@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
 import attnc
+from attnc.backends.files.opening import data_flow
 from attnc.backends.plan.lower import lower
 from attnc.backends.plan.plan import ModelPlan
-from attnc.backends.report.opening import Origin, data_flow, file_docstring
 from attnc.compiler.check import build
 from attnc.compiler.graph.nodes import Graph
 from attnc.dsl.source import Source
 
+from .docstrings import parted
 from .test_docstrings import NASTY, said
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -114,54 +117,78 @@ def test_every_line_of_the_examples_is_made_of_names_of_the_model(path: Path) ->
             assert line.isascii()
 
 
-ORIGIN = Origin("1.2.3", "spec.attn", "0123456789abcdef", (), 'The first words.\n\nAnd "others".')
+AXES = "A comment at the end of a line gives the axes of its result, without the batch."
+ONE = "width a\n{}model m(x: [a]) -> [a] {{ return x + 1 }}"
+
+
+def head(source: str) -> str:
+    """The docstring of a file, unescaped."""
+    node = ast.parse(source).body[0]
+    assert isinstance(node, ast.Expr)
+    assert isinstance(node.value, ast.Constant)
+    return str(node.value.value)
+
+
+def told(text: str, backend: Literal["torch", "numpy"] = "torch", *, name: str = "spec.attn", **options: Any) -> str:
+    """What stands in the docstring behind the digest."""
+    found = head(attnc.loads(text, name=name, **options).model("m").source(backend))
+    first, rest = re.split(r"\s\(sha256\s[0-9a-f]{16}\)", found, maxsplit=1)
+    written, file = " ".join(first.split()).split(" from ", 1)
+    assert written == f"m: written by attnc {attnc.__version__}"
+    return file + rest
 
 
 def test_the_docstring_of_a_file() -> None:
-    graph, called = lowered(attnc.load(EXAMPLES / "transformer.attn").model("transformer"))
-    origin = Origin("0.1.0", "transformer.attn", "8e8b652e844ab8ec", (), "The Transformer of Vaswani et al. 2017.")
-    more = "`attnc compile --decoding` adds `transformer_decoding.py`: `generate` and `stream`, for this class."
-    assert file_docstring(origin, graph, "torch and jaxtyping", called, more) == [
-        '"""transformer: written by attnc 0.1.0 from transformer.attn (sha256 8e8b652e844ab8ec). '
-        "Needs torch and jaxtyping alone.",
-        "",
-        "The Transformer of Vaswani et al. 2017.",
+    model = attnc.load(EXAMPLES / "transformer.attn").model("transformer")
+    lines = head(model.source("torch")).split("\n")
+    assert re.sub("[0-9a-f]{16}", "-", lines[0]).startswith(
+        f"transformer: written by attnc {attnc.__version__} from transformer.attn (sha256 -). Needs torch"
+    )
+    at = lines.index("")
+    assert lines[at + 1 : at + 4] == [
+        'The Transformer of Vaswani et al. 2017, "Attention Is All You Need". Its loss is in transformer_loss.attn.',
         "    source_ids -> Place -> Encode(real) -> memory",
         "    target_ids -> Place -> Decode(memory, real) -> [target, vocab]",
-        "A comment at the end of a line gives the axes of its result, without the batch. "
-        "`attnc compile --decoding` adds",
-        "`transformer_decoding.py`: `generate` and `stream`, for this class.",
-        '"""',
     ]
+    assert " ".join(lines[at + 4 :]).strip() == (
+        f"{AXES} `attnc compile --decoding` adds a file of its steps over a cache: functions for these classes as they "
+        "stand."
+    )
+    assert "    target_ids -> place -> decode(memory, real) -> [target, vocab]\n" in head(model.source("numpy"))
+    assert "--decoding" not in head(model.source("torch", single_file=True, decoding=True))
+    assert head(model.files("torch", decoding=True)["transformer_decoding.py"]).startswith("Decoding of transformer: ")
 
 
 def test_what_is_not_there_is_left_out() -> None:
-    graph, called = lowered(attnc.loads("width a\nmodel m(x: [a]) -> [a] { return x + 1 }").model("m"))
-    first = '"""m: written by attnc 1.2.3 from spec.attn (sha256 0123456789abcdef)'
-    assert file_docstring(ORIGIN, graph, "NumPy", called, axes=False) == [
-        f"{first}. Needs NumPy alone.", "", "The first words.", "", 'And "others".', '"""',
-    ]  # fmt: skip
-    origin = Origin("1.2.3", "spec.attn", "0123456789abcdef", ("big", "layers = 2"))
-    assert file_docstring(origin, graph, "NumPy", called)[0] == f"{first}, with big, layers = 2. Needs NumPy alone."
-    assert file_docstring(origin, graph, "NumPy", called, axes=False) == [
-        f'{first}, with big, layers = 2. Needs NumPy alone."""'
-    ]
+    assert told(ONE.format("")) == f"spec.attn. Needs torch and jaxtyping alone.\n\n{AXES}\n"
+    assert told(ONE.format(""), "numpy") == f"spec.attn. Needs numpy and jaxtyping alone.\n\n{AXES}\n"
+    words = "# Words.\n#\n#   more\n\n"
+    assert told(words + ONE.format("# Of the model.\n")) == (
+        f"spec.attn. Needs torch and jaxtyping alone.\n\nWords.\n\n  more\n\n{AXES}\n"
+    )
+    assert told("# Of the model.\n" + ONE.format("").partition("\n")[2] + "\nwidth a").count("Of the model.") == 0
+
+
+def test_where_it_comes_from() -> None:
+    text = "width a\ndepth d = 2\nconst k = 1\nconfig big { d = 3 }\nmodel m(x: [a, d]) -> [a, d] { return x + k }"
+    assert told(text, config="big", sizes={"k": 2}).startswith("spec.attn, with big, k = 2. Needs ")
+    assert told(text, name="some/folder/of\\mine/x y.attn").startswith("x y.attn. Needs ")
+    assert told(text, name="folder/").startswith("a text. Needs ")
 
 
 @pytest.mark.parametrize("words", NASTY)
-def test_no_words_and_no_name_of_a_file_end_it(words: str) -> None:
-    graph, called = lowered(attnc.load(EXAMPLES / "transformer.attn").model("transformer"))
-    lines = file_docstring(Origin("1", words, "0", (), f"{words}\n\n{words}"), graph, "torch", called)
-    (node,) = ast.parse("\n".join(lines)).body
-    assert isinstance(node, ast.Expr)
-    assert isinstance(node.value, ast.Constant)
-    assert all(line.isprintable() and line == line.rstrip() for line in lines)
-    assert said(str(node.value.value)) == said(
-        f"transformer: written by attnc 1 from {' '.join(said(words))} (sha256 0). Needs torch alone. "
-        f"{' '.join(said(words) * 2)} source_ids -> Place -> Encode(real) -> memory target_ids -> Place -> "
-        "Decode(memory, real) -> [target, vocab] "
-        "A comment at the end of a line gives the axes of its result, without the batch."
-    )
+@pytest.mark.parametrize("backend", ["torch", "numpy"])
+def test_no_words_and_no_name_of_a_file_end_it(words: str, backend: Literal["torch", "numpy"]) -> None:
+    text = f"# {words}\n#\n# {words}\n\n{ONE.format('')}"
+    plain, _ = parted(attnc.loads(ONE.format("")).model("m").source(backend))
+    source = attnc.loads(text, name=words).model("m").source(backend)
+    assert parted(source)[0] == plain
+    assert all(line.isprintable() and line == line.rstrip() for line in source.split("\n"))
+    file = " ".join(re.split(r"[/\\]", words)[-1].split()) or "a text"
+    library = "torch" if backend == "torch" else "numpy"
+    assert said(told(text, backend, name=words)) == [
+        *said(f"{file}. Needs {library} and jaxtyping alone."), *said(words) * 2, *said(AXES)
+    ]  # fmt: skip
 
 
 def test_the_words_of_a_file_are_those_it_begins_with() -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, makes, reads
 from ...compiler.sizes.axes import known
-from ..text.docstrings import columns, docstring
+from ..text.docstrings import columns
 from ..text.names import plain
 from ..text.writing import WIDTH
 
@@ -25,39 +25,14 @@ PARTS = 40  # beyond so many a model is no picture
 AXES = "A comment at the end of a line gives the axes of its result, without the batch."
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What code was written from. file: its name, without folders; words: the comment that it begins with.
-
-    settings: the config, and what was set besides (`layers = 2`).
-    """
-
-    version: str
-    file: str
-    digest: str
-    settings: Sequence[str] = ()
-    words: str = ""
-
-
-def file_docstring(
-    origin: Origin, graph: Graph, needs: str, called: Callable[[Graph], str], *more: str, axes: bool = True
-) -> list[str]:
-    """The lines of a file's docstring. needs: the libraries, "torch and jaxtyping"; all else as for `about`."""
-    settings = f", with {', '.join(origin.settings)}" if origin.settings else ""
-    file = " ".join(origin.file.split())
-    source = f"{graph.name}: written by attnc {origin.version} from {file} (sha256 {origin.digest}){settings}."
-    return docstring(f"{source} Needs {needs} alone.\n\n{about(origin.words, graph, called, *more, axes=axes)}")
-
-
-def about(words: str, graph: Graph, called: Callable[[Graph], str], *more: str, axes: bool = True) -> str:
+def about(words: str, graph: Graph, called: Callable[[Graph], str]) -> str:
     """What a file says of its model, not yet escaped: the spec's own words, how data flows, how to read the code.
 
-    graph: the model as it is emitted. called: how the file calls what a graph became. more: sentences for the end.
-    axes: whether comments give the axes of results.
+    graph: the model as it is emitted. called: how the file calls what a graph became.
     """
     flow = [f"    {line}" for line in data_flow(graph, called)]
     said = [words.rstrip(), *([] if flow else [""])] if words.strip() else []
-    return "\n".join([*said, *flow, " ".join([*([AXES] if axes else []), *more])])
+    return "\n".join([*said, *flow, AXES])
 
 
 Root = tuple[int, int]  # an input: (-1, its place); a result of a part: (the part, which of its results)
