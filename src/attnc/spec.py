@@ -202,7 +202,8 @@ class Spec:
             digest.update(source.text.encode())
         settings = [program.config] if program.config else []
         settings += [f"{setting} = {value}" for setting, value in program.sizes.items()]
-        file = " ".join(re.split(r"[/\\]", self.name)[-1].split()) or "a text"
+        file = " ".join(re.split(r"[/\\]", self.name)[-1].split())
+        file = "a text" if file in ("", "<string>") else file
         given = f", with {', '.join(settings)}" if settings else ""
         where = f"written by attnc {__version__} from {file} (sha256 {digest.hexdigest()[:16]}){given}."
         return f"{name}: {where}\n\n{program.doc}"
