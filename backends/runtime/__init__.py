@@ -1,3 +1,3 @@
-"""What generated code carries along, each definition where it is used: modules that import nothing else of the project,
-and are read as text (backends/text/carried.py).
+"""What generated code imports: modules that import nothing else of the project, and are read as text. One file for all
+models of a folder holds them all (backends/text/carried.py); a single file has the definitions that it uses.
 """

@@ -17,6 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import attnc
 from attnc.backends.plan.capture import Captures
+from attnc.backends.text.carried import TORCH, homes
 from attnc.compiler.decoding import Decoding
 from attnc.compiler.graph.nodes import Call, Graph, Repeat, Scan, reads
 from attnc.compiler.rewrites.simplify.constants import fold_truths
@@ -59,8 +60,11 @@ def compiled(model: attnc.Model, device: str = "meta", fused: bool = False) -> t
         source = model.source("torch", single_file=True)
     module = types.ModuleType(f"cost_{model.name}")
     exec(compile(source, module.__name__, "exec"), module.__dict__)
+    ours = homes(TORCH)  # what stands behind the model
     classes = [
-        made for made in module.__dict__.values() if isinstance(made, type) and made.__module__ == module.__name__
+        made
+        for name, made in module.__dict__.items()
+        if isinstance(made, type) and made.__module__ == module.__name__ and name not in ours
     ]
     with torch.device(device):
         net: torch.nn.Module = [made for made in classes if issubclass(made, torch.nn.Module)][-1]()
