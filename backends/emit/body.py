@@ -1,8 +1,4 @@
-"""The statements of one class or function, the same for both backends; each backend adds its spelling and its ops.
-
-A body is emitted again and again, while its class's callers and callees learn from one another what may be broadcast
-(of size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
-"""
+"""The statements of one class or function, the same for both backends; each backend adds its spelling and its ops."""
 
 from __future__ import annotations
 
@@ -61,7 +57,7 @@ Emit = Callable[["CodeBody", Apply, list[Val]], Val | None]
 
 
 class CodeBody(MemoryLayout):
-    """Emits one class or function. Subclasses: TorchBody, NumpyBody."""
+    """Lowers one class or function, node by node. Subclasses: TorchBody, NumpyBody."""
 
     checks: list[str]  # what a model does before anything else: the lines of its border
     common: ClassVar[Mapping[str, Emit]]  # ops whose code is alike in both backends: their table (ops.py)

@@ -1,4 +1,4 @@
-"""What is written for a model: its bodies are emitted until no class learns anything new from another."""
+"""What is written for a model: its bodies are lowered until no class learns anything new from another, then written."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Emitter(ABC):
 
         header: where the model comes from; then, behind an empty line, what the comment at the head of its spec says.
         """
-        self.settle()
+        settled = self.settle()
         parts: dict[bool, list[str]] = {False: [], True: []}
         for plan in self._in_order():
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
@@ -75,6 +75,7 @@ class Emitter(ABC):
         model, decoding = parts[False], parts[True]
         if self.program.steps:
             decoding += self.around_steps()
+        assert [plan.state() for plan in self.program.plans] == settled, "what is being written has changed"
         foreign = {name: target for target, name in self.imports.items()}
         name = self.program.root.name
         source, _, words = header.partition("\n\n")
@@ -221,8 +222,8 @@ class Emitter(ABC):
         """Whether a class has been written once: what it returns is known."""
         return plan.key in self.bodies and None not in plan.outputs
 
-    def settle(self) -> None:
-        """Emits every class, callers first, until their states stand still."""
+    def settle(self) -> list[object]:
+        """Lowers every class, callers first, until their states stand still; gives these."""
         for root in map(self.program.plan, (self.program.root, *self.program.steps)):
             for state, item in zip(root.inputs, root.graph.inputs, strict=True):
                 state.leading = FULL
@@ -241,7 +242,7 @@ class Emitter(ABC):
                 if plan.graph.kind != "op":
                     self.emit(plan)
             if [plan.state() for plan in self.program.plans] == before:
-                return
+                return before
         raise AssertionError("the layouts of the generated code do not settle")
 
 

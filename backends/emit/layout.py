@@ -4,8 +4,9 @@ Layout. A value in generated code is an array whose last dimensions are `Val.axe
 *leading* dimensions: the batch, and the axes over which a block's caller lifts it. Code inside a class never names
 these, and addresses its own dimensions from the right. So one class serves any batch and any lift.
 
-A body is emitted again and again, while its class's callers and callees learn from one another what may be broadcast
-(of size 1), what has leading dimensions, which sizes they need; `Emitter.settle` stops when nothing changes any more.
+A body is lowered to statements, which are data (text/statements.py), again and again, while its class's callers and
+callees learn from one another what may be broadcast (of size 1), what has leading dimensions, which sizes they need.
+`Emitter.settle` stops when nothing changes any more; then text/printer.py writes each class once.
 """
 
 from __future__ import annotations
@@ -162,7 +163,10 @@ class Words:
 
 
 class MemoryLayout(ABC):
-    """The variables, sizes and layouts of one class or function while it is being emitted."""
+    """The values, sizes and layouts of one class or function while it is being lowered.
+
+    calls.py, scans.py, repeats.py and extents.py are functions of it; body.py goes through its nodes.
+    """
 
     words: ClassVar[Words]
     margin: int  # before the lines of a body

@@ -39,7 +39,7 @@ def repeat(body: MemoryLayout, node: Repeat) -> None:
 
 
 def _enter(body: MemoryLayout, node: Repeat, plans: Sequence[Plan]) -> list[Val]:
-    """The arguments, as all bodies take them; each graph is emitted."""
+    """The arguments, as all bodies take them; each body is lowered."""
     if node.index is not None and not body.program.has_list(node):
         for plan, graph in zip(plans, node.bodies, strict=True):
             for const, theirs in body.program.bindings[id(graph)][1].items():

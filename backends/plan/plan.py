@@ -231,7 +231,7 @@ class Plan:
     results: str = ""  # the class of its results, where a model has several
     on_path: bool = False  # it, or something nested in it, records values
     placed: bool = False  # its callers say where it stands: not those that call a model as their own
-    # Filled while emitting, and joined until nothing changes:
+    # What classes tell one another while they are lowered, joined until nothing changes (`Emitter.settle`):
     inputs: list[InputState] = field(default_factory=list)
     outputs: list[OutputState | None] = field(default_factory=list)
     sizes: dict[Axis, None] = field(default_factory=dict)  # axes whose sizes are parameters when it is built

@@ -495,7 +495,7 @@ def test_a_size_of_zero_leaves_numbers_as_arrays_have_them(number: str) -> None:
 @pytest.mark.parametrize("number", [*UNDEFINED, *UNDEFINED.values()])
 def test_helpers_stand_only_where_sizes_may_leave_a_number_undefined(number: str) -> None:
     text = f"width n, m\ndepth d = 3\nmodel f(x: [n, m, d]) -> [d] {{\n    return sum[n, m](x) * ({number})\n}}\n"
-    assert ("def number_" in attnc.loads(text).model("f").source("numpy")) == (number in UNDEFINED)
+    assert ("number_" in attnc.loads(text).model("f").source("numpy")) == (number in UNDEFINED)
 
 
 # -- what a class is told of its consts -------------------------------------------------------------------------------
