@@ -196,7 +196,7 @@ def test_the_default_file_is_the_model(place: Path, capsys: pytest.CaptureFixtur
 
 def test_what_needs_nothing_of_ours_is_one_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compile_("--to", "torch", "-o", "a-map.py", name="mapped") == CLEAN
-    assert names(place) == {"a-map.py"} and "It needs torch and jaxtyping alone." in Path("a-map.py").read_text()
+    assert names(place) == {"a-map.py"} and "Needs torch and jaxtyping alone." in Path("a-map.py").read_text()
     assert compile_("--to", "torch", name="mapped") == CLEAN
     assert capsys.readouterr().err == ""
 

@@ -170,7 +170,7 @@ def _is_there(path: Path, text: str) -> bool:
 
 def _may_go(path: Path) -> bool:
     """Whether nothing is lost where a file of decoding is written."""
-    return not path.exists() or ", written by attnc " in _read(path)[:500]
+    return not path.exists() or "written by attnc " in _read(path)[:500]
 
 
 def _read(path: Path) -> str:
