@@ -22,6 +22,7 @@ import runpy
 import shlex
 import shutil
 import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -57,22 +58,30 @@ def test_page_is_true(
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # as where one works
+    kept = dict(sys.modules)
     namespace: dict[str, Any] = {"__name__": "__docs__"}
     text = page.read_text(encoding="utf-8")
-    now: list[str | None] = [*text.split("\n")]  # each excerpt in the place of its first line
+    now: list[str | None] = [*text.split("\n")]  # each excerpt behind the line that opens its fence
     for fence in fences(text):
         where = f"{page.name}:{fence.line}"
         match fence.language:
             case "attn" if fence.info != ("example",):
                 check_spec(fence, where)
             case "python" if fence.info:
-                end = fence.line + fence.text.count("\n")
-                now[fence.line : end] = [excerpt(*fence.info), *[None] * (end - fence.line - 1)]
+                now[fence.line - 1 : fence.line] = [f"{now[fence.line - 1]}\n{excerpt(*fence.info)}"]
+                now[fence.line : fence.line + fence.text.count("\n")] = [None] * fence.text.count("\n")
             case "python":
                 exec(compile("\n" * fence.line + fence.text, str(page), "exec"), namespace)
             case "console":
                 check_console(fence, where)
+    for name in [name for name, module in sys.modules.items() if name not in kept and _lies_in(module, tmp_path)]:
+        del sys.modules[name]
     golden(page, "\n".join(line for line in now if line is not None))
+
+
+def _lies_in(module: object, folder: Path) -> bool:
+    return str(getattr(module, "__file__", None) or "").startswith(str(folder))
 
 
 def excerpt(file: str, name: str = "") -> str:
