@@ -10,7 +10,8 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
-from ...compiler.sizes.axes import Axis, Const, ConstOf, SizeOf, Static, axes_in, consts_in
+from ...compiler.sizes.arithmetic import product
+from ...compiler.sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ..emit.body import CodeBody
 from ..emit.border import border, defaults, missing
 from ..emit.calls import built, cache_at, counted
@@ -172,6 +173,10 @@ class TorchBody(CodeBody):
             return Code(self.scope.bounds[axis])
         name = self.scope.axes[axis]
         formula = self.plan.formula(axis)
+        if isinstance(formula, Literal):
+            return Code(str(formula.value))
+        if isinstance(formula, SizeOf):
+            return self.built_size(formula.axis)
         if formula is not None:
             code = static_code(formula, self.built_size, self.built_const)
             self.derived[axis] = Code(name)
@@ -250,6 +255,9 @@ class TorchBody(CodeBody):
 
     def dim_size(self, axes: Sequence[Axis]) -> str:
         """The size of one stored dimension: the product of its axes."""
+        whole = product(axes, self.plan.formula) if all(map(self.plan.static_size, axes)) else None
+        if whole is not None:
+            return self.built_static(whole).text
         return " * ".join(self.built_size(axis).text for axis in axes) or "1"
 
     def initialiser(self, text: str, weight: Weight) -> str:
@@ -343,7 +351,10 @@ class TorchBody(CodeBody):
         return Code.of("{}.expand({})", x.atom, joined(shape))
 
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code:
-        return Code.of("{}.unflatten({}, {})", x.atom, dim, shape_of([self.extent(axis) for axis in axes]))
+        derived = [axis for axis in axes if self.plan.static_size(axis) and self.plan.formula(axis) is not None]
+        told = derived[-1] if derived and len(axes) > 1 else None  # by the others
+        sizes = [Code("-1") if axis == told else self.extent(axis) for axis in axes]
+        return Code.of("{}.unflatten({}, {})", x.atom, dim, shape_of(sizes))
 
     def lookup(self, x: Val, e: Val) -> Code:
         if len(x.axes) == 2 and x.kind is Scalar.REAL:

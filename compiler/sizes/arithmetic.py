@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -130,6 +130,29 @@ def solved(whole: Axis, part: Axis) -> Static | None:
             case _:
                 return None
     return None
+
+
+def product(axes: Sequence[Axis], formula: Callable[[Axis], Static | None]) -> Static | None:
+    """What these axes make together, where one of them is made so that they do: with `key = model / heads`, heads and
+    key make model. None where no formula says so.
+    """
+    for axis in axes:
+        match formula(axis):
+            case Arith("//", (whole, divisor)) if _factors(divisor) == sorted(a.id for a in axes if a != axis):
+                return whole
+    return None
+
+
+def _factors(static: Static) -> list[int] | None:
+    """The ids of the axes whose product it is; None if there is anything else in it."""
+    match static:
+        case SizeOf(axis):
+            return [axis.id]
+        case Arith("*", (a, b)):
+            left, right = _factors(a), _factors(b)
+            return None if left is None or right is None else sorted([*left, *right])
+        case _:
+            return None
 
 
 Monomial = tuple[object, ...]
