@@ -20,7 +20,7 @@ from ..text.docstrings import remarked
 from ..text.names import AT, DEVICE, DTYPE, FILE, FOUND, LOCAL, Namer, plain, snake
 from ..text.scopes import renamed
 from ..text.values import CannotEmit
-from ..text.writing import WIDTH, wrap
+from ..text.writing import WIDTH, side_by_side, wrap
 from .body import TorchBody
 from .ops import OPS, POINTS
 
@@ -65,7 +65,8 @@ class TorchEmitter(Emitter):
         lines += [*words, ""] if (words := self.words(plan)) else []
         params = sorted(self.sizes_of(plan), key=lambda item: item[2] is not None)
         setup = [*(f"{name} = {code.text}" for name, code in body.derivations.items())]
-        setup += [*(f"self.{attr} = {name}" for attr, name in body.stored.items()), *body.init]
+        setup += side_by_side([(f"self.{attr}", name) for attr, name in body.stored.items()], WIDTH - 8)
+        setup += body.init
         if plan.is_root and self.program.steps:
             setup.insert(0, f"{body.sizes_attribute()} = {sizes_of_model(self, [name for name, _, _ in params])}")
         if params or setup:

@@ -21,7 +21,7 @@ from attnc.backends.text.expressions import ATOM, UNARY, Code, binary, number, o
 from attnc.backends.text.numbers import _least as least_of
 from attnc.backends.text.numbers import apply, of_unknown, static_code
 from attnc.backends.text.ranges import ANY, Bounds, Interval, constant
-from attnc.backends.text.writing import is_one_of, is_path, wrap
+from attnc.backends.text.writing import is_one_of, is_path, side_by_side, wrap
 from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import Anything, Function, LogSum, Pointwise, Product, Reads
@@ -256,6 +256,19 @@ def test_the_width_of_a_line() -> None:
     assert wrap(f"x = f({'a' * 100}, {'b' * 11})") == [f"x = f({'a' * 100}, {'b' * 11})"]
     assert len(wrap(f"x = f({'a' * 100}, {'b' * 12})")) == 3
     assert len(wrap(f"x = f({'a' * 100}, {'b' * 15})")) == 4
+
+
+def test_assignments_side_by_side() -> None:
+    pairs = [(f"self.{name}", name) for name in ("one", "two", "three", "four", "five", "six")]
+    assert side_by_side([]) == []
+    assert side_by_side(pairs[:1]) == ["self.one = one"]
+    assert side_by_side(pairs) == [
+        "self.one, self.two, self.three, self.four = one, two, three, four", "self.five, self.six = five, six",
+    ]  # fmt: skip
+    assert side_by_side(pairs[:3], 30) == ["self.one, self.two = one, two", "self.three = three"]
+    assert side_by_side(pairs[:2], 29) == ["self.one, self.two = one, two"]
+    assert side_by_side(pairs[:2], 28) == ["self.one = one", "self.two = two"]
+    assert side_by_side(pairs[:2], 1) == ["self.one = one", "self.two = two"]
 
 
 PASSES = {

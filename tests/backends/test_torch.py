@@ -326,6 +326,34 @@ def test_a_width_is_told_by_one_that_derives_from_it() -> None:
     assert unknown.code == "E0409" and "along the width `a`" in unknown.message
 
 
+def test_sizes_that_others_tell_are_not_written() -> None:
+    """What heads of a size make together is what they were made of: `nn.Linear(model, model)`, `(self.heads, -1)`."""
+    text = """\
+width t
+depth model = 24, heads = 2, groups = 3, key = model / (heads * groups), two = 2, half = key / two
+model f(x: [t, model]) -> [t, model] {
+    Q = linear[model -> heads, groups, key](x)
+    turned = merge[two, half -> key](split[key -> two, half](Q))
+    return linear.O[heads, groups, key -> model](turned + Q)
+}
+"""
+    graph = graph_of(text)
+    source = torch_source(graph)
+    assert "self.Q = nn.Linear(model, model)" in source and "self.O = nn.Linear(model, model)" in source
+    assert "self.Q(x).unflatten(-1, (self.heads, self.groups, -1))" in source
+    assert "self.model, self.heads, self.groups, self.two = model, heads, groups, two" in source
+    assert "key" not in source[source.index("class F(") : source.index("def forward")]
+    module, x = build_torch(graph, seed=0, dtype="float64"), np.random.default_rng(0).normal(size=(2, 5, 24))
+    with torch.no_grad():
+        out = module(torch.tensor(x))
+    np.testing.assert_allclose(out, build_numpy(graph, seed=0, dtype="float64")(x), rtol=0, atol=1e-12)
+    assert module(torch.zeros(0, 5, 24).double()).shape == (0, 5, 24)
+    made = type(module)(model=36, heads=3, groups=2)
+    assert made(torch.zeros(5, 36)).shape == (5, 36)
+    with pytest.raises(RuntimeError, match="unflatten"):
+        type(module)(model=35, heads=3, groups=2)(torch.zeros(5, 35))
+
+
 def test_computed_indices_are_checked_unless_proved() -> None:
     shift = "width t\nmodel f(x: [t]) -> [t] {\n    return x[t = max(t - 1, 0)]\n}\n"
     assert "check_index" not in torch_source(graph_of(shift))

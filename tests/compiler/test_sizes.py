@@ -17,6 +17,7 @@ from attnc.compiler.sizes.arithmetic import (
     largest,
     never_negative,
     poly,
+    product,
     provably_different,
     solved,
 )
@@ -165,6 +166,26 @@ def test_the_formula_turned_round(whole: str, part: str, turned: object) -> None
     found = solved(axis, AXES[part])
     assert (None if found is None else known(found)) == (turned(12) if callable(turned) else None)
     assert solved(AXES[part], axis) is None  # which is made of nothing
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "whole"),
+    [
+        ("n / m", "m", "n"), ("(n + 4) / m", "m", "n + 4"), ("n / (m * d)", "d m", "n"), ("n / (d * m)", "d m", "n"),
+        ("n / (m * m)", "m m", "n"), ("7 / m", "m", "7"),
+        ("n / m", "d", None), ("n / m", "m d", None), ("n / (m * d)", "m", None), ("n / (m + d)", "m d", None),
+        ("n / 2", "m", None), ("n / (2 * m)", "m", None), ("n / (i * m)", "m", None), ("n * m", "m", None),
+        ("floor(n / m)", "m", None), ("n", "m", None),
+    ],
+)  # fmt: skip
+def test_what_axes_make_together(text: str, others: str, whole: str | None) -> None:
+    part = Axis(999, "part", Kind.DEPTH, "part", 12, formula(text), None, 999, None)
+    axes = [AXES[name] for name in others.split()]
+    wanted = None if whole is None else formula(whole)
+    assert product([*axes, part], lambda axis: axis.size) == wanted
+    assert product([part, *axes], lambda axis: axis.size) == wanted
+    assert product(axes, lambda axis: axis.size) is None
+    assert product([*axes, part], lambda axis: None) is None
 
 
 @pytest.mark.parametrize(
