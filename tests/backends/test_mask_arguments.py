@@ -188,3 +188,28 @@ def test_keys_that_queries_share_are_not_expanded(lead: tuple[int, ...], masked:
         torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
     compiled: Any = torch.compile(torch_masks.attention, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(queries, keys, values, mask=mask, is_causal=not masked), due)
+
+
+@pytest.mark.parametrize("mask", ["not (past > seq and pad[seq as past])", "pad and not (past > seq and free)"])
+def test_masks_that_read_like_arguments(mask: str) -> None:
+    """`past <= seq or not pad[..]`, of data, is no truth value `causal`."""
+    spec = attnc.loads(f"""
+        width seq
+        width past like seq
+        depth model = 8
+        model lm(x: [seq, model], pad: bool[seq], free: bool[]) -> [seq, model] {{
+            scores = dot[model](x, x[seq as past])
+            return dot[past](softmax[past](scores where {mask}), x[seq as past])
+        }}""").model("lm")
+    rng = np.random.default_rng(0)
+    x, pad = rng.standard_normal((2, 7, 8)), rng.random((2, 7)) > 0.5
+    sees = np.tri(7, dtype=bool) | ~pad[:, None, :]
+    for free in (np.array([True, True]), np.array([False, False])):
+        if "free" in mask:
+            sees = pad[:, :, None] & (np.tri(7, dtype=bool) | ~free[:, None, None])
+        weights = np.exp(x @ x.swapaxes(-1, -2)) * sees
+        total = weights.sum(-1, keepdims=True)
+        due = np.divide(weights, total, where=total > 0, out=np.zeros_like(weights)) @ x
+        np.testing.assert_allclose(spec.numpy(dtype="float64")(x, pad, free), due, rtol=1e-9, atol=1e-12)
+        out = spec.torch(dtype=torch.float64)(*map(torch.tensor, (x, pad, free)))
+        np.testing.assert_allclose(out.detach().numpy(), due, rtol=1e-9, atol=1e-12)

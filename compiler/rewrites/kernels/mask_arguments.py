@@ -227,4 +227,6 @@ def arguments(predicate: Predicate | None) -> tuple[Value | None, Value] | None:
     if predicate is None or not 1 <= len(found) <= 2:
         return None
     mask, causal = (found[0] if len(found) > 1 else None), found[-1]
+    if causal.role is not Role.CONSTANT:  # a mask may say so of data, key by key
+        return None
     return (mask, causal) if predicate == seen(predicate.q, predicate.k, mask, causal) else None
