@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -205,8 +206,10 @@ def test_what_needs_nothing_of_ours_is_one_file(place: Path, capsys: pytest.Capt
 def test_inputs_are_checked_in_full_if_asked_for(backend: str) -> None:
     model = attnc.loads(SPEC).model("translator")
     short, full = (model.source(backend, checked=checked) for checked in (False, True))  # type: ignore[arg-type]
-    assert "def check(" in short and "check_inputs" not in short
-    assert "check_inputs" in full and "def check(" not in full
+    assert re.search(r"^from attnc_runtime_.* check\b", short, re.MULTILINE) and "check_inputs" not in short
+    assert "check_inputs" in full and not re.search(r"\bcheck\b", full)
+    alone = attnc.loads(SPEC).model("mapped").source(backend)  # type: ignore[arg-type]
+    assert ("def check(" in alone) == ("attnc_runtime" not in alone)  # said by a file that imports nothing of ours
     space = {"net": model.torch() if backend == "torch" else model.numpy()}
     many = torch.zeros(1, 33, dtype=torch.int64) if backend == "torch" else np.zeros((1, 33), int)
     with pytest.raises(ValueError, match="seq is at most 32"):  # those that are run here are checked

@@ -134,7 +134,8 @@ def _bounded(body: CodeBody, found: _Border) -> list[str]:
             extent = f"{row.text}.shape[{row.axes.index(axis) - len(row.axes)}]"
             text = f"`{row.name}` has {axis} = {{{extent}}}, but {axis} is at most {{{bound}}}"
             given = f"{row.text} is not None and " if row.optional else ""
-            lines += [f"if {given}{extent} > {bound}:", f'    raise ValueError(f"{body.graph.name}: {text}")']
+            lines.append(f"if {given}{extent} > {bound}:")
+            lines += wrap(f'    raise ValueError(f"{body.graph.name}: {text}")', "", WIDTH - body.margin)
     return lines
 
 

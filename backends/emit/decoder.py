@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import IndexInto
 from ...compiler.sizes.axes import Axis
-from ..text.expressions import Code, call, number
+from ..text.expressions import Code, call
 from ..text.names import plain
 from ..text.statements import Do, Statement
 from ..text.values import Val
@@ -58,8 +57,8 @@ def configuration(file: Emitter, sizes: str) -> list[str]:
     return wrap(f'    return Configuration("{file.program.root.name}", "{digest.hexdigest()[:8]}", {sizes})')
 
 
-def sizes_of_model(file: Emitter, built_with: Collection[str] = ()) -> str:
-    """What it is built with, as a dictionary. built_with: names of those sizes that are parameters where it stands."""
+def sizes_of_model(file: Emitter) -> dict[str, float]:
+    """What a model is built with, by the names of its parameters."""
     root = file.program.plan(file.program.root)
     scope = file.bodies[root.key].scope
     own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
@@ -67,12 +66,7 @@ def sizes_of_model(file: Emitter, built_with: Collection[str] = ()) -> str:
     sizes: dict[str, float | None] = {scope.axes[axis]: axis.extent for axis in own if root.formula(axis) is None}
     sizes |= {name: axis.bound for axis, name in scope.bounds.items() if first.get(axis.family) is axis}
     sizes |= {name: const.value for const, name in scope.consts.items()}
-    shown = [
-        f"{plain(name)}={name if name in built_with else number(size).text}"
-        for name, size in sizes.items()
-        if size is not None
-    ]
-    return f"dict({', '.join(shown)})"
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def decodes(decoding: Decoding, file: Emitter) -> str:

@@ -18,6 +18,7 @@ from ..text.docstrings import docstring, sentences
 from ..text.expressions import Code, number
 from ..text.names import FOUND
 from ..text.values import FULL, SOME
+from ..text.writing import apart
 from .body import CodeBody
 from .border import annotation, behind_default, output_names, without_batch
 from .layout import KeptLayout, plan_axes
@@ -167,7 +168,7 @@ class Emitter(ABC):
         lines = [*body.text.lines, *body.text.end]
         if not any(re.search(r"\bbatch\b", text.split("  #")[0]) for text in lines):
             inner = self.guarded(plan, without_batch(inner))
-        return [*before, *inner, *lines] or ["pass"]
+        return apart([*before, *inner, *lines]) or ["pass"]
 
     def guarded(self, plan: Plan, checks: list[str]) -> list[str]:
         """The checks of a model's inputs as they stand in its function."""

@@ -32,12 +32,13 @@ class Library:
     """What the files of a backend have in common.
 
     runtime: the module that they import. modules: those of `backends/runtime` that it is made of. own: what of these a
-    file says itself. packages: what else they need.
+    file says itself; short: and what it says itself where it would import nothing else. packages: what else they need.
     """
 
     runtime: str
     modules: tuple[str, ...]
     own: frozenset[str]
+    short: frozenset[str]
     packages: tuple[str, ...]
 
     def runtime_file(self) -> str:
@@ -78,17 +79,24 @@ class ModelCode:
     @cached_property
     def _runtime(self) -> dict[str, str]:
         """What of ours is imported, and where from."""
-        return dict.fromkeys(homes(self.library.modules).keys() - self.library.own, self.library.runtime)
+        return dict.fromkeys(homes(self.library.modules).keys() - self._own, self.library.runtime)
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        """What of ours the file of the model says itself."""
+        all_own = self.library.own | self.library.short
+        imported = _wanted(self.model) & homes(self.library.modules).keys() - all_own
+        return self.library.own if imported else all_own
 
     @cached_property
     def _default(self) -> Spelling:
-        own = used_helpers(self.library.modules, _wanted(self.model) & self.library.own)
+        own = used_helpers(self.library.modules, _wanted(self.model) & self._own)
         return Spelling((*own, *self.model), (), self.foreign, self._runtime, None, self.decoding)
 
     def _steps(self, home: str) -> Spelling:
-        made = {name for text in self.model for name in names_of(text).made} | self.library.own
+        made = {name for text in self.model for name in names_of(text).made} | self._own
         known = self._runtime | dict.fromkeys(made, home)
-        there = {name: self._default(name) for name in self.library.own}
+        there = {name: self._default(name) for name in self._own}
         return Spelling(self.decoding, self.asked, self.foreign, known, there, self.model)
 
     @cached_property
@@ -117,7 +125,7 @@ class ModelCode:
         """All in one: the model first, then its steps, then what both need."""
         modules, written = self.library.modules, [*self.model, *(self.decoding if decoding else ())]
         helpers = used_helpers(modules, _wanted(written))
-        first = used_helpers(modules, _wanted([*written, *helpers]) & self.library.own)
+        first = used_helpers(modules, _wanted([*written, *helpers]) & (self.library.own | self.library.short))
         last = [text for text in helpers if text not in first]
         spelling = Spelling((*first, *written, *last), self.asked, self.foreign)
         return self._file(self.header, self.about, spelling, False, ("from __future__ import annotations", ""))

@@ -17,9 +17,10 @@ from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import NUMPY
+from ..text.expressions import number
 from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain, snake
 from ..text.values import CannotEmit
-from ..text.writing import wrap
+from ..text.writing import within, wrap
 from .body import NumpyBody
 from .ops import OPS, POINTS
 
@@ -27,7 +28,7 @@ from .ops import OPS, POINTS
 class NumpyEmitter(Emitter):
     """All functions of a model, and of its decoding."""
 
-    library = Library("attnc_runtime_numpy", NUMPY, frozenset({"Array", "check"}), ("numpy", "jaxtyping"))
+    library = Library("attnc_runtime_numpy", NUMPY, frozenset({"Array"}), frozenset({"check"}), ("numpy", "jaxtyping"))
     array = "Array"
     ops = OPS
     points = POINTS
@@ -75,11 +76,12 @@ class NumpyEmitter(Emitter):
         elif plan.graph.stepped is None:
             lines += self.words(plan)
         sizes = [f"{name} = {code.text}" for name, code in body.derivations.items()]
-        return ["\n".join([*lines, *(f"    {line}" for line in self.statements(plan, sizes))])]
+        return ["\n".join([*lines, *within(self.statements(plan, sizes))])]
 
     def around_steps(self) -> list[str]:
         assert self.decoding is not None
-        told = configuration(self, sizes_of_model(self))
+        sizes = [f"{plain(name)}={number(size).text}" for name, size in sizes_of_model(self).items()]
+        told = configuration(self, f"dict({', '.join(sizes)})")
         texts = ["\n".join(["def configuration() -> Configuration:", *told])]
         if self.generates:
             told = wrap(f"    return {decodes(self.decoding, self)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from .names import plain
@@ -55,8 +55,45 @@ def _assignment(pairs: Sequence[tuple[str, str]]) -> str:
     return f"{', '.join(target for target, _ in pairs)} = {', '.join(value for _, value in pairs)}"
 
 
+_POWER = re.compile(r"(?<![\w.)\]])([\w.]+) \*\* (-?[\w.]+)(?![\w.(\[])")
+_SLICE = re.compile(r"(?<=[\[ ])([\w.]+(?: [+-] [\w.]+)*)?:(-?[\w.]+(?:\[-?\d+\])?)(?=[\],])")
+
+
+def spaced(line: str) -> str:
+    """Code with the spaces that `ruff format` puts around `**` and `:` of a slice."""
+    return _SLICE.sub(_slice, _POWER.sub(r"\1**\2", line))
+
+
+def _slice(match: re.Match[str]) -> str:
+    ends = match[1] or "", match[2]
+    if all(re.fullmatch(r"-?\w*", end) for end in ends):
+        return match[0]
+    return f"{ends[0]} : {ends[1]}".lstrip()
+
+
+def apart(lines: Sequence[str]) -> list[str]:
+    """The statements of a function, those that are functions themselves between blank lines."""
+    found: list[str] = []
+    inside: str | None = None  # what stands in front of the lines of such a function
+    for line in lines:
+        if inside is not None and not line.startswith((inside, inside[:-4] + ")")):
+            found.append("")
+            inside = None
+        if line.lstrip().startswith("def "):
+            inside = line[: len(line) - len(line.lstrip())] + "    "
+            found += [""] if found and found[-1] and not found[-1].endswith(":") else []
+        found.append(line)
+    return found
+
+
+def within(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a block, in the class or function around."""
+    return (f"    {line}" if line else line for line in lines)
+
+
 def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
     """A line of code with its comment, broken within brackets where it is too long."""
+    line = spaced(line)
     noted = f"{line}  # {comment}" if comment else line
     if len(plain(noted)) <= width:
         return [noted]
@@ -64,11 +101,15 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
     above = [f"{space}# {comment}"] if comment else []
     if len(plain(line)) <= width:
         return [*above, line]
+    inner = space + "    "
+    chosen = _choice(line)
+    if chosen is not None:
+        head, *parts = chosen
+        return [*above, f"{head}(", *(text for part in parts for text in wrap(inner + part, "", width)), f"{space})"]
     opened = _outer_call(line)
     if opened is None:
         return [*above, line]
     start, end, commas = opened
-    inner = space + "    "
     cuts = [start, *commas, end]
     parts = [part for a, b in pairwise(cuts) if (part := line[a + 1 : b].strip())]
     together = f"{inner}{', '.join(parts)}"
@@ -88,6 +129,20 @@ def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
     for part in parts:
         found += wrap(f"{inner}{part},", "", width)
     return [*found, f"{space}{line[end:]}"]
+
+
+def _choice(line: str) -> tuple[str, str, str, str] | None:
+    """`x = `, `a`, `if c`, `else b` of a line that chooses between two expressions."""
+    head, equals, value = line.partition(" = ")
+    depth, cuts = 0, list[int]()
+    for place, sign in enumerate(value if equals and "(" not in head else ""):
+        depth += (sign in "([{") - (sign in ")]}")
+        if not depth and value.startswith((" if ", " else ")[len(cuts) : len(cuts) + 1] or "\0", place):
+            cuts.append(place)
+    if len(cuts) != 2:
+        return None
+    condition, other = cuts
+    return head + equals, value[:condition], value[condition + 1 : other], value[other + 1 :]
 
 
 def _outer_call(line: str) -> tuple[int, int, list[int]] | None:

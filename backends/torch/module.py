@@ -20,7 +20,7 @@ from ..text.docstrings import remarked
 from ..text.names import AT, DEVICE, DTYPE, FILE, FOUND, LOCAL, Namer, plain, snake
 from ..text.scopes import renamed
 from ..text.values import CannotEmit
-from ..text.writing import WIDTH, side_by_side, wrap
+from ..text.writing import WIDTH, side_by_side, within, wrap
 from .body import TorchBody
 from .ops import OPS, POINTS
 
@@ -28,7 +28,7 @@ from .ops import OPS, POINTS
 class TorchEmitter(Emitter):
     """All modules of a model, and the functions of its decoding."""
 
-    library = Library("attnc_runtime_torch", TORCH, frozenset({"check"}), ("torch", "jaxtyping"))
+    library = Library("attnc_runtime_torch", TORCH, frozenset(), frozenset({"check"}), ("torch", "jaxtyping"))
     array = "Tensor"
     not_by_name = frozenset({"self"})  # `nn.Module.__call__` has an argument of that name
     ops = OPS
@@ -67,8 +67,10 @@ class TorchEmitter(Emitter):
         setup = [*(f"{name} = {code.text}" for name, code in body.derivations.items())]
         setup += side_by_side([(f"self.{attr}", name) for attr, name in body.stored.items()], WIDTH - 8)
         setup += body.init
-        if plan.is_root and self.program.steps:
-            setup.insert(0, f"{body.sizes_attribute()} = {sizes_of_model(self, [name for name, _, _ in params])}")
+        if plan.is_root and self.program.steps and self._kept(plan):
+            kept = ", ".join(self._kept(plan))
+            kept = f"({kept},)" if "," not in kept else kept if len(plain(kept)) < WIDTH - 24 else f"({kept})"
+            setup.insert(0, f"{body.sizes_attribute()} = {kept}")
         if params or setup:
             shown = [
                 "self",
@@ -84,7 +86,7 @@ class TorchEmitter(Emitter):
         methods = [plan, *(other for other in self.program.plans if other.home is plan and other is not plan)]
         for place, method in enumerate(method for method in methods if not method.is_step):
             lines += [""] if place else []
-            lines += [f"    {line}" for line in self._function(method)]
+            lines += within(self._function(method))
         return lines
 
     def _function(self, plan: Plan) -> list[str]:
@@ -105,7 +107,7 @@ class TorchEmitter(Emitter):
         width = WIDTH - self._body(plan).margin + 4
         lines += wrap(f"def {mark}{name}({', '.join(args)}) -> {self.result_type(plan)}:", "", width)
         lines += [f"    {line}" for line in DOCS[plan.method]] if plan.is_root and plan.is_step else []
-        return [*lines, *(f"    {line}" for line in self.statements(plan))]
+        return [*lines, *within(self.statements(plan))]
 
     def guarded(self, plan: Plan, checks: list[str]) -> list[str]:
         if not checks or not (plan.is_root and plan.method == "step"):
@@ -116,8 +118,10 @@ class TorchEmitter(Emitter):
         root = self.program.plan(self.program.root)
         assert self.decoding is not None
         kind = root.name
+        names = " ".join(map(plain, self._kept(root)))
+        sizes = f'dict(zip("{names}".split(), {self._body(root).sizes_attribute()}, strict=True))'
         head = [f"def configuration(self: {kind}) -> Configuration:"]
-        texts = [_over_net([*head, *configuration(self, self._body(root).sizes_attribute())])]
+        texts = [_over_net([*head, *configuration(self, sizes if names else "{}")])]
         if self.generates:
             told = wrap(f"    return {decodes(self.decoding, self)}")
             texts.append(_over_net([f"def decodes(self: {kind}) -> Decodes:", *told]))
@@ -126,6 +130,11 @@ class TorchEmitter(Emitter):
         says = '    """Puts weights where steps of few rows read them fastest, on a CPU: see `lay_out`."""'
         head = wrap(f"def lay_out_for_decoding(net: {kind}, undo: bool = False) -> None:")
         return [*texts, "\n".join([*head, says, *told]), *self._export(kind)]
+
+    def _kept(self, root: Plan) -> list[str]:
+        """The parameters of a model that its caches are told apart by."""
+        params = {name for name, _, _ in self.sizes_of(root)}
+        return [name for name in sizes_of_model(self) if name in params]
 
     def _export(self, kind: str) -> list[str]:
         """The function that gives the two as programs, where a step takes one input of items."""
