@@ -101,9 +101,12 @@ class ModelCode:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """How the functions of decoding are spelled, and the parameter `dtype`: a name of the spec may be the same."""
+        """How the functions of decoding are spelled, and the parameter `dtype`, if any: a name of the spec may be
+        the same.
+        """
         spelling = self._steps(self.name)
-        return {plain(name): spelling(name) for name in (DTYPE, *(METHODS if self.decoding else ()))}
+        given = [DTYPE] if any(DTYPE in text for text in (*self.model, *self.decoding)) else []
+        return {plain(name): spelling(name) for name in (*given, *(METHODS if self.decoding else ()))}
 
     @property
     def needs_runtime(self) -> bool:

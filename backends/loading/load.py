@@ -411,7 +411,7 @@ class Compiled:
         self.weights = weights
         self.module, self._decoding = texts.run()
         self._dtype = dtype
-        self._dtype_name = dict(texts.names)["dtype"]
+        self._dtype_name = dict(texts.names).get("dtype", "")
         self._function = self.module.__dict__[function_name(self.module)]
         parameters = list(inspect.signature(self._function).parameters)
         called = parameters[1 : 1 + len(inputs)]  # the inputs, behind the weights: not all keep their names

@@ -394,7 +394,8 @@ inputs = "source_ids: vocab[source], target_ids: vocab[target], real: bool[sourc
 check("transformer", inputs, source_ids, target_ids, real, vocab={vocab})
 """
     assert call in re.sub("(?m)^ +", "", text)
-    assert inspect.getsource(LIBRARIES[library][0]).strip() in text and "check_inputs" not in text
+    assert re.search(r"(?m)^from attnc_runtime_\w+ import .*\bcheck\b", text) and "check_inputs" not in text
+    assert inspect.getsource(LIBRARIES[library][0]).strip() not in text
     text = SOURCES[library](SPEC.model("net")._sized, checked=False)
     call = """\
 inputs = "ids: vocab[seq], real: bool[seq], x: [seq, model]"
@@ -410,6 +411,9 @@ raise ValueError(f"net: `ids` has seq = {ids.shape[-1]}, but seq is at most {max
 """
     assert call in re.sub("(?m)^ +", "", text)
     assert "batch = " not in text
+    alone = attnc.loads("width seq\ndepth d = 2\nmodel plus(x: [seq, d]) -> [seq, d] { return x + x }").model("plus")
+    text = SOURCES[library](alone._sized, checked=False)  # it needs nothing else of ours
+    assert inspect.getsource(LIBRARIES[library][0]).strip() in text and "attnc_runtime" not in text
 
 
 @both

@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import attnc
 from attnc.backends.plan.capture import Captures
 from attnc.backends.text.carried import TORCH, homes
+from attnc.backends.text.names import camel
 from attnc.compiler.decoding import Decoding
 from attnc.compiler.graph.nodes import Call, Graph, Repeat, Scan, reads
 from attnc.compiler.rewrites.simplify.constants import fold_truths
@@ -60,7 +61,7 @@ def compiled(model: attnc.Model, device: str = "meta", fused: bool = False) -> t
         source = model.source("torch", single_file=True)
     module = types.ModuleType(f"cost_{model.name}")
     exec(compile(source, module.__name__, "exec"), module.__dict__)
-    ours = homes(TORCH)  # what stands behind the model
+    ours = homes(TORCH).keys() - {camel(model.name)}  # what stands behind the model
     classes = [
         made
         for name, made in module.__dict__.items()

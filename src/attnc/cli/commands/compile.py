@@ -132,6 +132,7 @@ def _write(args: argparse.Namespace, texts: Mapping[str, str]) -> None:
     if not _is_a_file(args.out):
         if args.out is None:
             sys.stdout.write(text)
+            sys.stdout.flush()  # what cannot be written needs no advice
         else:
             write(args.out, text)
         for name, _ in others:
