@@ -1,6 +1,7 @@
 """Decoding in generated PyTorch code: `generate` and `stream`."""
 
 import random
+import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NamedTuple
@@ -95,8 +96,18 @@ def gather_for_steps(model: Decoder, static: Any = False) -> None:
         if method is not None and name not in vars(model.net):
             setattr(model.net, name, gathered(model.net, getattr(method, "__wrapped__", method).__get__(model.net)))
     with torch.inference_mode(False):
+        begin_at_root(model.net)
         for module in modules:
             module.unshard()
+
+
+def begin_at_root(net: Any) -> None:
+    """Tells FSDP2 which module is the whole: else the first part that is called counts as that."""
+    if net in sharded(net):
+        net._begin = lambda: None
+        sys.modules["torch.distributed.fsdp"].register_fsdp_forward_method(net, "_begin")
+        net._begin()
+        del net._begin
 
 
 def scatter(net: Any) -> None:
@@ -111,6 +122,7 @@ def gathered(net: Any, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(*given: Any, **named: Any) -> Any:
         with torch.inference_mode(False), torch.no_grad():
+            begin_at_root(net)
             for module in sharded(net):
                 module.unshard()
             try:
