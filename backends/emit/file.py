@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import ClassVar
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
+from ...compiler.pipeline import Pass
 from ...compiler.sizes.axes import Axis
 from ..files.code import Library, ModelCode
 from ..files.opening import about
 from ..plan.capture import Captures
+from ..plan.lower import lower, stepping
 from ..plan.plan import ModelPlan, Plan
 from ..text.docstrings import docstring, sentences
 from ..text.expressions import Code, number
 from ..text.names import FOUND
-from ..text.values import FULL, SOME
+from ..text.values import FULL, SOME, CannotEmit
 from ..text.writing import apart
 from .body import CodeBody
 from .border import annotation, behind_default, output_names, without_batch
@@ -258,6 +261,19 @@ def _proved(graph: Graph) -> str:
         if axes:
             told.append(f"C{along}" if len(found) == 1 else f"{' and '.join(names)}: c{along}")
     return " ".join(told)
+
+
+def written(
+    emitter: type[Emitter], graph: Graph, header: str, capture: tuple[str, ...], passes: Sequence[Pass], checked: bool
+) -> ModelCode:
+    """What a backend writes for a model, with its steps if they can be written: see `torch_code`."""
+    lowered, captures = lower(graph, capture, passes)
+    decoding = None if capture else stepping(graph, lowered, passes)
+    if decoding is not None and decoding.step is not None and decoding.prepare is not None:
+        program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
+        with suppress(CannotEmit):  # a model whose steps cannot be written has none
+            return emitter(program, captures, decoding, checked=checked).written(header)
+    return emitter(ModelPlan(lowered, captures.marks), captures, checked=checked).written(header)
 
 
 def _place_lowered(graph: Graph, place: int, lowered: Graph) -> int:

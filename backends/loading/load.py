@@ -245,6 +245,7 @@ def torch_class(
     if resets:
         made.reset_parameters = functools.partialmethod(_reset_parameters, dict(laws))  # type: ignore[attr-defined]
     if texts.no_step:
+        # The class is made here for this one model: its own way to look attributes up is the purpose.
         made.__getattr__ = _attributes(texts.no_step)  # type: ignore[method-assign]
     copyreg.pickle(made, lambda model: (_empty, (texts, inputs, laws, resets), model.__dict__))
     return made

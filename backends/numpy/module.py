@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from ...compiler.decoding import Decoding
@@ -11,15 +10,13 @@ from ...compiler.decoding.join_maps import weights_together
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
 from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model
-from ..emit.file import Emitter
+from ..emit.file import Emitter, written
 from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
-from ..plan.lower import lower, stepping
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import NUMPY
 from ..text.expressions import number
 from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain, snake
-from ..text.values import CannotEmit
 from ..text.writing import within, wrap
 from .body import NumpyBody
 from .ops import OPS, POINTS
@@ -78,6 +75,11 @@ class NumpyEmitter(Emitter):
         sizes = [f"{name} = {code.text}" for name, code in body.derivations.items()]
         return ["\n".join([*lines, *within(self.statements(plan, sizes))])]
 
+    def written(self, header: str) -> ModelCode:
+        made = super().written(header)
+        step = None if self.decoding is None else self.decoding.step
+        return made if step is None else replace(made, together=weights_together(step))
+
     def around_steps(self) -> list[str]:
         assert self.decoding is not None
         sizes = [f"{plain(name)}={number(size).text}" for name, size in sizes_of_model(self).items()]
@@ -104,14 +106,7 @@ def numpy_code(
     rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
-    lowered, captures = lower(graph, capture, passes)
-    decoding = None if capture else stepping(graph, lowered, passes)
-    if decoding is not None and decoding.step is not None and decoding.prepare is not None:
-        program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
-        with suppress(CannotEmit):  # a model whose steps cannot be written has none
-            made = NumpyEmitter(program, captures, decoding, checked=checked).written(header)
-            return replace(made, together=weights_together(decoding.step))
-    return NumpyEmitter(ModelPlan(lowered, captures.marks), captures, checked=checked).written(header)
+    return written(NumpyEmitter, graph, header, capture, passes, checked)
 
 
 def numpy_source(

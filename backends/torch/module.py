@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from ...compiler.decoding import Decoding
 from ...compiler.decoding.join_maps import maps_of_step
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
 from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model
-from ..emit.file import Emitter
+from ..emit.file import Emitter, written
 from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
-from ..plan.lower import lower, stepping
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import TORCH
 from ..text.docstrings import remarked
 from ..text.names import AT, DEVICE, DTYPE, FILE, FOUND, LOCAL, Namer, plain, snake
 from ..text.scopes import renamed
-from ..text.values import CannotEmit
 from ..text.writing import WIDTH, side_by_side, within, wrap
 from .body import TorchBody
 from .ops import OPS, POINTS
@@ -183,13 +180,7 @@ def torch_code(
     rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
     Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
-    lowered, captures = lower(graph, capture, passes)
-    decoding = None if capture else stepping(graph, lowered, passes)
-    if decoding is not None and decoding.step is not None and decoding.prepare is not None:
-        program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
-        with suppress(CannotEmit):  # a model whose steps cannot be written has none
-            return TorchEmitter(program, captures, decoding, checked=checked).written(header)
-    return TorchEmitter(ModelPlan(lowered, captures.marks), captures, checked=checked).written(header)
+    return written(TorchEmitter, graph, header, capture, passes, checked)
 
 
 def torch_source(

@@ -104,10 +104,11 @@ def gather_for_steps(model: Decoder, static: Any = False) -> None:
 def begin_at_root(net: Any) -> None:
     """Tells FSDP2 which module is the whole: else the first part that is called counts as that."""
     if net in sharded(net):
-        net._begin = lambda: None
-        sys.modules["torch.distributed.fsdp"].register_fsdp_forward_method(net, "_begin")
-        net._begin()
-        del net._begin
+        name = "begin at root"  # which no part of a spec can be called
+        setattr(net, name, lambda: None)
+        sys.modules["torch.distributed.fsdp"].register_fsdp_forward_method(net, name)
+        getattr(net, name)()
+        delattr(net, name)
 
 
 def scatter(net: Any) -> None:

@@ -44,6 +44,7 @@ class TracedCache(Cache):
         self.before, self.count = self.count, self.count + count
         self.places_now = self.before + torch.arange(count, device=self.count.device)
 
+    # Elsewhere an attribute that is changed in place, which no program of torch.export does: so the whole is asked.
     @property
     def place(self) -> Tensor:  # type: ignore[override]
         return self.top.places_now

@@ -116,7 +116,7 @@ def map_each(x: Tensor, part: nn.Module | Tensor) -> Tensor:
 
 def split_heads(x: Tensor, depth: int) -> Tensor:
     """x [..., items, heads * depth] as [..., heads, items, depth]."""
-    y: Tensor = x.unflatten(-1, (-1, depth))  # type: ignore[no-untyped-call]
+    y: Tensor = x.unflatten(-1, (-1, depth))  # type: ignore[no-untyped-call]  # torch does not annotate it
     return y.transpose(-3, -2)
 
 
