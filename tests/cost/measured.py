@@ -51,7 +51,7 @@ def as_written() -> Iterator[None]:
     def stepping(*_: object) -> Decoding:
         return Decoding(reason="not asked for")
 
-    with patch("attnc.backends.torch.module.lower", lower), patch("attnc.backends.torch.module.stepping", stepping):
+    with patch("attnc.backends.emit.file.lower", lower), patch("attnc.backends.emit.file.stepping", stepping):
         yield
 
 
