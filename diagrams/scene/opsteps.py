@@ -6,11 +6,9 @@ glyph that reads them can show them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from ...compiler.graph.nodes import Apply, Graph
+from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import (
     Arrange,
     Complement,
@@ -19,65 +17,21 @@ from ...compiler.graph.traits import (
     IndexMap,
     OpTraits,
     Pointwise,
-    Product,
-    Quotient,
     Window,
 )
-from ...compiler.graph.values import IndexInto, Role, Scalar, Value
+from ...compiler.graph.values import IndexInto, Role, Scalar
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
+from .elementwise import Elementwise
 from .op_glyphs import BIRTH, LOOKUP, MAP, PILL, RENAME, Glyph, Shape, glyph_of, name_of
 from .patterns import Case, cases, constant, telling
-from .steps import DrawStep, Scene, Section, StepKind
-from .symbolic import Symbolic, applied, number, of_static, renamed, written
+from .steps import DrawStep, Frame, Item, StepKind
+from .symbolic import Symbolic, number, of_static, renamed, written
 from .tensors import Learned, Tensor
 
-if TYPE_CHECKING:
-    from ...dsl.source import Span
 
-Item = Tensor | Symbolic | Learned
-
-
-@dataclass(slots=True)
-class Frame:
-    """A graph while its steps are made: the item of each value (by id), and what its axes and consts stand for."""
-
-    graph: Graph
-    axes: Mapping[Axis, Axis]
-    consts: dict[int, Symbolic]
-    section: Section | None
-    level: int
-    items: dict[int, Item]
-    reads: dict[int, int]
-
-    def axis(self, axis: Axis) -> Axis:
-        return self.axes.get(axis, axis)
-
-    def shown(self, value: Value) -> tuple[Axis, ...]:
-        """The axes that the value varies along, in the figure's terms."""
-        return tuple(dict.fromkeys(self.axis(a) for a in value.type.axes if a not in value.type.broadcast_axes))
-
-
-class Steps:
-    """Collects the steps of a scene."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        self.maker: dict[int, DrawStep] = {}  # of a tensor
-        self.tints: dict[str, int] = {}  # by the name of a block
-        self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
-        self.span: Span | None = None  # where the spec says what is being drawn
-
-    def add(self, step: DrawStep) -> DrawStep:
-        self.scene.steps.append(step)
-        step.span = step.span or self.span
-        for tensor in step.outs:
-            self.maker[id(tensor)] = step
-        return step
-
-    def key(self, frame: Frame, name: str) -> int:
-        """A number for the weights of this name in this frame."""
-        return self.keys.setdefault((id(frame), name), len(self.keys) + 1)
+class Steps(Elementwise):
+    """The steps of values and ops."""
 
     def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
         """The item as a tensor with wires. A table or a parameter gets a step here, from which its wires begin."""
@@ -111,17 +65,6 @@ class Steps:
                     step.tint = self.tints.setdefault(item.text, len(self.tints))
                 self.add(step)
                 return tensor
-
-    def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
-        """A boolean input (`boolean_input`) once more, with wires that begin at its name."""
-        again = Tensor(axes, item.name, item.index, frame.section is None)
-        text = italic(spaced(item.name))
-        self.add(
-            DrawStep(
-                StepKind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"
-            )
-        )
-        return again
 
     def computed(self, frame: Frame, item: Symbolic) -> Tensor:
         """The steps of a formula over data, which was kept symbolic until something needed its wires."""
@@ -249,16 +192,6 @@ class Steps:
         ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
         return (*roman(f"{name} {'…'.join(dict.fromkeys(ends))}"), *step)
 
-    def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
-        """The same values under other labels of axes: a copy step with one result."""
-        if x.boolean_input:
-            return self.named_again(frame, x, _in_order(axes, x.axes))
-        out = Tensor(_in_order(axes, x.axes), x.name, x.index)
-        self.add(
-            DrawStep(StepKind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis")
-        )
-        return out
-
     def lookup(
         self, frame: Frame, node: Apply, items: Sequence[Item],
         eaten: tuple[Axis, ...], made: tuple[Axis, ...], axes: tuple[Axis, ...], tip: str,
@@ -381,59 +314,6 @@ class Steps:
             x = out
         return x
 
-    def rides(self, frame: Frame, node: Apply, items: Sequence[Item]) -> Tensor | None:
-        """A scale right after a contraction: written on the arrow that leaves its half-loop."""
-        meaning = node.traits.meaning
-        if not isinstance(meaning, Product | Quotient) or len(items) != 2:
-            return None
-        for at, (x, c) in enumerate(((items[0], items[1]), (items[1], items[0]))):
-            if (
-                not isinstance(x, Tensor)
-                or not isinstance(c, Symbolic)
-                or c.axes
-                or c.leaves
-                or (at and isinstance(meaning, Quotient))
-            ):
-                continue
-            step = self.maker.get(id(x))
-            if step is None or step.mark != "loop" or step.note or step.section is not frame.section:
-                continue
-            if not step.contracted or frame.reads.get(node.operands[at].id) != 1:
-                continue
-            step.note = applied(meaning, c)
-            x.name = node.out.name or x.name
-            return x
-        return None
-
-    def pointwise(self, frame: Frame, op: OpTraits, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
-        """An op element by element: in a lane beside the wires of one tensor; with dots where several tensors meet."""
-        solid: list[Tensor] = []
-        scalars: list[tuple[int, Symbolic]] = []
-        for i, item in enumerate(items):
-            if isinstance(item, Symbolic) and not item.axes and not item.leaves:
-                scalars.append((i, item))
-            else:
-                solid.append(self.tensor(frame, item))
-        glyph = glyph_of(op)
-        out = Tensor(axes, name)
-        text = roman(name_of(op))
-        if len(solid) == 1:
-            if scalars:
-                inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
-                text = roman(f"{name_of(op)}({inner})")
-            if len(items) == 2 and len(scalars) == 1:
-                place, factor = scalars[0]
-                text = applied(op.meaning, factor, flipped=place == 0) or text
-            if set(axes) == set(solid[0].axes):
-                self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op.name))
-                return out
-        if not solid:
-            self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op.name))
-            return out
-        mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
-        self.add(DrawStep(StepKind.JOIN, mark, solid, [out], frame.section, text=text, tip=op.name))
-        return out
-
     def masked(self, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:
         """`x where mask`: a square over the wires of the mask's axes; what data decides comes in as wires."""
         if isinstance(mask, Symbolic) and mask.truth is True:
@@ -511,9 +391,3 @@ def tail(name: str) -> str:
 
 def leaf_of(tensor: Tensor) -> Symbolic:
     return Symbolic("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.boolean_input)
-
-
-def _in_order(axes: tuple[Axis, ...], like: tuple[Axis, ...]) -> tuple[Axis, ...]:
-    """`axes` so that each stands where the axis of `like` that it relabels stood."""
-    fresh = iter([a for a in axes if a not in like])
-    return tuple(a if a in axes else next(fresh) for a in like)

@@ -1,15 +1,21 @@
-"""A scene: a flat list of steps over tensors, as they will be drawn. Nothing here has a position yet."""
+"""A scene: a flat list of steps over tensors, as they will be drawn, and what collects them from a graph. Nothing here
+has a position yet.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from ...compiler.graph.nodes import Graph
+from ...compiler.graph.values import Value
 from ...compiler.sizes.axes import Axis
 from ...dsl.source import Span
-from ..base.text import Rich
+from ..base.text import Rich, italic, spaced
 from .patterns import Case
-from .tensors import Tensor
+from .symbolic import Symbolic
+from .tensors import Learned, Tensor
 
 
 class StepKind(Enum):
@@ -92,3 +98,79 @@ class Scene:
     title: str
     steps: list[DrawStep] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
+
+
+Item = Tensor | Symbolic | Learned
+
+
+@dataclass(slots=True)
+class Frame:
+    """A graph while its steps are made: the item of each value (by id), and what its axes and consts stand for."""
+
+    graph: Graph
+    axes: Mapping[Axis, Axis]
+    consts: dict[int, Symbolic]
+    section: Section | None
+    level: int
+    items: dict[int, Item]
+    reads: dict[int, int]
+
+    def axis(self, axis: Axis) -> Axis:
+        return self.axes.get(axis, axis)
+
+    def shown(self, value: Value) -> tuple[Axis, ...]:
+        """The axes that the value varies along, in the figure's terms."""
+        return tuple(dict.fromkeys(self.axis(a) for a in value.type.axes if a not in value.type.broadcast_axes))
+
+
+class Collector:
+    """Collects the steps of a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.maker: dict[int, DrawStep] = {}  # of a tensor
+        self.tints: dict[str, int] = {}  # by the name of a block
+        self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
+        self.span: Span | None = None  # where the spec says what is being drawn
+
+    def add(self, step: DrawStep) -> DrawStep:
+        self.scene.steps.append(step)
+        step.span = step.span or self.span
+        for tensor in step.outs:
+            self.maker[id(tensor)] = step
+        return step
+
+    def key(self, frame: Frame, name: str) -> int:
+        """A number for the weights of this name in this frame."""
+        return self.keys.setdefault((id(frame), name), len(self.keys) + 1)
+
+    def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
+        """The item as a tensor with wires."""
+        raise NotImplementedError
+
+    def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
+        """A boolean input (`boolean_input`) once more, with wires that begin at its name."""
+        again = Tensor(axes, item.name, item.index, frame.section is None)
+        text = italic(spaced(item.name))
+        self.add(
+            DrawStep(
+                StepKind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"
+            )
+        )
+        return again
+
+    def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:
+        """The same values under other labels of axes: a copy step with one result."""
+        if x.boolean_input:
+            return self.named_again(frame, x, _in_order(axes, x.axes))
+        out = Tensor(_in_order(axes, x.axes), x.name, x.index)
+        self.add(
+            DrawStep(StepKind.COPY, "copy", [x], [out], frame.section, tip="the same values along a copy of the axis")
+        )
+        return out
+
+
+def _in_order(axes: tuple[Axis, ...], like: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    """`axes` so that each stands where the axis of `like` that it relabels stood."""
+    fresh = iter([a for a in axes if a not in like])
+    return tuple(a if a in axes else next(fresh) for a in like)

@@ -10,10 +10,10 @@ from ...compiler.sizes.axes import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
 from .opening import How, Opening, pointwise, uses
-from .opsteps import Frame, Item, Steps, leaf_of, tail
+from .opsteps import Steps, leaf_of, tail
 from .passes import BodyPasses, Part, passes_text, plan
 from .patterns import cases, telling
-from .steps import DrawStep, Scene, Section, StepKind
+from .steps import DrawStep, Frame, Item, Scene, Section, StepKind
 from .symbolic import Symbolic, index, of_static, titled, written
 from .tensors import Learned, Tensor
 
