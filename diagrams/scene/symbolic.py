@@ -102,6 +102,10 @@ def of_const(const: Const) -> Symbolic:
     return number(const.value) if const.value is not None else Symbolic("symbol", text=const.name)
 
 
+def leaf_of(tensor: Tensor) -> Symbolic:
+    return Symbolic("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.boolean_input)
+
+
 def renamed(formula: Symbolic, axes: Mapping[Axis, Axis], depth: int = 0) -> Symbolic:
     """The formula with its axes replaced."""
     if depth > 60:

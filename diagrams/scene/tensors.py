@@ -28,3 +28,9 @@ class Learned:
     name: str
     axes: tuple[Axis, ...]
     key: int = 0  # one for each parameter
+
+
+def tail(name: str) -> str:
+    """`norm.weight` -> `norm`; a path's last part."""
+    parts = [part for part in name.split(".") if part not in ("weight", "bias")]
+    return parts[-1] if parts else name

@@ -10,12 +10,12 @@ from ...compiler.sizes.axes import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
 from .opening import How, Opening, pointwise, uses
-from .opsteps import Steps, leaf_of, tail
+from .opsteps import Steps
 from .passes import BodyPasses, Part, passes_text, plan
 from .patterns import cases, telling
 from .steps import DrawStep, Frame, Item, Scene, Section, StepKind
-from .symbolic import Symbolic, index, of_static, titled, written
-from .tensors import Learned, Tensor
+from .symbolic import Symbolic, index, leaf_of, of_static, titled, written
+from .tensors import Learned, Tensor, tail
 
 _TINTS = 6  # colours of regions
 Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
