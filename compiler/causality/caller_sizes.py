@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from ...dsl.source import Span
 from ..graph.nodes import Call, Scan
 from ..graph.values import Value
-from ..sizes.arithmetic import never_negative, poly, substitute
+from ..sizes.arithmetic import substitute
 from ..sizes.axes import Arith, Axis, Const, Literal, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import TooMuch
+from ..sizes.polynomials import never_negative, poly
 from ..sizes.predicates import ALWAYS, NEVER, Linear
 from .leak import Trace
 from .reach import TOP, Info, Reach, reach_of_everything

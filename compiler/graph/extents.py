@@ -10,9 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..sizes.arithmetic import at_most, difference, never_negative_of_none, poly, substitute
+from ..sizes.arithmetic import at_most, difference, substitute
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
 from ..sizes.functions import OPERATIONS, Extreme, Function, Power, Product, Quotient, Remainder, Rounded, Sum
+from ..sizes.polynomials import never_negative_of_none, poly
 from .nodes import Apply
 from .traits import Arrange, IndexMap, Reduce
 

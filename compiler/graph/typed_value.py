@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...dsl.source import Span
-from ..sizes.arithmetic import never_negative, poly
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
 from ..sizes.functions import (
     Compared,
@@ -21,6 +20,7 @@ from ..sizes.functions import (
     Rounded,
     Sum,
 )
+from ..sizes.polynomials import never_negative, poly
 from .values import Element, IndexInto, Role, Scalar, Type, Value
 
 BOUND_TERMS = 64

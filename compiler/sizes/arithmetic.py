@@ -1,14 +1,14 @@
-"""Arithmetic over sizes: exact division, and polynomials that prove two sizes equal or different."""
+"""Arithmetic over sizes: exact division, formulas turned round, and what is proved equal, different or at most."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 
-from .axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once
-from .functions import OPERATIONS, Extreme, Magnitude, Power, Product, Quotient, Remainder, Rounded, Sum
+from .axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once
+from .functions import Extreme, Product, Quotient, Rounded, Sum
+from .polynomials import Poly, add, never_negative, poly, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,188 +155,9 @@ def _factors(static: Static) -> list[int] | None:
             return None
 
 
-Monomial = tuple[object, ...]
-"""The unknowns of a monomial: ("axis", its family), a Const, or an Opaque."""
-
-Poly = dict[Monomial, Fraction]
-
-MONOMIALS = 200  # of one polynomial; what has more is opaque, and little is proved of it
-
-
-@dataclass(frozen=True, slots=True)
-class Opaque:
-    """What is not polynomial: an operation on polynomials. They nest as deep as sizes depend on sizes, so that the hash
-    and what it is at least are found once.
-    """
-
-    op: str
-    args: tuple[frozenset[tuple[Monomial, Fraction]], ...]
-    hash: int = field(init=False, compare=False, repr=False)
-    least: int | None = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "hash", hash((self.op, self.args)))
-        object.__setattr__(self, "least", _least_of(self.op, [dict(arg) for arg in self.args]))
-
-    def __hash__(self) -> int:
-        return self.hash
-
-    @staticmethod
-    def of(op: str, *args: Poly) -> Poly:
-        return {(Opaque(op, tuple(frozenset(arg.items()) for arg in args)),): Fraction(1)}
-
-
-@once
-def poly(static: Static) -> Poly:
-    """A size as a polynomial over the free sizes. Copies of an axis are one unknown; what is not polynomial
-    is opaque.
-    """
-    match static:
-        case Literal(value):
-            return _constant(Fraction(value))
-        case SizeOf(axis):
-            if axis.extent is not None:
-                return _constant(Fraction(axis.extent))
-            if axis.size is not None:
-                return poly(axis.size)
-            return {(("axis", axis.family),): Fraction(1)}
-        case ConstOf(const):
-            return _const(const)
-        case Arith("+", (a, b)):
-            return _add(poly(a), poly(b), 1)
-        case Arith("-", (a, b)):
-            return _add(poly(a), poly(b), -1)
-        case Arith(meaning=Sum((-1,)), args=(a,)):
-            return _add({}, poly(a), -1)
-        case Arith("*", (a, b)):
-            return _multiply(poly(a), poly(b))
-        case Arith("/" | "//", (a, b)):
-            divisor = as_constant(poly(b))
-            if divisor:
-                return {key: value / divisor for key, value in poly(a).items()}
-    number = known(static)
-    if isinstance(number, int | float) and math.isfinite(number):
-        return _constant(Fraction(number))
-    assert isinstance(static, Arith)
-    return Opaque.of(static.op, *map(poly, static.args))
-
-
-def _constant(value: Fraction) -> Poly:
-    return {(): value} if value else {}
-
-
-def _const(const: Const) -> Poly:
-    if const.value is not None:
-        return _constant(Fraction(const.value))
-    return {(const,): Fraction(1)}
-
-
-def _add(a: Poly, b: Poly, sign: int) -> Poly:
-    out = dict(a)
-    for key, value in b.items():
-        out[key] = out.get(key, Fraction(0)) + sign * value
-        if not out[key]:
-            del out[key]
-    return out if len(out) <= MONOMIALS else Opaque.of("+" if sign > 0 else "-", a, b)
-
-
-def _multiply(a: Poly, b: Poly) -> Poly:
-    if len(a) * len(b) > MONOMIALS:
-        return Opaque.of("*", a, b)
-    out: Poly = {}
-    for left, x in a.items():
-        for right, y in b.items():
-            key = tuple(sorted(left + right, key=_rank))
-            out[key] = out.get(key, Fraction(0)) + x * y
-    return {key: value for key, value in out.items() if value}
-
-
-def _rank(unknown: object) -> tuple[int, int]:
-    """An order of unknowns, so that `a * b` is `b * a`."""
-    match unknown:
-        case ("axis", int(id)):
-            return 0, id
-        case Const(id=id):
-            return 1, id
-        case _:
-            return 2, hash(unknown)
-
-
-def as_constant(p: Poly) -> Fraction | None:
-    """The number that the polynomial is, where it is one."""
-    if not p:
-        return Fraction(0)
-    return p[()] if set(p) == {()} else None
-
-
-def never_negative(p: Poly) -> bool:
-    """Whether the polynomial is at least 0 whatever the sizes, each size being at least 1 (sufficient only)."""
-    least = _least_sum(p)
-    return least is not None and least >= 0
-
-
-def _least_sum(p: Poly) -> Fraction | None:
-    """What the polynomial is at least, each size being at least 1; None where that is not seen."""
-    total = Fraction(0)
-    for monomial, coefficient in p.items():
-        least = 1
-        for unknown in monomial:
-            lower = _least(unknown)
-            if lower is None:
-                return None
-            least *= lower
-        if monomial and coefficient < 0:
-            return None
-        total += coefficient * least
-    return total
-
-
-def never_negative_of_none(p: Poly) -> bool:
-    """The same where sizes may be 0."""
-    return all(
-        coefficient >= 0
-        and all(not isinstance(unknown, Opaque) and _least(unknown) is not None for unknown in monomial)
-        for monomial, coefficient in p.items()
-    )
-
-
-def _least(unknown: object) -> int | None:
-    """The least value of an unknown of a monomial, where it has one of 0 or more.
-
-    A size is at least 1, the number of a pass 0. A const without a value may be any number.
-    """
-    match unknown:
-        case Opaque(least=least):
-            return least
-        case ("axis", _):
-            return 1
-        case Const(is_index=True):
-            return 0
-        case _:
-            return None
-
-
-def _least_of(op: str, args: list[Poly]) -> int | None:
-    match OPERATIONS[op].meaning, args:
-        case Rounded(), [inner] if never_negative(inner):
-            return 0
-        case Remainder(), [_, divisor] if never_negative(_add(divisor, _constant(Fraction(1)), -1)):
-            return 0
-        case Extreme(largest=True), parts if any(map(never_negative, parts)):
-            return 0
-        case Extreme(largest=False), parts if all(map(never_negative, parts)):
-            return 0
-        case Power(), [base, _] if never_negative(base):
-            return 0
-        case Magnitude(), _:
-            return 0
-        case _:
-            return None
-
-
 def difference(a: Static, b: Static) -> Poly:
     """a - b."""
-    return _add(poly(a), poly(b), -1)
+    return add(poly(a), poly(b), -1)
 
 
 def at_most(a: Static, b: Static) -> bool:
@@ -369,17 +190,12 @@ def _decided(a: Static, b: Static, memo: dict[tuple[int, int], bool]) -> bool:
 def provably_different(a: Static, b: Static) -> bool:
     """Whether no choice of the free sizes (each at least 1) makes the two equal, as far as can be seen."""
     d = difference(a, b)
-    return bool(d) and (_positive(d) or _positive(_add({}, d, -1)))
+    return bool(d) and (positive(d) or positive(add({}, d, -1)))
 
 
 def provably_more(a: Static, b: Static) -> bool:
     """Whether a > b whatever the free sizes (each at least 1), as far as can be seen."""
-    return _positive(difference(a, b))
-
-
-def _positive(p: Poly) -> bool:
-    least = _least_sum(p)
-    return least is not None and least > 0
+    return positive(difference(a, b))
 
 
 def largest(static: Static) -> int | None:

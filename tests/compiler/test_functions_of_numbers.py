@@ -15,9 +15,10 @@ import attnc
 from attnc.compiler.graph.extents import Restricted, at_least_0, undefined
 from attnc.compiler.graph.traits import Pointwise
 from attnc.compiler.ops import OPS, Op
-from attnc.compiler.sizes.arithmetic import at_most, never_negative, poly
+from attnc.compiler.sizes.arithmetic import at_most
 from attnc.compiler.sizes.axes import Arith, Axis, Const, ConstOf, Kind, Literal, SizeOf, Static
 from attnc.compiler.sizes.functions import OPERATIONS, Function, has_all_numbers
+from attnc.compiler.sizes.polynomials import never_negative, poly
 
 FUNCTIONS = {op: each.meaning for op, each in OPERATIONS.items() if isinstance(each.meaning, Function)}
 NUMBERS = [-70.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 70.0]

@@ -9,19 +9,17 @@ import pytest
 from attnc.compiler.base.session import Session
 from attnc.compiler.names.written_sizes import size_static
 from attnc.compiler.sizes.arithmetic import (
-    as_constant,
     at_most,
     difference,
     divides_by_zero,
     inexact_division,
     largest,
-    never_negative,
-    poly,
     product,
     provably_different,
     solved,
 )
 from attnc.compiler.sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known
+from attnc.compiler.sizes.polynomials import as_constant, never_negative, poly
 from attnc.dsl import syntax as s
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source

@@ -10,8 +10,8 @@ from ...graph.nodes import Apply, Constant, Node, Positions, makes
 from ...graph.traits import Extreme, Function, Power, Product, Quotient, Sum
 from ...graph.values import Role, Value
 from ...ops.ranges import ALL, Range, keeps_finite, range_of
-from ...sizes.arithmetic import never_negative, poly
 from ...sizes.axes import Arith, ConstOf, Literal, Static, known
+from ...sizes.polynomials import never_negative, poly
 
 USUAL: Range = (1e-6, 1e6)  # what a const of a block is taken for
 

@@ -46,8 +46,9 @@ from ...graph.traits import (
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named, op_of_numbers
-from ...sizes.arithmetic import difference, never_negative_of_none
+from ...sizes.arithmetic import difference
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
+from ...sizes.polynomials import never_negative_of_none
 
 
 @dataclass(frozen=True, slots=True)
