@@ -20,7 +20,7 @@ from ..layout.glyph_sizes import (
     wrapped,
 )
 from ..layout.wires import Meeting, Wire
-from ..scene.patterns import Case, Pattern
+from ..scene.formulas.patterns import Case, Pattern
 from ..scene.steps import DrawStep, StepKind
 from .joins import meet
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..base import theme
 from ..base.text import Rich, axis_label, plain, roman, width
-from ..scene.patterns import Pattern
+from ..scene.formulas.patterns import Pattern
 from ..scene.steps import DrawStep, StepKind
 from .wires import Meeting, Wire
 

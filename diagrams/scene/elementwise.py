@@ -8,9 +8,9 @@ from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import OpTraits, Product, Quotient
 from ...compiler.sizes.axes import Axis
 from ..base.text import joined, roman
+from .formulas.symbolic import Symbolic, applied, written
 from .op_glyphs import Shape, glyph_of, name_of
 from .steps import Collector, DrawStep, Frame, Item, StepKind
-from .symbolic import Symbolic, applied, written
 from .tensors import Tensor
 
 

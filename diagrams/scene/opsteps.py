@@ -17,11 +17,11 @@ from ...compiler.graph.values import IndexInto, Role, Scalar
 from ...compiler.sizes.axes import Axis
 from ..base.text import bold, italic, plain, roman, spaced
 from .elementwise import Elementwise
+from .formulas.patterns import cases
+from .formulas.symbolic import Symbolic, leaf_of, renamed, written
 from .op_glyphs import BIRTH, MAP, PILL, RENAME, Glyph, Shape, glyph_of, name_of
-from .patterns import cases
 from .selecting import keeps_truth, lookup, masked, window
 from .steps import DrawStep, Frame, Item, StepKind
-from .symbolic import Symbolic, leaf_of, renamed, written
 from .tensors import Learned, Tensor, tail
 
 

@@ -9,10 +9,10 @@ from ...compiler.graph.traits import Arrange, Complement, Conjunction, Disjuncti
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
+from .formulas.patterns import Case, cases, constant, telling
+from .formulas.symbolic import Symbolic, leaf_of, number, of_static, written
 from .op_glyphs import LOOKUP, name_of
-from .patterns import Case, cases, constant, telling
 from .steps import Collector, DrawStep, Frame, Item, StepKind
-from .symbolic import Symbolic, leaf_of, number, of_static, written
 from .tensors import Learned, Tensor, tail
 
 

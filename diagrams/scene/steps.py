@@ -13,8 +13,8 @@ from ...compiler.graph.values import Value
 from ...compiler.sizes.axes import Axis
 from ...dsl.source import Span
 from ..base.text import Rich, italic, spaced
-from .patterns import Case
-from .symbolic import Symbolic
+from .formulas.patterns import Case
+from .formulas.symbolic import Symbolic
 from .tensors import Learned, Tensor
 
 

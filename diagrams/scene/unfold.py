@@ -9,12 +9,12 @@ from ...compiler.graph.values import IndexInto, Scalar, Type
 from ...compiler.sizes.axes import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
+from .formulas.patterns import cases, telling
+from .formulas.symbolic import Symbolic, index, leaf_of, of_static, titled, written
 from .opening import How, Opening, pointwise, uses
 from .opsteps import Steps
 from .passes import BodyPasses, Part, passes_text, plan
-from .patterns import cases, telling
 from .steps import DrawStep, Frame, Item, Scene, Section, StepKind
-from .symbolic import Symbolic, index, leaf_of, of_static, titled, written
 from .tensors import Learned, Tensor, tail
 
 _TINTS = 6  # colours of regions

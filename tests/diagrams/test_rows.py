@@ -25,8 +25,8 @@ from attnc.compiler.graph.traits import (
 )
 from attnc.compiler.ops import OPS, Op, Option
 from attnc.diagrams import draw
+from attnc.diagrams.scene.formulas.symbolic import Symbolic, applied, written
 from attnc.diagrams.scene.steps import DrawStep, StepKind
-from attnc.diagrams.scene.symbolic import Symbolic, applied, written
 from attnc.editor import describe
 
 from .geometry import faults

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ...compiler.graph.traits import Arrange, Choice, Conjunction, Disjunction, IndexMap, OpTraits, Pointwise
-from ...compiler.ops import Op
-from ...compiler.sizes.axes import Arith, Axis, SizeOf, known
-from ...compiler.sizes.functions import OPERATIONS, Operation
-from ..base.text import Rich, axis_label, joined, roman
-from .passes import passes_text
+from ....compiler.graph.traits import Arrange, Choice, Conjunction, Disjunction, IndexMap, OpTraits, Pointwise
+from ....compiler.ops import Op
+from ....compiler.sizes.axes import Arith, Axis, SizeOf, known
+from ....compiler.sizes.functions import OPERATIONS, Operation
+from ...base.text import Rich, axis_label, joined, roman
+from ..passes import passes_text
 from .symbolic import Symbolic, as_it_is, index, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ...compiler.graph.traits import (
+from ....compiler.graph.traits import (
     Arrange,
     Compared,
     Conjunction,
@@ -26,11 +26,11 @@ from ...compiler.graph.traits import (
     Remainder,
     Sum,
 )
-from ...compiler.ops import Brackets, Op
-from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
-from ...compiler.sizes.functions import OPERATIONS, Operation
-from ..base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
-from .tensors import Tensor
+from ....compiler.ops import Brackets, Op
+from ....compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
+from ....compiler.sizes.functions import OPERATIONS, Operation
+from ...base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
+from ..tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True, eq=False)

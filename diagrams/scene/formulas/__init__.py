@@ -1,0 +1,1 @@
+"""Values known without data, and masks of positions: formulas as a reader would write them, and patterns."""
