@@ -3,6 +3,8 @@
 If the user asks for nothing, a figure opens structure (blocks that hold a repeat) and glue (blocks of a few glyphs with
 at most one learned), both in line. A small figure also opens its smallest blocks, as regions, while it stays small. A
 block that is a function of each element stays closed, as its name between arrowheads: opened, it would copy all wires.
+So do, at any depth, blocks that turn vectors or make a table (positional.py); a table's formula is written, if short.
+A block that is one scan is drawn with the inside of its step.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, 
 from ...compiler.graph.traits import Product, Quotient
 from ...compiler.graph.values import Role, Scalar, Value
 from .op_glyphs import is_silent
+from .positional import makes_table, turns
 
 GLUE = 4  # glyphs at most, and
 LEARNED = 1  # of them learned, at most: then a block is glue
@@ -50,6 +53,7 @@ class Opening:
         self.sizes: dict[int, tuple[int, int]] = {}
         self.holds: dict[int, bool] = {}
         self.named: dict[int, frozenset[str]] = {}
+        self.fixed: dict[int, How | None] = {}
         self.grown: set[int] = set()
         self.toggled: frozenset[str] = frozenset()  # blocks to open if they would be closed, and close if open
         self.growth: list[int] = []  # calls (by id) that a small figure might also open, smallest first
@@ -58,6 +62,7 @@ class Opening:
             for name in names:
                 if name not in known:
                     raise UnknownBlock(name, known, verb)
+        self.alone = _the_scan(graph)  # of a block that is one scan
         if depth is None and not self.open:
             self._grow(graph)
 
@@ -90,6 +95,10 @@ class Opening:
             return How.REGION
         if any(name in self._names(call.graph) for name in self.open):  # on the way to it
             return How.INLINE if self._structure(call.graph) or self._glue(call.graph) else How.REGION
+        if call is self.alone and self.depth is None:
+            return How.INLINE
+        if (fixed := self._fixed(call.graph)) is not None:
+            return fixed if self.depth is None or level < self.depth else How.CLOSED
         if self.depth is not None:
             return How.REGION if level < self.depth else How.CLOSED
         if pointwise(call.graph):
@@ -127,6 +136,12 @@ class Opening:
     def learns(self, graph: Graph) -> bool:
         """Whether a block has weights, itself or in what it calls."""
         return self._size(graph)[1] > 0
+
+    def _fixed(self, graph: Graph) -> How | None:
+        """How a block that says where items stand is drawn, unless it is opened by name."""
+        if id(graph) not in self.fixed:
+            self.fixed[id(graph)] = How.INLINE if makes_table(graph) else How.CLOSED if turns(graph) else None
+        return self.fixed[id(graph)]
 
     def _glue(self, graph: Graph) -> bool:
         glyphs, learned = self._size(graph)
@@ -167,7 +182,7 @@ class Opening:
             front.sort(key=lambda call: self._size(call.graph)[0])
             call = front.pop(0)
             size = self._size(call.graph)[0]
-            if pointwise(call.graph):
+            if pointwise(call.graph) or self._fixed(call.graph) is not None:
                 continue
             if total - 1 + size > SMALL:
                 return
@@ -204,6 +219,22 @@ def _calls(graph: Graph) -> Iterator[Call | Scan]:
         elif isinstance(node, Repeat):
             for body in node.bodies:
                 yield from _calls(body)
+
+
+def _the_scan(graph: Graph) -> Scan | None:
+    """The scan that a block is, if there is nothing else that is drawn of it."""
+    drawn = [node for node in graph.nodes if isinstance(node, Call | Scan | Repeat) or _is_seen(node)]
+    match drawn:
+        case [Scan() as scan]:
+            return scan
+        case [Call(graph=inner)]:
+            return _the_scan(inner)
+        case _:
+            return None
+
+
+def _is_seen(node: object) -> bool:
+    return isinstance(node, Apply) and is_drawn(node)
 
 
 def uses(graph: Graph) -> dict[int, int]:

@@ -1,0 +1,89 @@
+"""Blocks that say where items stand: they make a table of positions (sinusoids, ALiBi), or turn vectors (rotary).
+
+They are known by what they compute, not by their names. A figure shows each as one glyph until it is opened by name.
+"""
+
+from __future__ import annotations
+
+from ...compiler.graph.nodes import Apply, Call, Graph, Positions
+from ...compiler.graph.traits import Arrange, Choice, Gather, Pointwise, Product, Quotient, Reduce, Sum
+from ...compiler.graph.values import Role, Value
+
+
+def makes_table(graph: Graph) -> bool:
+    """Whether a block takes no tensor and learns nothing: all that it makes is known before there are data."""
+    return graph.kind != "op" and not graph.inputs and all(out.value.role <= Role.TABLE for out in graph.outputs)
+
+
+def turns(graph: Graph) -> bool:
+    """Whether a block is a linear map of its one tensor, known before there are data, that gives the tensor's own axes
+    and differs from place to place along one of its widths."""
+    if graph.kind == "op" or len(graph.inputs) != 1 or len(graph.outputs) != 1:
+        return False
+    entry, result = graph.inputs[0].value, graph.outputs[0].value
+    same = set(entry.type.axes) == set(result.type.axes)
+    return same and _linear(graph) and bool({a for a in entry.type.axes if a.is_width} & _places(graph))
+
+
+def _linear(graph: Graph) -> bool:
+    """Whether each result of a body is a linear map of its one input, with coefficients that need no data."""
+    linear = {graph.inputs[0].value.id}
+
+    def keeps(node: Apply | Call) -> bool:
+        """Whether what is made of what is linear is linear."""
+        if isinstance(node, Call):
+            return len(node.args) == 1 and node.graph.kind != "op" and _linear(node.graph)
+        told = [value.id in linear for value in node.operands]
+        if node.weights or node.mask is not None or any(not t and not _known(v) for v, t in zip(node.operands, told)):
+            return False
+        match node.traits.reads:
+            case Pointwise(Product()):
+                return sum(told) == 1
+            case Pointwise(Quotient(whole=False)):
+                return told == [True, False]
+            case Pointwise(Sum()):
+                return all(told)
+            case Pointwise(Choice()):
+                return told == [False, True, True]
+            case Gather():
+                return told == [True, False]
+            case Reduce(multiplies=True):
+                return sum(told) == 1
+            case Arrange():
+                return all(told)
+            case _:
+                return False
+
+    for node in graph.nodes:
+        match node:
+            case Apply() | Call() if any(value.id in linear for value in _read(node)):
+                if not keeps(node):
+                    return False
+                linear.update(out.id for out in ([node.out] if isinstance(node, Apply) else node.outs))
+            case Apply() | Call():
+                if not all(_known(out) for out in ([node.out] if isinstance(node, Apply) else node.outs)):
+                    return False
+    return all(output.value.id in linear for output in graph.outputs)
+
+
+def _known(value: Value) -> bool:
+    return value.role <= Role.TABLE
+
+
+def _read(node: Apply | Call) -> tuple[Value, ...]:
+    if isinstance(node, Call):
+        return node.args
+    return node.operands if node.mask is None else (*node.operands, node.mask)
+
+
+def _places(graph: Graph) -> set[object]:
+    """The axes whose positions are read, in the graph's own terms."""
+    found: set[object] = set()
+    for node in graph.nodes:
+        match node:
+            case Positions(axis, _):
+                found.add(axis)
+            case Call():
+                own = dict(node.axes)
+                found |= {own.get(axis, axis) for axis in _places(node.graph)}  # type: ignore[call-overload]
+    return found
