@@ -54,9 +54,7 @@ def test_what_only_looks_like_turning(why: str) -> None:
     text = f"width t\ndepth k = 8\nblock turn(x: [t, k]) -> [t, k] {{\n    {UNLIKE[why]}\n}}\n"
     graph = attnc.loads(text).block("turn").graph
     assert not turns(graph)
-    alike = (
-        f"width t\ndepth k = 8\nblock turn(x: [t, k]) -> [t, k] {{\n    return x * cos(t) - x * sin(t * int(k))\n}}\n"
-    )
+    alike = "width t\ndepth k = 8\nblock turn(x: [t, k]) -> [t, k] {\n    return x * cos(t) - x * sin(t * int(k))\n}\n"
     assert turns(attnc.loads(alike).block("turn").graph)
 
 
