@@ -34,7 +34,8 @@ def _linear(graph: Graph) -> bool:
         if isinstance(node, Call):
             return len(node.args) == 1 and node.graph.kind != "op" and _linear(node.graph)
         told = [value.id in linear for value in node.operands]
-        if node.weights or node.mask is not None or any(not t and not _known(v) for v, t in zip(node.operands, told)):
+        others = [value for value in node.operands if value.id not in linear]
+        if node.weights or node.mask is not None or not all(map(_known, others)):
             return False
         match node.traits.reads:
             case Pointwise(Product()):
