@@ -541,6 +541,7 @@ ROWS: tuple[Op, ...] = (
         arithmetic,
         r"\bmod",
         Precedence.MOD,
+        drawn="mod",
         careful="number_rest({0}, {1})",
     ),
     _binary(

@@ -34,6 +34,17 @@ class End:
     gap: bool
 
 
+@dataclass(slots=True)
+class Role:
+    """What is to be written at the wires of an operand. `x`, `dots`: where they meet those of the `others`."""
+
+    text: Rich
+    wires: list[Wire]
+    others: list[Wire]
+    x: float
+    dots: list[float]
+
+
 class Canvas(FigureLayout):
     """A layout, and the picture that is drawn of it.
 
@@ -41,7 +52,7 @@ class Canvas(FigureLayout):
     occupied: the places that are drawn on already.
     texts, glyphs, curves: what was written and drawn, and where; tests look there for faults.
     runs:     the level stretches of each wire, over which labels can be written.
-    later, notes, titles: text that is written last, where it finds a free place.
+    roles, later, notes, titles: text that is written last, where it finds a free place.
     """
 
     def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False) -> None:
@@ -57,6 +68,7 @@ class Canvas(FigureLayout):
         self.placed: set[str] = set()
         self.at: dict[str, Point] = {}  # of dots and points
         self.glyphs: list[tuple[str, Box, DrawStep]] = []
+        self.roles: list[Role] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
         self.notes: list[tuple[Rich, float, list[Point], float, float]] = []  # text, size, places, width, bar
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not

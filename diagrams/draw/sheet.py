@@ -7,6 +7,7 @@ from ..base.text import roman
 from ..base.theme import Theme
 from ..canvas.drawing import Canvas
 from ..canvas.lettering import write_labels, write_signs, write_titles
+from ..canvas.roles import write_roles
 from ..glyphs.marks import DRAW
 from ..layout.figure import PAD
 from ..scene.steps import Scene
@@ -33,6 +34,7 @@ class Sheet(Canvas):
             draw_row(self, row)
         draw_dashes(self)
         draw_links(self)
+        write_roles(self)
         write_titles(self)
         write_signs(self)
         write_labels(self)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ..base import theme
 from ..base.curves import half_loop
 from ..base.text import bold, plain, width
+from ..canvas.drawing import Role
 from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, span
 from ..layout.wires import Meeting, Wire
 from ..scene.steps import DrawStep
@@ -70,7 +71,7 @@ def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> float |
         for wire in own:
             main.setdefault(wire.axis, wire)
     x = slot.x0 + DOT / 2
-    top: float | None = None
+    dots: list[float] = []
     for i, own in enumerate(meeting.ins):
         if i == meeting.main:
             continue
@@ -89,8 +90,12 @@ def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> float |
             id = f"{slot.id}_w{target.number}"
             sheet.dot(id, x, y, wire, f"op {step.mark}", step.tip)
             sheet.end(wire, id, slot.x0 - TURN + 2, to=(x, y), gap=not meeting.inner)
-            top = y if top is None else min(top, y)
-    return top
+            dots.append(y)
+    for role, own in zip(step.roles, meeting.ins, strict=False):
+        if role:
+            others = [wire for wires in meeting.ins if wires is not own for wire in wires]
+            sheet.roles.append(Role(role, own, others, x, dots))
+    return min(dots, default=None)
 
 
 def sign(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
@@ -98,6 +103,8 @@ def sign(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     top = meet(sheet, step, meeting, slot)
     if top is None:
         top = sheet.y(meeting.ins[meeting.main][0], slot.column)
+    if not step.text:  # it stands at the wires of an operand
+        return
     text = bold("+") if plain(step.text) == "+" else step.text
     size = 17.0 if len(plain(text)) == 1 else theme.CAPTION
     low = max(sheet.y(w, slot.column) for w in meeting.ins[meeting.main])

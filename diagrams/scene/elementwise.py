@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...compiler.graph.nodes import Apply
-from ...compiler.graph.traits import OpTraits, Product, Quotient
+from ...compiler.graph.traits import Choice, Compared, OpTraits, Power, Product, Quotient, Remainder, Sum
 from ...compiler.sizes.axes import Axis
-from ..base.text import joined, roman
+from ..base.text import Rich, joined, roman
 from .formulas.symbolic import Symbolic, applied, written
-from .op_glyphs import Shape, glyph_of, name_of
+from .op_glyphs import Shape, glyph_of, interchangeable, name_of, role_of
 from .steps import Collector, DrawStep, Frame, Item, StepKind
 from .tensors import Tensor
 
@@ -44,28 +44,60 @@ class Elementwise(Collector):
     def pointwise(self, frame: Frame, op: OpTraits, items: Sequence[Item], axes: tuple[Axis, ...], name: str) -> Tensor:
         """An op element by element: in a lane beside the wires of one tensor; with dots where several tensors meet."""
         solid: list[Tensor] = []
-        scalars: list[tuple[int, Symbolic]] = []
+        places: list[int] = []  # of these among the operands
+        numbers: dict[int, Symbolic] = {}
         for i, item in enumerate(items):
             if isinstance(item, Symbolic) and not item.axes and not item.leaves:
-                scalars.append((i, item))
+                numbers[i] = item
             else:
                 solid.append(self.tensor(frame, item))
+                places.append(i)
         glyph = glyph_of(op)
         out = Tensor(axes, name)
-        text = roman(name_of(op))
+        tip = op.name
         if len(solid) == 1:
-            if scalars:
-                inner = ", ".join("".join(r.text for r in written(s)) for _, s in scalars)
-                text = roman(f"{name_of(op)}({inner})")
-            if len(items) == 2 and len(scalars) == 1:
-                place, factor = scalars[0]
-                text = applied(op.meaning, factor, flipped=place == 0) or text
+            text = roman(name_of(op))
+            if numbers:
+                place = places[0]
+                text = applied(op.meaning, numbers[1 - place], flipped=place == 1) if len(items) == 2 else ()
+                text = text or written(filled(op, numbers, len(items)), _MOST)
             if set(axes) == set(solid[0].axes):
-                self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=op.name))
+                self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=tip))
                 return out
-        if not solid:
-            self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=op.name))
+        elif solid:
+            text = _above(op, numbers, len(items))
+        else:
+            text = written(filled(op, numbers, len(items)), _MOST)
+            self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=tip))
             return out
         mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
-        self.add(DrawStep(StepKind.JOIN, mark, solid, [out], frame.section, text=text, tip=op.name))
+        step = DrawStep(StepKind.JOIN, mark, solid, [out], frame.section, text=text, tip=tip)
+        if len(solid) > 1:
+            step.roles = tuple(role_of(op, place) for place in places)
+        self.add(step)
         return out
+
+
+def _above(op: OpTraits, numbers: Mapping[int, Symbolic], count: int) -> Rich:
+    """What stands above the dots at which tensors meet: the sign or name of the op, unless one of them has it at its
+    wires; with what numbers there are among its operands.
+    """
+    match op.meaning:
+        case Choice():
+            words = ("if ", "then ", "else ")
+            return joined(run for i, item in numbers.items() for run in (*roman(words[i]), *written(item, _MOST)))
+        case _ if numbers:
+            return written(filled(op, numbers, count), _MOST)
+        case Sum((1, -1)) | Quotient() | Remainder() | Power() | Compared() if not interchangeable(op):
+            return ()
+        case _:
+            return roman(name_of(op))
+
+
+def filled(op: OpTraits, numbers: Mapping[int, Symbolic], count: int) -> Symbolic:
+    """The op as a formula: a dot stands for each operand that is no number."""
+    return Symbolic(name_of(op), tuple(numbers.get(i, _DOT) for i in range(count)), op)
+
+
+_MOST = 60
+_DOT = Symbolic("symbol", text="·")

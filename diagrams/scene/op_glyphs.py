@@ -17,22 +17,27 @@ from ...compiler.graph.traits import (
     Complement,
     Conjunction,
     Disjunction,
+    Extreme,
     Gather,
     IndexMap,
+    LogSum,
     Lookup,
     Meaning,
     Normalise,
     OpTraits,
     Pointwise,
+    Power,
     Product,
     Quotient,
     Reads,
     Reduce,
+    Remainder,
     Running,
     Sum,
     Window,
 )
 from ...compiler.ops import Op
+from ..base.text import Rich, roman
 
 
 class Shape(Enum):
@@ -115,6 +120,35 @@ def _of_items(meaning: Meaning) -> Glyph:
 def name_of(op: OpTraits) -> str:
     """What is written at its glyph."""
     return (isinstance(op, Op) and op.drawn) or op.name.replace("_", " ")
+
+
+def interchangeable(op: OpTraits) -> bool:
+    """Whether operands of the op may be exchanged: it computes the same."""
+    match op.reads:
+        case Pointwise(Sum(times)):
+            return len(set(times)) == 1
+        case Pointwise(Compared(sign)):
+            return sign in ("==", "!=")
+        case Pointwise(meaning):
+            return isinstance(meaning, Product | Extreme | LogSum | Conjunction | Disjunction)
+        case Reduce(multiplies=multiplies):
+            return multiplies
+        case _:
+            return False
+
+
+def role_of(op: OpTraits, place: int) -> Rich:
+    """What stands at the wires of an operand that has a part of its own: the sign of `−`, `÷`, `<` at the second."""
+    match op.meaning:
+        case None:
+            return ()
+        case Choice():
+            return roman(("if", "", "else")[place])
+        case Sum((1, -1)) | Quotient() | Remainder() | Power() | Compared():
+            return roman(name_of(op)) if place == 1 and not interchangeable(op) else ()
+        case _:
+            names = op.operands if isinstance(op, Op) else ()
+            return () if interchangeable(op) or len(names) < 2 or place == 0 else roman(names[place])
 
 
 def is_silent(op: OpTraits) -> bool:

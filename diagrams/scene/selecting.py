@@ -149,7 +149,9 @@ def masked(steps: Collector, frame: Frame, x: Tensor, mask: Item, over: tuple[Ax
     if not where or not fits:
         other = steps.tensor(frame, mask)
         out = Tensor(tuple(dict.fromkeys((*x.axes, *other.axes))), x.name)
-        steps.add(DrawStep(StepKind.JOIN, "sign", [x, other], [out], frame.section, text=roman("where"), tip="where"))
+        steps.add(
+            DrawStep(StepKind.JOIN, "sign", [x, other], [out], frame.section, roles=((), roman("where")), tip="where")
+        )
         return out
     tip = "mask over " + ", ".join(a.name for a in dict.fromkeys((*where, *mask.axes)) if a in x.axes)
     drawn = [_along(steps, frame, leaf, where, x.axes) for leaf in leaves]

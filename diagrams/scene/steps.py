@@ -79,6 +79,7 @@ class DrawStep:
     text: Rich = ()
     raised: Rich = ()  # a weight's label, as superscript
     note: Rich = ()  # the scale on the arrow of a contraction; the names of the masks of a box
+    roles: tuple[Rich, ...] = ()
     bias: bool = False
     learned: bool = False
     cases: tuple[Case, ...] = ()  # of a mask: what it keeps, in which passes

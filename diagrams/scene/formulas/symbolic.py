@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from ....compiler.graph.traits import (
     Arrange,
+    Choice,
     Compared,
     Conjunction,
     Disjunction,
@@ -169,6 +170,9 @@ def _write(formula: Symbolic, depth: int) -> tuple[Rich, int]:
         case Sum((-1,)):
             inner, binds = _write(args[0], depth + 1)
             return (*roman("−"), *_closed(inner, binds, 5)), 4
+        case Choice():
+            condition, yes, no = (_write(arg, depth + 1)[0] for arg in args)
+            return (*yes, *roman(" if "), *condition, *roman(" else "), *no), 0
         case meaning if operator := _operator(meaning):
             sign, level = operator
             left, right = _write(args[0], depth + 1), _write(args[1], depth + 1)
@@ -238,7 +242,7 @@ def applied(meaning: Meaning | None, formula: Symbolic, *, flipped: bool = False
     match meaning:
         case Quotient() if not flipped:
             return _over(formula)
-        case Quotient() | Remainder() | Power() | Sum((1, -1)) if flipped:
+        case Quotient() | Remainder() | Power() | Sum((1, -1)) | Compared() if flipped:
             return (*_tight(formula), *roman(f"{sign.rstrip()} ·"))
         case Product():
             sign = "×"
