@@ -758,7 +758,7 @@ ROWS: tuple[Op, ...] = (
         'F.gelu({0}, approximate="tanh")',
         "gelu_tanh({0})",
         saves="x",
-        drawn="GELU",
+        drawn="GELU (tanh)",
         latex="GELU",
         python="{0} * (1 + math.tanh(math.sqrt(2 / math.pi) * ({0} + 0.044715 * {0} * {0} * {0}))) / 2",
     ),

@@ -63,6 +63,31 @@ def joined(rich: Iterable[Run]) -> Rich:
     return tuple(out)
 
 
+_BREAKS = {"+", "−", "and", "or", "if", "else", "<", ">", "≤", "≥", "=", "≠"}  # a line of a formula may begin so
+
+
+def lines(rich: Rich, most: float, size: float) -> list[Rich]:
+    """A formula in lines of at most about so many points, where it can be broken: before signs, and after commas."""
+    words: list[list[Run]] = [[]]
+    for run in rich:
+        for k, part in enumerate(run.text.split(" ") if not run.shift else [run.text]):
+            before = plain(tuple(words[-1]))
+            if k and (part in _BREAKS or before.endswith(",")):
+                words.append([])
+            elif k:
+                words[-1].append(Run(" ", run.style))
+            if part:
+                words[-1].append(Run(part, run.style, run.shift))
+    out: list[Rich] = []
+    for word in words:
+        longer = joined((*out[-1], Run(" "), *word)) if out else ()
+        if out and width(longer, size) <= most:
+            out[-1] = longer
+        else:
+            out.append(joined(word))
+    return out
+
+
 def _advance(character: str, style: str) -> float:
     """In ems."""
     return _EMS[style].get(character, 0.78 if character not in (MACRON, "\u0305") else 0.0)

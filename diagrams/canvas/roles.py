@@ -21,7 +21,7 @@ _OTHER = 9.0  # what it costs to stand on the side where wires of other operands
 def write_roles(sheet: Canvas) -> None:
     """Each at the free place nearest to the dot at which its operand's wires arrive, nearer to these than to others."""
     for role in sheet.roles:
-        sign = len(plain(role.text)) == 1
+        sign = len(plain(role.text)) == 1 and not plain(role.text).isalnum()
         text, size = (bold(plain(role.text)), theme.GLYPH) if sign else (role.text, theme.CAPTION)
         half = width(text, size) / 2
         own, others = _arriving(sheet, role, role.wires), _arriving(sheet, role, role.others)

@@ -25,7 +25,8 @@ def draw_sections(sheet: Canvas) -> None:
         border.x0, border.x1 = x0, x1
         top, bottom = border.top, border.bottom
         if not section.repeat:
-            names = (section.title,) if opens else (section.title + ", continued", section.title)
+            opened = opens or section.enter is None  # a table's block has nothing that enters
+            names = (section.title,) if opened else (section.title + ", continued", section.title)
             name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
             title = roman(name)
             fill = sheet.theme.region[section.tint % len(sheet.theme.region)]

@@ -13,6 +13,7 @@ from ..layout.figure import PAD
 from ..scene.steps import Scene
 from .legend import draw_legend
 from .sections import draw_sections, write_outside
+from .where import write_where
 from .wiring import draw_dashes, draw_links, draw_row
 
 
@@ -39,6 +40,7 @@ class Sheet(Canvas):
         write_signs(self)
         write_labels(self)
         write_outside(self)
+        write_where(self)
         if scene.title:
             x0, y0, x1, _ = self.extent
             self.write((x0 + x1) / 2, y0 - 14, roman(scene.title), theme.TITLE, cls="title")

@@ -11,7 +11,7 @@ from ..base import theme
 from ..base.curves import half_loop
 from ..base.text import bold, plain, width
 from ..canvas.drawing import Role
-from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, span
+from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, leading, scale_lines, span
 from ..layout.wires import Meeting, Wire
 from ..scene.steps import DrawStep
 
@@ -41,10 +41,13 @@ def loop(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
             tip = at
     x = slot.x0 + (LOOP if step.contracted else 0)
     if step.note and tip is not None:
-        wide = width(step.note, theme.CAPTION)
+        scale = scale_lines(step)
+        wide = max(width(line, theme.CAPTION) for line in scale)
         end = tip[0] + wide + 12
         sheet.arrow(f"{slot.id}_0", f"{slot.id}_s", tip, (end, tip[1]), "scale")
-        sheet.write((tip[0] + end) / 2 - 2, tip[1] - 8.5, step.note, theme.CAPTION, cls="scale")
+        for k, line in enumerate(reversed(scale)):
+            y = tip[1] - 8.5 - leading(theme.CAPTION) * k
+            sheet.write((tip[0] + end) / 2 - 2, y, line, theme.CAPTION, cls="scale")
         x = end + 4
     for wire in born(meeting):
         if wire.axis is None:

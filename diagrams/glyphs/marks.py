@@ -11,7 +11,23 @@ from typing import TYPE_CHECKING
 
 from ..base import theme
 from ..base.text import italic, plain, roman, spaced, width
-from ..layout.glyph_sizes import DOT, INDEX, Slot, born, covered, gone, name_size, span, stacked, widest
+from ..canvas.drawing import Role
+from ..layout.glyph_sizes import (
+    DOT,
+    INDEX,
+    Slot,
+    at_foot,
+    bar_note,
+    born,
+    covered,
+    gone,
+    leading,
+    name_size,
+    span,
+    stacked,
+    table_lines,
+    widest,
+)
 from ..layout.wires import Lane, Meeting
 from ..scene.steps import DrawStep, StepKind
 from .joins import gate, loop, meet, pick, sign
@@ -67,6 +83,9 @@ def _ring(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
         penwidth="1.8",
     )
     sheet.write(slot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    if step.note:
+        heights = (bottom + 9.0, top - 8.0) if at_foot(step, meeting) else (top - 8.0, bottom + 9.0)
+        sheet.later.append((slot.middle, heights, step.note, theme.CAPTION, False))
 
 
 def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
@@ -83,7 +102,9 @@ def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> No
         fillcolor="white",
         penwidth="1.3",
     )
-    sheet.later.append((slot.middle + 2, (top - 6.4, bottom + 7.0), step.text, theme.CAPTION, True))
+    sheet.later.append(
+        (slot.middle + 2, (top - 6.4, bottom + 7.0), step.text, theme.CAPTION, plain(step.text) == "softmax")
+    )
 
 
 def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
@@ -121,10 +142,24 @@ def _bar(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     outs = born(meeting)
     top, bottom = span([*ins, *outs], slot.column, 8)
     sheet.box(slot.id, (slot.x0, top, slot.x1, bottom), sheet.theme.ink, "op arrange", step.tip)
+    if step.kind is StepKind.THROUGH and (note := bar_note(step, meeting)):
+        sheet.later.append((slot.middle, (bottom + 9.0, top - 8.0), note, theme.CAPTION, False))
+    if step.kind is StepKind.JOIN:
+        _number(sheet, step, meeting, slot)
     for wire in ins:
         sheet.end(wire, slot.id, slot.x0)
     for wire in outs:
         sheet.begin(wire, slot.id, slot.x1)
+
+
+def _number(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
+    """1, 2, ... at the axes that are set one after the other, if they do not lie in that order from top to bottom."""
+    joint = [next(w for w in own if w.axis == axis) for own, axis in zip(meeting.ins, step.contracted, strict=True)]
+    heights = [sheet.y(wire, slot.column) for wire in joint]
+    if heights != sorted(heights):
+        for k, (wire, y) in enumerate(zip(joint, heights, strict=True)):
+            others = [other for other in joint if other is not wire]
+            sheet.roles.append(Role(roman(str(k + 1)), [wire], others, slot.x0 - 3, [y]))
 
 
 def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
@@ -155,13 +190,17 @@ def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
     """An input, parameter or table: its name, at which its wires begin."""
     wires = meeting.outs[0]
     ys = [sheet.y(w, slot.column) for w in wires]
-    size = name_size(step)
     y = (min(ys) + max(ys)) / 2
-    text = step.text
     if step.mark == "input":
-        text = italic(stacked(plain(text)))
-    x = slot.x1 - 5 - widest(plain(text), size) / 2 if step.mark == "input" else slot.x1 - 5 - width(text, size) / 2
-    sheet.write(x, y, text, size, cls=f"op {step.mark}")
+        size, text = name_size(step), italic(stacked(plain(step.text)))
+        sheet.write(slot.x1 - 5 - widest(plain(text), size) / 2, y, text, size, cls="op input")
+    else:
+        written = table_lines(step)
+        middle = slot.x1 - 5 - max(width(text, size) for text, size in written) / 2
+        y -= sum(leading(size) for _, size in written) / 2
+        for text, size in written:
+            sheet.write(middle, y + leading(size) / 2, text, size, cls=f"op {step.mark}")
+            y += leading(size)
     for k, wire in enumerate(wires):
         id = f"{slot.id}_{k}"
         sheet.point(id, (slot.x1, sheet.y(wire, slot.column)), f"op {step.mark}", step.tip)

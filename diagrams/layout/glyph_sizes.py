@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base import theme
-from ..base.text import Rich, axis_label, plain, roman, width
+from ..base.text import Rich, axis_label, joined, lines, plain, roman, width
 from ..scene.formulas.patterns import Pattern
 from ..scene.steps import DrawStep, StepKind
 from .wires import Meeting, Wire
@@ -14,6 +14,8 @@ from .wires import Meeting, Wire
 DOT = 6.0  # diameter of a copy or merge dot
 LOOP = 17.0  # half-loop, along x
 INDEX = 17.0  # the arrow of an index into an embedding
+FORMULA = 190.0  # how wide a line of a formula is, at most
+SHORT = 90.0  # a formula up to so wide is set larger; with a name, it stands beneath that
 TURN = 20.0  # room for wires that run into one dot within a column
 
 
@@ -69,14 +71,41 @@ def _labels(wires: Sequence[Wire]) -> float:
 
 def wrapped(text: str, most: float = 62.0) -> str:
     """A block's title in lines of about `most` points."""
-    lines: list[str] = []
+    out: list[str] = []
     for word in text.replace("-", "- ").split():
-        joint = "" if lines and lines[-1].endswith("-") else " "
-        if lines and width(roman(lines[-1] + joint + word), theme.BLOCK) <= most:
-            lines[-1] += joint + word
+        joint = "" if out and out[-1].endswith("-") else " "
+        if out and width(roman(out[-1] + joint + word), theme.BLOCK) <= most:
+            out[-1] += joint + word
         else:
-            lines.append(word)
-    return "\n".join(lines) or " "
+            out.append(word)
+    return "\n".join(out) or " "
+
+
+def bar_note(step: DrawStep, meeting: Meeting) -> Rich:
+    """What stands at a bar that pads; and `h·k`, where axes that it splits or merges do not lie in that order."""
+    for axes, wires in ((step.made, born(meeting)), (step.eaten, gone(meeting))):
+        if len(axes) > 1 and [wire.axis for wire in wires] != list(axes):
+            labels = [axis_label(axis.label, is_width=False) for axis in axes]
+            return joined(run for k, label in enumerate(labels) for run in (*roman("·" if k else ""), *label))
+    return step.note
+
+
+def table_lines(step: DrawStep) -> list[tuple[Rich, float]]:
+    """What is written where the wires of a table or number begin, and the font size of each line."""
+    if step.note:
+        return [(step.text, theme.GLYPH), *([] if is_apart(step) else [(step.note, theme.CAPTION)])]
+    size = theme.GLYPH if width(step.text, theme.GLYPH) <= SHORT else theme.CAPTION
+    return [(line, size) for line in lines(step.text, FORMULA, size)]
+
+
+def is_apart(step: DrawStep) -> bool:
+    """Whether the formula of a table with a name is so long that it stands beneath the figure."""
+    return step.mark == "table" and width(step.note, theme.CAPTION) > SHORT
+
+
+def leading(size: float) -> float:
+    """From one line of a formula to the next."""
+    return 1.15 * size
 
 
 def stacked(name: str) -> str:
@@ -102,7 +131,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.SOURCE if step.mark == "block":
             return GlyphSize(2, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
         case StepKind.SOURCE:
-            return GlyphSize(2, width(step.text, theme.GLYPH) + 6, after)
+            return GlyphSize(2, max(width(text, size) for text, size in table_lines(step)) + 6, after)
         case StepKind.THROUGH if step.mark == "learned":
             return GlyphSize(5, learned_width(step), after)
         case StepKind.THROUGH if step.mark == "embed":
@@ -122,7 +151,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.LANE:
             return GlyphSize(2, width(step.text, theme.BLOCK) + 27, 2)
         case StepKind.JOIN if step.mark == "loop":
-            note = width(step.note, theme.CAPTION) + 14 if step.note else 0.0
+            note = max((width(line, theme.CAPTION) for line in scale_lines(step)), default=-14.0) + 14
             shared = bool(born(meeting))
             return GlyphSize(
                 8 if step.contracted else 2, (LOOP if step.contracted else 0) + note + (TURN if shared else 0), after
@@ -165,9 +194,15 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
             return {w.number: (15.0 + extra, 13.0 + extra) for w in every}
         case StepKind.THROUGH:
             touched = [*gone(meeting), *born(meeting)]
-            return {w.number: (12.0, 12.0) for w in touched}
+            below = 25.0 if step.mark == "bar" and bar_note(step, meeting) else 12.0
+            return {w.number: (12.0, below) for w in touched}
         case StepKind.SOURCE if step.mark in ("learned", "block", "predicate"):
             return {w.number: (13.0, 13.0) for w in every}
+        case StepKind.SOURCE if step.mark == "table" and every:
+            beyond = max(
+                4.0, (sum(leading(size) for _, size in table_lines(step)) + 4 - theme.PITCH * (len(every) - 1)) / 2
+            )
+            return {every[0].number: (beyond, 4.0), every[-1].number: (beyond if len(every) == 1 else 4.0, beyond)}
         case StepKind.ON:
             high = 22.0 if step.mark == "triangle" else 13.0
             return {w.number: _named(step, meeting, high) for w in covered(step, meeting)}
@@ -202,6 +237,11 @@ def name_size(step: DrawStep) -> float:
     if step.mark == "input":
         return theme.NAME if len(plain(step.text)) <= 2 else theme.WORD
     return theme.GLYPH
+
+
+def scale_lines(step: DrawStep) -> list[Rich]:
+    """The lines of the scale on the arrow of a contraction."""
+    return lines(step.note, FORMULA, theme.CAPTION) if step.note else []
 
 
 def learned_width(step: DrawStep) -> float:

@@ -60,14 +60,14 @@ class Elementwise(Collector):
             if numbers:
                 place = places[0]
                 text = applied(op.meaning, numbers[1 - place], flipped=place == 1) if len(items) == 2 else ()
-                text = text or written(filled(op, numbers, len(items)), _MOST)
+                text = text or written(filled(op, numbers, len(items)))
             if set(axes) == set(solid[0].axes):
                 self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=tip))
                 return out
         elif solid:
             text = _above(op, numbers, len(items))
         else:
-            text = written(filled(op, numbers, len(items)), _MOST)
+            text = written(filled(op, numbers, len(items)))
             self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=tip))
             return out
         mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
@@ -85,9 +85,9 @@ def _above(op: OpTraits, numbers: Mapping[int, Symbolic], count: int) -> Rich:
     match op.meaning:
         case Choice():
             words = ("if ", "then ", "else ")
-            return joined(run for i, item in numbers.items() for run in (*roman(words[i]), *written(item, _MOST)))
+            return joined(run for i, item in numbers.items() for run in (*roman(words[i]), *written(item)))
         case _ if numbers:
-            return written(filled(op, numbers, count), _MOST)
+            return written(filled(op, numbers, count))
         case Sum((1, -1)) | Quotient() | Remainder() | Power() | Compared() if not interchangeable(op):
             return ()
         case _:
@@ -99,5 +99,4 @@ def filled(op: OpTraits, numbers: Mapping[int, Symbolic], count: int) -> Symboli
     return Symbolic(name_of(op), tuple(numbers.get(i, _DOT) for i in range(count)), op)
 
 
-_MOST = 60
 _DOT = Symbolic("symbol", text="·")

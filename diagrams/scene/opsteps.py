@@ -15,14 +15,17 @@ from ...compiler.graph.traits import (
 )
 from ...compiler.graph.values import IndexInto, Role, Scalar
 from ...compiler.sizes.axes import Axis
-from ..base.text import bold, italic, plain, roman, spaced
+from ..base.text import bold, italic, roman, spaced
 from .elementwise import Elementwise
 from .formulas.patterns import cases
-from .formulas.symbolic import Symbolic, leaf_of, renamed, written
-from .op_glyphs import BIRTH, MAP, PILL, RENAME, Glyph, Shape, glyph_of, name_of
+from .formulas.symbolic import Symbolic, is_short, leaf_of, renamed, written
+from .op_glyphs import BAR, BIRTH, MAP, NORM, PILL, RENAME, Glyph, Shape, glyph_of, name_of
 from .selecting import keeps_truth, lookup, masked, window
 from .steps import DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
+from .wording import bar_text, norm_text, op_text
+
+_LONGEST = 120  # characters of a formula that is written; a longer one is drawn
 
 
 class Steps(Elementwise):
@@ -45,19 +48,22 @@ class Steps(Elementwise):
             case Symbolic():
                 if item.leaves:
                     return self.computed(frame, item)
-                short = written(item, 40)
-                label = italic(spaced(item.text or name)) if item.text or name else short
-                tensor = Tensor(item.axes, item.text or name)
-                tip = f"table {item.text or name}".strip()
-                step = DrawStep(StepKind.SOURCE, "table", [], [tensor], frame.section, text=label, late=True, tip=tip)
+                if not item.block and not is_short(item, _LONGEST) and isinstance(item.made_by, OpTraits):
+                    return self.computed(frame, item)
+                formula, name = written(item), item.text or name
+                tensor = Tensor(item.axes, name)
+                step = DrawStep(StepKind.SOURCE, "table", [], [tensor], frame.section, text=formula, late=True)
+                step.tip = f"table {name}".strip()
                 if item.boolean and 1 <= len(item.axes) <= 2:
                     rows = item.axes[0] if len(item.axes) > 1 else None
                     step.cases = cases(item, rows, item.axes[-1])
                 if step.cases:
-                    step.mark, step.on, step.text = "predicate", item.axes, short if plain(short) != "…" else label
+                    step.mark, step.on = "predicate", item.axes
                 elif item.block:
                     step.mark, step.text = "block", roman(spaced(item.text))
                     step.tint = self.tints.setdefault(item.text, len(self.tints))
+                elif name and item.axes:
+                    step.text, step.note = italic(spaced(name)), formula
                 self.add(step)
                 return tensor
 
@@ -96,7 +102,7 @@ class Steps(Elementwise):
             args = tuple(item for item in items if isinstance(item, Symbolic))
             over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step shows where the wires end
             lazy = boolean and any(arg.leaves for arg in args) and not over
-            if lazy or not any(arg.leaves for arg in args):
+            if lazy or not (over or any(arg.leaves for arg in args)):
                 if glyph.shape is Shape.RENAME:
                     return renamed(args[0], dict(zip(eaten, made, strict=False)))
                 return Symbolic(node.op, args, made_by=node.traits, text=name, axes=axes, boolean=boolean)
@@ -135,7 +141,7 @@ class Steps(Elementwise):
             case Shape.BOX:
                 tensors = [self.tensor(frame, item) for item in items]
                 out = Tensor(axes, name)
-                text = roman(name_of(node.traits))
+                text = op_text(frame, node)
                 self.add(DrawStep(StepKind.BOX, glyph.mark, tensors, [out], frame.section, text=text, tip=tip))
                 return out
             case _:
@@ -148,7 +154,7 @@ class Steps(Elementwise):
         """One tensor in, one out; further operands make it a box."""
         tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Symbolic) and not item.axes)]
         out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
-        text = window(frame, node) if isinstance(node.traits.reads, Window) else roman(name_of(node.traits))
+        text = window(frame, node) if isinstance(node.traits.reads, Window) else op_text(frame, node)
         if len(tensors) != 1:
             kind = StepKind.BOX if tensors else StepKind.SOURCE
             mark = "plain" if tensors else "table"
@@ -163,6 +169,12 @@ class Steps(Elementwise):
         else:
             step.eaten = tuple(a for a in x.axes if a in eaten or a not in axes)
             step.made = tuple(a for a in axes if a in made or a not in x.axes)
+            if glyph is BAR:  # from the axis that counts in large steps to that of single steps
+                step.eaten = tuple(dict.fromkeys(a for a in (*eaten, *step.eaten) if a in step.eaten))
+                step.made = tuple(dict.fromkeys(a for a in (*made, *step.made) if a in step.made))
+                step.note = bar_text(frame, node)
+        if glyph is NORM:
+            step.note = norm_text(node)
         if glyph is MAP:
             step.text, step.raised = bold(name_of(node.traits)), italic(spaced(tail(node.name or "")))
             step.bias = any(w.name.endswith("bias") for w in node.weights)

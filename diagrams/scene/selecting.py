@@ -8,7 +8,7 @@ from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import Arrange, Complement, Conjunction, Disjunction, IndexMap, OpTraits, Pointwise
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
-from ..base.text import Rich, bold, italic, joined, plain, roman, spaced
+from ..base.text import Rich, bold, italic, joined, roman, spaced
 from .formulas.patterns import Case, cases, constant, telling
 from .formulas.symbolic import Symbolic, leaf_of, number, of_static, written
 from .op_glyphs import LOOKUP, name_of
@@ -84,7 +84,7 @@ def lookup(
         return out
     x = steps.tensor(frame, table)
     if isinstance(index, Symbolic) and not index.leaves:
-        at = joined((*roman("= "), *_index_text(index)))
+        at = joined((*roman("= "), *written(index)))
         gone = tuple(a for a in x.axes if a in eaten)
         born = tuple(a for a in axes if a not in x.axes or a in gone)
         kind = StepKind.ON if gone == born else StepKind.THROUGH
@@ -99,12 +99,6 @@ def lookup(
         return out
     steps.add(DrawStep(StepKind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
     return out
-
-
-def _index_text(index: Symbolic) -> Rich:
-    """The text for a known index: its formula, or its name if the formula is too long."""
-    short = written(index, 40)
-    return italic(spaced(index.text)) if index.text and plain(short) == "…" else short
 
 
 def window(frame: Frame, node: Apply) -> Rich:

@@ -343,11 +343,6 @@ class _Unfolding(Steps):
         step = DrawStep(StepKind.EXIT, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
         out: list[Item] = []
         for item in results:
-            if isinstance(item, Symbolic) and section.name and not item.leaves:
-                item = titled(item, section.name)
-                if item.block:  # too large to write: it becomes a box with the block's name
-                    out.append(item)
-                    continue
             swapped = self.tensor(inner, item)
             if id(swapped) not in ports:
                 ports[id(swapped)] = Tensor(swapped.axes, swapped.name, swapped.index)

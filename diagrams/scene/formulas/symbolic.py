@@ -14,10 +14,12 @@ from ....compiler.graph.traits import (
     Arrange,
     Choice,
     Compared,
+    Complement,
     Conjunction,
     Disjunction,
     Function,
     IndexMap,
+    Magnitude,
     Meaning,
     OpTraits,
     Pointwise,
@@ -31,6 +33,7 @@ from ....compiler.ops import Brackets, Op
 from ....compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
 from ....compiler.sizes.functions import OPERATIONS, Operation
 from ...base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
+from ..op_glyphs import name_of
 from ..tensors import Tensor
 
 
@@ -125,23 +128,28 @@ _COMPARISONS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
 _ATOM = 9
 
 
-def written(formula: Symbolic, most: int = 24) -> Rich:
-    """The formula as a reader would write it; `…` where it is too long to be read on an arrow."""
-    rich = joined(_write(formula, 0)[0])
-    return rich if len(plain(rich)) <= most else roman("…")
+def written(formula: Symbolic) -> Rich:
+    """The formula in full, as a reader would write it."""
+    return joined(_write(formula)[0])
+
+
+def is_short(formula: Symbolic, most: int) -> bool:
+    """Whether the formula has at most so many characters, and none is left out of it."""
+    parts = [formula]
+    for part in parts:  # grows as it goes: what is in it several times counts several times
+        if part.op == "?" or len(parts) > most:
+            return False
+        parts += part.args
+    return len(plain(written(formula))) <= most
 
 
 def titled(formula: Symbolic, name: str) -> Symbolic:
-    """A formula made by a block. Without a name and too long to be read, it is shown by the name of the block."""
-    return (
-        replace(formula, text=name, block=True) if not formula.text and plain(written(formula, 40)) == "…" else formula
-    )
+    """A formula made by a block. If it is too long to be read, it is shown by the name of the block."""
+    return formula if is_short(formula, 40) else replace(formula, text=name, block=True)
 
 
-def _write(formula: Symbolic, depth: int) -> tuple[Rich, int]:
+def _write(formula: Symbolic) -> tuple[Rich, int]:
     """(text, how tightly it binds)."""
-    if depth > 8:
-        return roman("…"), _ATOM
     args = formula.args
     match formula.op:
         case "number":
@@ -149,8 +157,7 @@ def _write(formula: Symbolic, depth: int) -> tuple[Rich, int]:
         case "symbol":
             return italic(formula.text), _ATOM
         case "size" if formula.axis is not None:
-            label = axis_label(formula.axis.label, is_width=False)
-            return ((*roman("|"), *label, *roman("|")) if formula.axis.is_width else label), _ATOM
+            return (*roman("|"), *axis_label(formula.axis.label, is_width=False), *roman("|")), _ATOM
         case "position" if formula.axis is not None:
             return axis_label(formula.axis.label, is_width=False), _ATOM
         case "data" if formula.data is not None:
@@ -158,29 +165,38 @@ def _write(formula: Symbolic, depth: int) -> tuple[Rich, int]:
         case "?":
             return roman("…"), _ATOM
     if isinstance(formula.made_by, OpTraits) and as_it_is(formula.made_by):
-        return _write(args[0], depth)
+        return _write(args[0])
     match formula.meaning:
         case Function(power=float(power)):
-            inner, binds = _write(args[0], depth + 1)
+            inner, binds = _write(args[0])
             return (*_closed(inner, binds, _ATOM), _exponent(power)), 7
         case Power():
-            base, binds = _write(args[0], depth + 1)
-            power_text, _ = _write(args[1], depth + 1)
+            (base, binds), (power_text, power_binds) = _write(args[0]), _write(args[1])
+            if any(run.shift for run in power_text):  # nothing is raised twice
+                return (*_closed(base, binds, _ATOM), *roman("^"), *_closed(power_text, power_binds, _ATOM)), 7
             return (*_closed(base, binds, _ATOM), *raised(power_text)), 7
         case Sum((-1,)):
-            inner, binds = _write(args[0], depth + 1)
+            inner, binds = _write(args[0])
             return (*roman("−"), *_closed(inner, binds, 5)), 4
+        case Magnitude() if args[0].op != "position":  # |x| is a size
+            return (*roman("|"), *_write(args[0])[0], *roman("|")), _ATOM
+        case Complement():
+            return (*roman("not "), *_closed(*_write(args[0]), 3)), 2
         case Choice():
-            condition, yes, no = (_write(arg, depth + 1)[0] for arg in args)
+            condition, yes, no = (_closed(*_write(arg), 1) for arg in args)
             return (*yes, *roman(" if "), *condition, *roman(" else "), *no), 0
         case meaning if operator := _operator(meaning):
             sign, level = operator
-            left, right = _write(args[0], depth + 1), _write(args[1], depth + 1)
-            return (*_closed(*left, level), *roman(sign), *_closed(*right, level + 1)), level
+            minus = level == 5 and plain(_write(args[0])[0])[:1] == "−"  # −8 h: no brackets where it leads
+            left, right = _closed(*_write(args[0]), 4 if minus else level), _closed(*_write(args[1]), level + 1)
+            if isinstance(meaning, Product) and plain(right)[:1].isdigit():
+                sign = " · "
+            return (*left, *roman(sign), *right), 4 if minus else level
         case _:
-            rich: Rich = roman(formula.op + "(")
+            name = name_of(formula.made_by) if isinstance(formula.made_by, OpTraits) else formula.op
+            rich: Rich = roman(name + "(")
             for i, arg in enumerate(args):
-                rich = (*rich, *roman(", " if i else ""), *_write(arg, depth + 1)[0])
+                rich = (*rich, *roman(", " if i else ""), *_write(arg)[0])
             return (*rich, *roman(")")), _ATOM
 
 
@@ -229,7 +245,7 @@ def _closed(rich: Rich, binds: int, needed: int) -> Rich:
 def _decimal(value: Number) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
     return text.replace("-", "−")
 
 
@@ -245,7 +261,11 @@ def applied(meaning: Meaning | None, formula: Symbolic, *, flipped: bool = False
         case Quotient() | Remainder() | Power() | Sum((1, -1)) | Compared() if flipped:
             return (*_tight(formula), *roman(f"{sign.rstrip()} ·"))
         case Product():
-            sign = "×"
+            return (*roman("× "), *_tight(formula, 5))
+        case Sum((1, 1)) | Compared():
+            return (*roman(f"{sign.strip()} "), *_tight(formula, 4))
+        case Sum((1, -1)):
+            return (*roman("− "), *_tight(formula, 5))
     return (*roman(f"{sign.strip()} "), *_tight(formula)) if sign else ()
 
 
@@ -253,15 +273,13 @@ def _over(divisor: Symbolic) -> Rich:
     """A division, as a factor where that reads well."""
     match divisor.meaning:
         case Function(power=float(power)) if power > 0:
-            base, binds = _write(divisor.args[0], 0)
+            base, binds = _write(divisor.args[0])
             return joined((*roman("× "), *_closed(base, binds, _ATOM), _exponent(-power)))
         case _ if divisor.op == "size":
-            return joined((*roman("× "), *_write(divisor, 0)[0], _exponent(-1)))
+            return joined((*roman("× "), *_write(divisor)[0], _exponent(-1)))
         case _:
             return (*roman("÷ "), *_tight(divisor))
 
 
-def _tight(formula: Symbolic) -> Rich:
-    rich, binds = _write(formula, 0)
-    rich = joined(_closed(rich, binds, 6))
-    return rich if len(plain(rich)) <= 24 else roman("…")
+def _tight(formula: Symbolic, needed: int = 6) -> Rich:
+    return joined(_closed(*_write(formula), needed))
