@@ -2,13 +2,14 @@
 
 The folders, each of which imports only what stands to its right or below:
 
-    draw > glyphs > canvas > layout | formats > scene > base
+    draw > glyphs > canvas > layout | formats | hints > scene > base
 
     draw      `draw` and `Diagram`, the API; the sheet, which draws all of a figure; the legend; the HTML page
     glyphs    a function for each mark: the `+` of a residual add is `sign` in joins.py
     canvas    what glyphs draw with: shapes, text, ends of wires; and where a label finds a free place
     layout    where every step and every wire lies, and how large each glyph is
     formats   a finished picture as DOT, TikZ, SVG, PDF or PNG; a graph as equations
+    hints     what an author says of a figure: a checked file, and what its names stand for
     scene     what will be drawn: steps that take and give tensors; op_glyphs.py says which glyph an op gets
     base      sizes, colours, text, curves, and the shapes that a finished picture consists of
 

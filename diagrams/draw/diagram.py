@@ -14,7 +14,10 @@ from ...compiler.graph.nodes import Graph
 from ..base import theme
 from ..base.theme import CAPTION, LEAST
 from ..formats import dot, export, tikz
+from ..hints.apply import Applied
+from ..hints.hints import NONE, Hints
 from ..scene.opening import Opening, UnknownBlock
+from ..scene.steps import Scene
 from ..scene.unfold import scene_of
 from . import page
 from .sheet import Sheet
@@ -113,6 +116,7 @@ def draw(
     title: str | None = None,
     sizes: bool = False,
     legend: bool = False,
+    hints: Hints = NONE,
 ) -> Diagram:
     """The diagram of a block, model or body.
 
@@ -124,9 +128,12 @@ def draw(
     title:  above the figure; the graph's name if None, nothing if "".
     sizes:  whether the first label of an axis gives its size.
     legend: whether a strip beneath says what the axes and glyphs are.
+    hints:  what the author says of the figure (`attnc.diagrams.hints`). Its blocks to open and close hold where `open`,
+            `close` and `depth` say nothing.
 
-    Raises UnknownBlock for a name in `open` or `close` that no call in the figure has; ValueError for an unknown theme,
-    a width that no page has, a title that is not text, or a depth below 0; TooLarge for more than 2000 steps.
+    Raises AttnError for a name in `hints` that the figure does not have; UnknownBlock for a name in `open` or `close`
+    that no call in the figure has; ValueError for an unknown theme, a width that no page has, a title that is not text,
+    or a depth below 0; TooLarge for more than 2000 steps.
     """
     colors = _themes().get(theme)
     if colors is None:
@@ -137,15 +144,24 @@ def draw(
         raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
     if title is not None and re.search("[\ud800-\udfff\ufffe\uffff]", title):
         raise ValueError(f"`title` is no text that could be written: {title!r} holds what is no character")
+    if not open and depth is None:
+        open = [said.text for said in hints.open]
+    close = close or [said.text for said in hints.close]
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
     page_width = _page() if width is None else width * 72
 
     ends = len(graph.inputs) + len(graph.outputs)
 
-    def sheet_of(opening: Opening) -> Sheet:
-        if (count := len(scene_of(graph, opening, title).steps) + ends) > MOST:
+    def scene(opening: Opening, strict: bool) -> Scene:
+        own = Applied(hints, graph, strict=strict)
+        made = scene_of(graph, opening, title, own.arrange)
+        own.annotate(made)
+        return made
+
+    def sheet_of(opening: Opening, *, strict: bool = True) -> Sheet:
+        if (count := len(scene(opening, strict).steps) + ends) > MOST:
             raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
-        return fitted(lambda page: Sheet(scene_of(graph, opening, title), colors, page, sizes=sizes, legend=legend))
+        return fitted(lambda page: Sheet(scene(opening, strict), colors, page, sizes=sizes, legend=legend))
 
     def fitted(make: Callable[[float], Sheet]) -> Sheet:
         """Rows are folded by the widths of columns. If text beside them makes a figure wider than its page, it is drawn
@@ -177,7 +193,7 @@ def draw(
         other = Opening(graph, opened, depth, closed)
         other.grown = opening.grown
         other.toggled = toggled
-        return sheet_of(other)
+        return sheet_of(other, strict=False)  # what is named may be closed now
 
     return Diagram(sheet, graph, redraw, opening.openable(graph))
 

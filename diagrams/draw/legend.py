@@ -92,6 +92,7 @@ _MEANING: dict[str, str] = {
     "bar": "axes split, merged, joined",
     "copy": "copy",
     "block": "block, closed",
+    "hidden": "left out by the author",
     "bracket": "repeated",
     "scan": "item by item, in order",
 }
@@ -142,6 +143,8 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
             shape(shape="circle", fillcolor=colors.norm, penwidth="1.8")
         case "pill" | "along" | "pick":
             shape(shape="box", style="filled,rounded", fillcolor=colors.reduce)
+        case "hidden":
+            shape(shape="box", style="filled,rounded,dashed", fillcolor="white", penwidth="1")
         case "block":
             shape(shape="box3d", fillcolor=colors.block[0])
         case "bar":

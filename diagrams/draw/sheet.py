@@ -12,6 +12,7 @@ from ..glyphs.marks import DRAW
 from ..layout.figure import PAD
 from ..scene.steps import Scene
 from .legend import draw_legend
+from .notes import draw_notes, draw_plates, plan_notes
 from .sections import draw_sections, write_outside
 from .where import write_where
 from .wiring import draw_dashes, draw_links, draw_row
@@ -25,6 +26,7 @@ class Sheet(Canvas):
 
     def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False, legend: bool = False) -> None:
         super().__init__(scene, colors, page, sizes=sizes)
+        notes = plan_notes(self)
         draw_sections(self)
         for j, column in enumerate(self.columns):
             self.here = j
@@ -40,6 +42,8 @@ class Sheet(Canvas):
         write_signs(self)
         write_labels(self)
         write_outside(self)
+        draw_plates(self)
+        draw_notes(self, notes)
         write_where(self)
         if scene.title:
             x0, y0, x1, _ = self.extent

@@ -6,7 +6,7 @@ One row for each value that has a name or is read twice. An axis stands beneath 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, values_of
@@ -71,6 +71,7 @@ class _Rows:
     spare: list[str] = field(default_factory=list)
     terms: dict[int, _Tex] = field(default_factory=dict)
     consts: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # what calls of a block give its consts
+    tints: dict[str, str] = field(default_factory=dict)  # by the name of a value: the colour behind its equation
 
     def add(self, left: str, sign: str, right: str) -> None:
         """A row of the body. Indented rows are aligned at their left edge, so that one sees how deep they are."""
@@ -81,9 +82,13 @@ class _Rows:
         self.rows.append(rf"&{self.indent}{text}\colon")
 
 
-def latex(graph: Graph) -> str:
-    """An `align*` with a row for the signature and one for each named value."""
-    rows = _Rows(graph, {}, consts=_consts(graph))
+def latex(graph: Graph, tints: Mapping[str, str] | None = None) -> str:
+    """An `align*` with a row for the signature and one for each named value.
+
+    tints: colours (`#DCD2EE`) behind what values of these names are equal to; where a name is assigned again, behind
+           the first. LaTeX then needs `xcolor`.
+    """
+    rows = _Rows(graph, {}, consts=_consts(graph), tints=dict(tints or {}))
     shapes = [_space(entry.value.type) for entry in graph.inputs]
     results = [_space(output.value.type, output.axes) for output in graph.outputs]
     rows.rows.append(
@@ -99,7 +104,8 @@ def latex(graph: Graph) -> str:
         outs = ", ".join(rows.terms[output.value.id].tex for output in graph.outputs)
         rows.rows.append(rf"{_upright(graph.name)}({args}) &= {outs}")
     joint = " \\\\\n  "
-    return f"\\begin{{align*}}\n  {joint.join(rows.rows)}\n\\end{{align*}}\n"
+    head = "% \\usepackage{amsmath, amssymb, xcolor}\n" if tints else ""
+    return f"{head}\\begin{{align*}}\n  {joint.join(rows.rows)}\n\\end{{align*}}\n"
 
 
 def axis_tex(axis: Axis) -> str:
@@ -257,8 +263,13 @@ def _keep(rows: _Rows, value: Value, term: _Tex, read: int) -> None:
         rows.terms[value.id] = term
         return
     name = _fresh(rows, value.name or _spare(rows))
-    rows.add(name, "=", term.tex)
+    color = rows.tints.pop(value.name or "", None)
+    rows.add(name, "=", term.tex if color is None else _tinted(term.tex, color))
     rows.terms[value.id] = _Tex(name)
+
+
+def _tinted(tex: str, color: str) -> str:
+    return rf"{{\fboxsep=2pt\colorbox[HTML]{{{color.removeprefix('#')}}}{{$\displaystyle {tex}$}}}}"
 
 
 def _apply(rows: _Rows, node: Apply) -> _Tex:
@@ -379,7 +390,8 @@ def _repeat(rows: _Rows, node: Repeat) -> None:
         rows.add(carried[-1], "=", rows.terms[value.id].tex)
     rows.head(_times(node))
     for number, body in enumerate(node.bodies):
-        inner = _Rows(body, rows.names, rows.indent + _IN, rows.rows, [_spare(rows)], consts=rows.consts)
+        inner = _Rows(body, rows.names, rows.indent + _IN, rows.rows, [_spare(rows)], consts=rows.consts,
+                      tints=rows.tints)  # fmt: skip
         if len(node.bodies) > 1:
             inner.head(_when(node, number))
             inner.indent += _IN

@@ -113,6 +113,8 @@ class _Colors:
 
     def edge(self, e: Edge) -> str:
         a = e.attributes
+        if a.get("style") == "tapered":
+            return self.wedge(e)
         style = [self.color(a["color"]), f"line width={_n(float(a.get('penwidth', '1')) * self.scale)}bp"]
         if a.get("style") == "dashed":
             style.append(f"dash pattern=on {_n(6 * self.scale)}bp off {_n(5 * self.scale)}bp")
@@ -123,6 +125,15 @@ class _Colors:
             p, q, r = e.points[i : i + 3]
             parts.append(f".. controls {self.point(p)} and {self.point(q)} .. {self.point(r)}")
         return f"\\draw[{', '.join(style)}] {' '.join(parts)};"
+
+    def wedge(self, e: Edge) -> str:
+        """A straight edge that begins as broad as its pen, and ends in a point."""
+        (x0, y0), (x1, y1) = e.points[0], e.points[-1]
+        half = float(e.attributes["penwidth"]) / 2
+        long = max(0.01, ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5)
+        dx, dy = -(y1 - y0) / long * half, (x1 - x0) / long * half
+        corners = ((x0 + dx, y0 + dy), (x1, y1), (x0 - dx, y0 - dy))
+        return f"\\fill[{self.color(e.attributes['color'])}] {' -- '.join(map(self.point, corners))} -- cycle;"
 
     def text(self, rich: Rich, at: Point, size: float, color: str) -> list[str]:
         lines = _lines(rich)
@@ -151,6 +162,8 @@ class _Colors:
         pen = float(a.get("penwidth", "0" if shape == "point" else "1")) * self.scale
         if pen > 0:
             style += [f"draw={self.color(a.get('color', ink))}", f"line width={_n(pen)}bp"]
+        if "dashed" in a.get("style", ""):
+            style.append(f"dash pattern=on {_n(4 * self.scale)}bp off {_n(3 * self.scale)}bp")
         if "rounded" in a.get("style", ""):
             style.append(f"rounded corners={_n(5 * self.scale)}bp")
         style_tex = ", ".join(style)

@@ -207,6 +207,25 @@ def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
         sheet.begin(wire, id, slot.x1)
 
 
+def _hidden(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
+    """In place of what the author left out: its name in a dashed frame, which says so."""
+    wires = [w for own in meeting.outs for w in own]
+    top, bottom = span(wires, slot.column, 10)
+    sheet.shape(
+        slot.id,
+        (slot.x0, top, slot.x1, bottom),
+        "op hidden",
+        step.tip,
+        shape="box",
+        style="filled,rounded,dashed",
+        fillcolor="white",
+        penwidth="1",
+    )
+    sheet.write(slot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    for wire in wires:
+        sheet.begin(wire, slot.id, slot.x1)
+
+
 def _copy(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A dot on each wire of the copied tensor, from which the wires of the copies bend away."""
     source = {w.axis: w for w in meeting.ins[0]}
@@ -302,6 +321,7 @@ DRAW: dict[str, Draw] = {
     "input": _source,
     "table": _source,
     "predicate": predicate,
+    "hidden": _hidden,
     "copy": _copy,
     "bracket": _bracket,
     "border": _nothing,

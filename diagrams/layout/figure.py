@@ -107,6 +107,16 @@ class FigureLayout:
             top = self._lanes(row, top, starts) + _APART
         return cost
 
+    def lower(self, first: int, by: float) -> None:
+        """Move a row, and those beneath it, further down."""
+        moved = {j for row in self.rows[first:] for j in row}
+        for track in {id(t): t for j in moved for t in (*self.columns[j].left, *self.columns[j].right)}.values():
+            for j in moved & track.y.keys():
+                track.y[j] += by
+        for border in self.borders:
+            if border.columns[0] in moved:
+                border.top, border.bottom = border.top + by, border.bottom + by
+
     def _lanes(self, row: Sequence[int], top: float, starts: int) -> float:
         """Heights of one row's tracks, beginning at `top`; returns where the row ends."""
         index: dict[tuple[int, int], int] = {}  # (column, track) -> variable
@@ -395,7 +405,7 @@ def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:
             return [[w for w in meeting.ins[0] if w.axis in step.on]]
         case StepKind.THROUGH:
             return [gone(meeting), born(meeting)]
-        case StepKind.SOURCE if step.mark in ("predicate", "learned", "table"):
+        case StepKind.SOURCE if step.mark in ("predicate", "learned", "table", "hidden"):
             return meeting.outs
         case _:
             return []

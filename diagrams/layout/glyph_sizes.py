@@ -126,6 +126,8 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(2, learned_width(step), after)
         case StepKind.SOURCE if step.mark == "predicate":
             return GlyphSize(2, width(step.text, theme.WORD) + 8 + mask_width(step), after)
+        case StepKind.SOURCE if step.mark == "hidden":
+            return GlyphSize(2, pill_width(step), after)
         case StepKind.SOURCE if step.mark == "input":
             return GlyphSize(0, widest(stacked(plain(step.text)), name_size(step)) + 7, after)
         case StepKind.SOURCE if step.mark == "block":
@@ -196,7 +198,7 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
             touched = [*gone(meeting), *born(meeting)]
             below = 25.0 if step.mark == "bar" and bar_note(step, meeting) else 12.0
             return {w.number: (12.0, below) for w in touched}
-        case StepKind.SOURCE if step.mark in ("learned", "block", "predicate"):
+        case StepKind.SOURCE if step.mark in ("learned", "block", "predicate", "hidden"):
             return {w.number: (13.0, 13.0) for w in every}
         case StepKind.SOURCE if step.mark == "table" and every:
             beyond = max(

@@ -208,6 +208,8 @@ def _insert(
     if not beside and section is not None:
         beside = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]
     at = (beside[0] if above else beside[-1] + 1) if beside else (0 if above else len(stack))
+    if step.placed:
+        at = len(stack)
     for box in boxes:
         places = [i for i, t in enumerate(stack) if id(t) in box]
         if places[0] < at <= places[-1]:

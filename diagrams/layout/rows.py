@@ -1,6 +1,7 @@
 """Folding: where a figure too wide for the page goes on in a row beneath.
 
 The best places are the borders of repeats; a fold within a region is the last resort. Rows get about equal lengths.
+Where the author says that a row begins, one does.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> tup
     `widths` and `page` in points.
     """
     n = len(columns)
-    if sum(widths) <= page:
+    begins = {j for j, column in enumerate(columns) if j and any(step.breaks for step in column.steps)}
+    if sum(widths) <= page and not begins:
         return [list(columns)], 0.0
     prices = [_price(columns, j) for j in range(n - 1)]
     best: list[tuple[float, int]] = [(0.0, 0)]  # cost of the first i columns, start of their last row
@@ -35,9 +37,11 @@ def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> tup
                 break
             slack = (page - total) / page if total < page else 0.0
             cost = best[start][0] + CUT + 12 * slack * slack + 3 * over
-            cost += prices[start - 1] if start else 0.0
+            cost += prices[start - 1] if start and start not in begins else 0.0
             if cheapest is None or cost < cheapest[0]:
                 cheapest = cost, start
+            if start in begins:
+                break
         assert cheapest is not None
         best.append(cheapest)
     cuts = []

@@ -47,6 +47,8 @@ class Section:
     outside: int = 0  # of a repeat: how many values come in from outside, the same in every pass
     enter: DrawStep | None = None
     exit: DrawStep | None = None
+    names: frozenset[str] = frozenset()  # what hints call it: the block, and the label of its call
+    path: tuple[frozenset[str], ...] = ()  # as of a step
 
     def inside(self, other: Section | None) -> bool:
         """Whether it is `other` or lies in it."""
@@ -92,6 +94,24 @@ class DrawStep:
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
     weights: int = 0  # glyphs with the same number (not 0) share their weights
     span: Span | None = None  # where the spec says it
+    names: set[str] = field(default_factory=set)  # what hints call it: its value, its weights, its block
+    path: tuple[frozenset[str], ...] = ()  # of the open blocks around it, outermost first: the names and labels of each
+    breaks: bool = False  # the author wants a row to begin here
+    placed: bool = False  # of an input: the author says its place among the others, which is that in the scene
+
+
+Mark = tuple[DrawStep | Section, Axis | None]
+"""What a note speaks of: a step, an open block, or the wire of an axis of what a step makes."""
+
+
+@dataclass(eq=False, slots=True)
+class Callout:
+    """A note of the author's: text in a box of this colour, tied to marks. `side`: "above", "below", or "" for any."""
+
+    text: str
+    color: str
+    side: str
+    marks: list[Mark]
 
 
 @dataclass(slots=True)
@@ -99,6 +119,8 @@ class Scene:
     title: str
     steps: list[DrawStep] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
+    callouts: list[Callout] = field(default_factory=list)
+    tints: list[tuple[DrawStep | Section, str]] = field(default_factory=list)  # colours behind glyphs
 
 
 Item = Tensor | Symbolic | Learned
@@ -133,10 +155,12 @@ class Collector:
         self.tints: dict[str, int] = {}  # by the name of a block
         self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
         self.span: Span | None = None  # where the spec says what is being drawn
+        self.path: tuple[frozenset[str], ...] = ()  # the open blocks that it is in
 
     def add(self, step: DrawStep) -> DrawStep:
         self.scene.steps.append(step)
         step.span = step.span or self.span
+        step.path = self.path
         for tensor in step.outs:
             self.maker[id(tensor)] = step
         return step

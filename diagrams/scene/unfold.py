@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
-from ...compiler.graph.values import IndexInto, Scalar, Type
+from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
@@ -22,10 +22,17 @@ Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these
 _UNKNOWN = 8  # how many passes are assumed where their number is not known
 
 
-def scene_of(graph: Graph, opening: Opening, title: str | None = None) -> Scene:
-    """What is drawn of a graph, with its blocks open or closed as `opening` says."""
+def scene_of(
+    graph: Graph, opening: Opening, title: str | None = None, arrange: Callable[[Scene], None] | None = None
+) -> Scene:
+    """What is drawn of a graph, with its blocks open or closed as `opening` says.
+
+    arrange: changes the scene while each value still has one tensor for all of its readers.
+    """
     scene = Scene(spaced(graph.name) if title is None else title)
     _Unfolding(scene, opening).top(graph)
+    if arrange is not None:
+        arrange(scene)
     prune(scene)
     split_copies(scene)
     return scene
@@ -49,12 +56,14 @@ class _Unfolding(Steps):
             items[entry.value.id] = tensor
             self.span = entry.value.span
             text, tip = italic(spaced(entry.name)), f"input {entry.name}"
-            self.add(DrawStep(StepKind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank))
+            source = DrawStep(StepKind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank)
+            self.add(source).names.add(entry.name)
         self.body(frame)
         results = []
         self.span = graph.span
         for output in graph.outputs:
             tensor = self.tensor(frame, items[output.value.id], output.name or "")
+            self.called(frame, output.value, output.name or "")
             axes = tuple(dict.fromkeys(frame.axis(a) for a in output.axes if frame.axis(a) in tensor.axes))
             results.append((tensor, axes, output.name))
         ends = [Tensor((*axes, *(a for a in t.axes if a not in axes)), name or "") for t, axes, name in results]
@@ -77,12 +86,20 @@ class _Unfolding(Steps):
                     frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), self.key(frame, weight.name))
                 case Apply():
                     frame.items[node.out.id] = self.apply(frame, node)
+                    self.called(frame, node.out, tail(node.name or ""))
                 case Call():
                     self.call(frame, node)
                 case Repeat():
                     self.repeat(frame, node)
                 case Scan():
                     self.scan(frame, node)
+
+    def called(self, frame: Frame, value: Value, *names: str) -> None:
+        """What hints call the step that has made a value: by the value's name, and by these."""
+        item = frame.items[value.id]
+        step = self.maker.get(id(item)) if isinstance(item, Tensor) else None
+        if step is not None:
+            step.names |= {value.name or "", *names} - {""}
 
     def static(self, frame: Frame, value: Static) -> Symbolic:
         return of_static(value, frame.axis, frame.consts)
@@ -109,6 +126,7 @@ class _Unfolding(Steps):
             self.box(frame, node, args, outs)
             for value, tensor in zip(node.outs, outs, strict=True):
                 frame.items[value.id] = tensor
+                self.called(frame, value, node.graph.name, *node.name.split("."))
             return
         inner = self.inside(frame, node, frame.section, frame.level + 1)
         args = [frame.items[v.id] for v in node.args]
@@ -120,12 +138,18 @@ class _Unfolding(Steps):
             inner.section = section
         for entry, item in zip(node.graph.inputs, args, strict=True):
             inner.items[entry.value.id] = item
+        around, own = self.path, frozenset({node.graph.name, *node.name.split(".")} - {""})
+        self.path = (*around, own)
+        if section is not None:
+            section.names, section.path = own, around
         self.body(inner)
+        self.path = around
         results = [inner.items[output.value.id] for output in node.graph.outputs]
         if section is not None:
             results = self.leave(inner, frame, section, results)
         for value, result in zip(node.outs, results, strict=True):
             frame.items[value.id] = titled(result, node.graph.name) if isinstance(result, Symbolic) else result
+            self.called(frame, value)
 
     def inside(self, frame: Frame, node: Call | Scan, section: Section | None, level: int) -> Frame:
         axes = {inner: frame.axis(outer) for inner, outer in node.axes}
@@ -256,7 +280,10 @@ class _Unfolding(Steps):
         else:
             for entry, arg in zip(node.graph.inputs, args, strict=True):
                 inner.items[entry.value.id] = arg
+            around = self.path
+            self.path = (*around, frozenset({node.graph.name, *node.name.split(".")} - {""}))
             self.body(inner)
+            self.path = around
             results = [inner.items[output.value.id] for output in node.graph.outputs]
         leave = DrawStep(StepKind.EXIT, "bracket", [], [], frame.section, border=section)
         kept: set[int] = set()

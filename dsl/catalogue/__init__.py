@@ -8,10 +8,10 @@ from __future__ import annotations
 import textwrap
 from difflib import get_close_matches
 
-from . import blocks, causality, externals, names, ragged, settings, syntax, types, warnings
+from . import blocks, causality, externals, figures, names, ragged, settings, syntax, types, warnings
 from .entry import Entry
 
-_ROOMS = (syntax, names, types, blocks, warnings, settings, causality, ragged, externals)
+_ROOMS = (syntax, names, types, blocks, warnings, settings, causality, ragged, externals, figures)
 CATALOGUE: dict[str, Entry] = {entry.code: entry for room in _ROOMS for entry in room.ENTRIES}
 """The rows by their codes, in order."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .compiler.sizes.limits import deep
-from .dsl.diagnostic import Diagnostic, Severity
+from .dsl.diagnostic import Diagnostic, Severity, error
 from .dsl.errors import AttnError
 from .dsl.source import Source
 from .version import __version__
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from .compiler.graph.values import Type
     from .compiler.sizes.axes import Axis
     from .diagrams import Diagram
+    from .diagrams.hints.hints import Hints as Checked
 
 Size = int | float | bool
 
 
 Folder = str | os.PathLike[str]
+Hints = str | os.PathLike[str] | Mapping[str, Any] | None
 
 
 def load(
@@ -133,7 +135,8 @@ def checked(
     program = built(source, base, config, sizes, path)
     if any(found.severity is Severity.ERROR for found in program.diagnostics):
         raise AttnError(program.diagnostics)
-    return Spec(program)
+    here = base is not None and source.name.endswith(".attn")
+    return Spec(program, base / f"{Path(source.name).stem}.figure" if here and base is not None else None)
 
 
 def _plain(sizes: Mapping[str, Size]) -> dict[str, Size]:
@@ -155,8 +158,9 @@ class Spec:
     warnings:       what the checker found that is no error.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, figure: Path | None = None) -> None:
         self._program = program
+        self._figure = figure  # where hints for its figures may lie
 
     @property
     def name(self) -> str:
@@ -192,7 +196,7 @@ class Spec:
     def _pick(self, name: str, kind: str, names: Sequence[str]) -> Model:
         if name not in names:
             raise LookupError(f"{self.name} has no {kind} `{name}`{suggestion(name, names)}")
-        return Model(self._program.graph(name), self._header(name))
+        return Model(self._program.graph(name), self._header(name), self._figure, (*self.models, *self.blocks))
 
     def _header(self, name: str) -> str:
         """What generated code says of where it comes from, and what the comment at the head of the file says."""
@@ -268,9 +272,11 @@ def _port(name: str | None, type: Type, axes: tuple[Axis, ...], optional: bool =
 class Model:
     """A model, or a block standing alone. Made by `Spec.model` and `Spec.block`."""
 
-    def __init__(self, graph: Graph, header: str) -> None:
+    def __init__(self, graph: Graph, header: str, figure: Path | None = None, beside: tuple[str, ...] = ()) -> None:
         self._graph = graph
         self._header = header
+        self._figure = figure  # where hints for the figures of its file may lie
+        self._beside = beside  # the models and blocks of its file
 
     @property
     def name(self) -> str:
@@ -517,6 +523,8 @@ class Model:
         title: str | None = None,
         sizes: bool = False,
         legend: bool = False,
+        hints: Hints = None,
+        tint: bool = False,
     ) -> Diagram:
         """The neural-circuit diagram.
 
@@ -528,11 +536,17 @@ class Model:
         title:  above the figure (the name if None, nothing if "").
         sizes:  whether the first label of each axis gives its size.
         legend: whether a strip beneath says what the axes and glyphs are.
+        hints:  what the author says of the figure (docs/diagrams.md): a file, or the keys of the model's table in one,
+                such as `{"inputs": ["Q", "K"], "note": [{"at": "Q", "text": "the queries"}]}`. None: what `NAME.figure`
+                says, if it lies beside `NAME.attn`; an empty dict: nothing.
+        tint:   a colour behind each value that has a name, as `latex(tint=True)` has it; the author's own, if hints
+                give some.
 
         The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.save(path)` (.svg, .pdf, .png, .dot,
         .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and .tex need the
         program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a graphviz.ExecutableNotFound too.
-        Raises ValueError for a block that is not there, an unknown theme or a width that no page has.
+        Raises ValueError for a block that is not there, an unknown theme or a width that no page has; AttnError, with
+        every mistake, for hints that are wrong; OSError if their file cannot be read.
         """
         from . import diagrams
 
@@ -546,14 +560,42 @@ class Model:
             title=title,
             sizes=sizes,
             legend=legend,
+            hints=self._hints(hints, tint),
         )
 
     @deep()
-    def latex(self) -> str:
-        """The equations of the model or block in Named Tensor Notation (Chiang, Rush and Barak), as LaTeX."""
-        from .diagrams.formats.equations import latex
+    def latex(self, *, hints: Hints = None, tint: bool = False) -> str:
+        """The equations of the model or block in Named Tensor Notation (Chiang, Rush and Barak), as LaTeX.
 
-        return latex(self._graph)
+        tint: each value that has a name, or that `hints` (see `draw`) give a tint, has the colour behind its equation
+              that `draw` with the same arguments has behind its glyph. LaTeX then needs the package `xcolor`.
+        """
+        from .diagrams.formats.equations import latex
+        from .diagrams.hints.hints import TINTS
+
+        tints = self._hints(hints, tint).tints if tint else ()
+        return latex(self._graph, {said.text: TINTS[color] for said, color in tints})
+
+    def _hints(self, given: Hints, tint: bool) -> Checked:
+        """The hints for its figure. Raises AttnError for those that are wrong."""
+        from .diagrams.hints.hints import NONE, tinted
+        from .diagrams.hints.reading import of_mapping, read
+        from .dsl.files import read as text_of
+
+        if isinstance(given, Mapping):
+            hints = of_mapping(given)
+        elif given is None and (self._figure is None or not self._figure.exists()):
+            hints = NONE
+        elif given is None or isinstance(given, str | os.PathLike):
+            source = text_of(self._figure or "" if given is None else given)
+            found = read(source, self.name, self._beside or (self.name,))
+            if found is None and given is not None:
+                message = f"{source.name} has no hints for `{self.name}`"
+                raise AttnError([error("E1004", message, None, help=f"write a table `[{self.name}]`")])
+            hints = found or NONE
+        else:
+            raise TypeError(f"hints: a file or a dict, not {type(given).__name__}")
+        return tinted(hints, self._graph) if tint else hints
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))

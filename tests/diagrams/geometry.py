@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from attnc.diagrams.base.curves import sampled
-from attnc.diagrams.base.picture import Box
+from attnc.diagrams.base.picture import Box, Node
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.wires import Wire
 from attnc.diagrams.scene.steps import StepKind
@@ -17,6 +17,15 @@ def overlap(a: Box, b: Box, slack: float = 0.5) -> bool:
 
 def within(a: Box, b: Box) -> bool:
     return b[0] - 1 <= a[0] and b[1] - 1 <= a[1] and a[2] <= b[2] + 1 and a[3] <= b[3] + 1
+
+
+def box_of(node: Node) -> Box:
+    wide, high = float(node.attributes["width"]) / 2, float(node.attributes["height"]) / 2
+    return node.at[0] - wide, node.at[1] - high, node.at[0] + wide, node.at[1] + high
+
+
+def is_note(node: Node) -> bool:
+    return node.attributes.get("class") == "note" and node.attributes["shape"] == "box"
 
 
 def faults(sheet: Sheet) -> list[str]:
@@ -39,6 +48,18 @@ def faults(sheet: Sheet) -> list[str]:
         for name, points in curves + dashes:
             if any(x0 + 1 < x < x1 - 1 and y0 + 1 < y < y1 - 1 for x, y in points):
                 out.append(f"text {text!r} on a {name} at {x0:.0f},{y0:.0f}")
+    # Nothing lies on a note but its own text.
+    notes = [(n.id, box_of(n), n.attributes["tooltip"]) for n in sheet.picture.nodes if is_note(n)]
+    for k, (id, own, said) in enumerate(notes):
+        for text, box in sheet.texts:
+            if overlap(own, box) and not (within(box, own) and text.replace("*", "") in said.replace("*", "")):
+                out.append(f"text {text!r} on {id}")
+        for other, box in [*boxes, *((other, box) for other, box, _ in notes[k + 1 :])]:
+            if overlap(own, box):
+                out.append(f"glyph {other} on {id}")
+        for name, points in curves + dashes:
+            if any(own[0] < x < own[2] and own[1] < y < own[3] for x, y in points):
+                out.append(f"a {name} on {id}")
     # 2. A glyph covers only the wires that it names.
     for id, (x0, y0, x1, y1), step in sheet.glyphs:
         meeting = sheet.meetings[id_of(step)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,17 +17,19 @@ from .geometry import faults
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAIRS = re.findall(
-    r"^```attn\n(.*?)^```\n\n!\[[^\]]*\]\((pictures/guide/\w+\.svg)\)",
+    r"^```attn\n((?:(?!^```).)*)^```\n\n(?:```toml\n((?:(?!^```).)*)^```\n\n)?"
+    r"!\[[^\]]*\]\((pictures/guide/\w+\.svg)\)",
     (DOCS / "diagrams.md").read_text(encoding="utf-8") if (DOCS / "diagrams.md").exists() else "",
     re.MULTILINE | re.DOTALL,
 )
 
 
-def figure(text: str) -> Diagram:
+def figure(text: str, hints: str = "") -> Diagram:
     """The last model or block, without a title: the page has headings."""
     spec = attnc.loads(text)
     name = re.findall(r"^(?:block|model) (\w+)", text, re.MULTILINE)[-1]
-    return (spec.model(name) if name in spec.models else spec.block(name)).draw(title="")
+    model = spec.model(name) if name in spec.models else spec.block(name)
+    return model.draw(title="", hints=tomllib.loads(hints).get(name, {}))
 
 
 def stamp(diagram: Diagram) -> str:
@@ -37,9 +40,11 @@ def test_there_are_pictures() -> None:
     assert len(PAIRS) >= 9
 
 
-@pytest.mark.parametrize(("text", "path"), PAIRS, ids=lambda value: value[-20:] if value.endswith(".svg") else "")
-def test_picture_is_current(text: str, path: str, request: pytest.FixtureRequest) -> None:
-    diagram = figure(text)
+@pytest.mark.parametrize(
+    ("text", "hints", "path"), PAIRS, ids=lambda value: value[-20:] if value.endswith(".svg") else ""
+)
+def test_picture_is_current(text: str, hints: str, path: str, request: pytest.FixtureRequest) -> None:
+    diagram = figure(text, hints)
     assert faults(diagram._sheet) == []
     if request.config.getoption("--update"):
         if shutil.which("dot") is None:

@@ -38,6 +38,14 @@ def target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="FILE[:NAME]", help="a spec, and which of its models or blocks")
 
 
+def hints(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hints",
+        metavar="FILE",
+        help='what the author says of the figure; by default NAME.figure, if it lies beside NAME.attn; "" for nothing',
+    )
+
+
 def sizes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",

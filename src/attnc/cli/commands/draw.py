@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...dsl.errors import AttnError
 from ...dsl.files import read
 from ...spec import Model
-from ..arguments import sizes, target, text
+from ..arguments import hints, sizes, target, text
 from ..output import CLEAN, CannotRun, complain, report, say, writable, write
 from ..target import open_model, open_spec, split
 
@@ -49,6 +49,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", type=text, metavar="TEXT", help='what stands above the figure; "" for nothing')
     parser.add_argument("--sizes", action="store_true", help="give the size of each axis at its first label")
     parser.add_argument("--legend", action="store_true", help="a strip beneath that explains axes and glyphs")
+    hints(parser)
+    parser.add_argument("--tint", action="store_true", help="colours behind values, those of `show --tint`")
     parser.add_argument("--outline", action="store_true", help="in .svg, letters as curves, so that no font is needed")
     parser.add_argument("--gallery", metavar="OUT/", help="draw every model and block of FILE into this folder")
     sizes(parser)
@@ -113,6 +115,8 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
         title=args.title,
         sizes=args.sizes,
         legend=args.legend,
+        hints={} if args.hints == "" else args.hints,
+        tint=args.tint,
     )
     for warning in diagram.warnings:
         complain(f"{model.name}: {warning}")
@@ -126,8 +130,8 @@ def gallery(args: argparse.Namespace) -> int:
     from ...diagrams.formats.gallery import index
 
     file, name = split(args.target)
-    if name is not None or args.out is not None or args.open or args.close:
-        raise CannotRun("--gallery draws all of a file: it goes without :NAME, -o, --open and --close")
+    if name is not None or args.out is not None or args.open or args.close or args.hints:
+        raise CannotRun("--gallery draws all of a file: it goes without :NAME, -o, --open, --close and --hints FILE")
     spec = open_spec(read(file), args)
     report(spec.warnings)
     folder = Path(args.gallery)

@@ -1,0 +1,72 @@
+"""The hints for one figure, as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import cycle
+
+from ...compiler.graph.nodes import Graph, values_of
+from ...compiler.graph.values import Role, Scalar
+from ...dsl.source import Span
+
+TINTS = {
+    "yellow": "#FFF4A3",
+    "orange": "#FDDDB5",
+    "pink": "#F7CFE3",
+    "violet": "#DCD2EE",
+    "blue": "#CFE5F5",
+    "green": "#CDE8D2",
+    "gray": "#E6E6E6",
+}
+SIDES = ("above", "below")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What hints name, as they write it: `Q`, `cross.Q` (within a block that is open), `Q[h]` (a wire of it).
+
+    `span` is None where hints are no text.
+    """
+
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A callout: text in a tinted box, tied to what it speaks of. `side` is empty where the layout chooses it."""
+
+    text: str
+    at: tuple[Said, ...]
+    tint: str = "yellow"
+    side: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """inputs: from top to bottom; others follow. breaks: a row begins at each. hide: drawn as a name alone.
+    tints: behind the glyph of each value, and behind its equation. open, close: blocks, as with `draw`."""
+
+    inputs: tuple[Said, ...] = ()
+    breaks: tuple[Said, ...] = ()
+    hide: tuple[Said, ...] = ()
+    notes: tuple[Note, ...] = ()
+    tints: tuple[tuple[Said, str], ...] = ()
+    every: bool = False  # the tints are for whatever of their names is drawn
+    open: tuple[Said, ...] = ()
+    close: tuple[Said, ...] = ()
+
+
+NONE = Hints()
+
+
+def tinted(hints: Hints, graph: Graph) -> Hints:
+    """With a tint for each value that has a name of its own, unless the author has chosen tints."""
+    if hints.tints:
+        return hints
+    taken = Counter(value.name for value in values_of(graph))
+    own = [v.name for v in values_of(graph)
+           if v.name and taken[v.name] == 1 and v.role > Role.TABLE and v.type.element is not Scalar.BOOL]  # fmt: skip
+    own = [name for name in own if all(name != entry.name for entry in graph.inputs)]
+    return replace(hints, tints=tuple(zip(map(Said, own), cycle(TINTS), strict=False)), every=True)

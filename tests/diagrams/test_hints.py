@@ -1,0 +1,307 @@
+"""What an author says of a figure: read, checked, and done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attnc
+from attnc.cli import main
+from attnc.diagrams import Diagram
+from attnc.diagrams.base.text import plain
+from attnc.diagrams.hints.hints import TINTS
+from attnc.diagrams.scene.steps import DrawStep
+from attnc.dsl.diagnostic import Diagnostic
+from attnc.dsl.errors import AttnError
+
+from .geometry import box_of, faults, is_note, within
+
+SPEC = """
+use std.attention: attend
+width t
+width s like t
+depth m = 512, h = 8, k = 64, v = 64
+block heads(x: [t, m], y: [s, m], real: bool[s] = true) -> [t, m] {
+    Q = linear[m -> h, k](x, bias = false)
+    K = linear[m -> h, k](y, bias = false)
+    V = linear[m -> h, v](y, bias = false)
+    scores = dot[k](Q, K) / sqrt(|k|)
+    weights = softmax[s](scores where real)
+    return linear.O[h, v -> m](dot[s](weights, V), bias = false)
+}
+model net(a: [t, m], b: [t, m], c: [t, m]) -> [t, m] {
+    gain = sigmoid(mean[m](relu(c)))
+    return heads(a, b[t as s]) * gain + c
+}
+"""
+
+
+def drawn(hints: Mapping[str, Any], name: str = "heads", **more: Any) -> Diagram:
+    spec = attnc.loads(SPEC)
+    model = spec.model(name) if name in spec.models else spec.block(name)
+    made = model.draw(hints=hints, **more)
+    assert faults(made._sheet) == []
+    return made
+
+
+def wrong(hints: Mapping[str, Any], name: str = "heads", **more: Any) -> Diagnostic:
+    with pytest.raises(AttnError) as raised:
+        drawn(hints, name, **more)
+    (found,) = raised.value.diagnostics
+    return found
+
+
+def heights(made: Diagram) -> list[str]:
+    """The inputs at the left, from top to bottom."""
+    sheet = made._sheet
+    own = [step for step in sheet.columns[0].steps if step.mark == "input"]
+    return [step.outs[0].name for step in sorted(own, key=lambda s: sheet.meetings[id(s)].outs[0][0].y[0])]
+
+
+def test_inputs_stand_in_the_order_of_the_hint() -> None:
+    assert heights(drawn({"inputs": ["y", "x"]})) == ["y", "x"]
+    assert heights(drawn({"inputs": ["x", "y"]})) == ["x", "y"]
+    for order in (["a", "c", "b"], ["c", "a", "b"], ["b", "c", "a"]):
+        assert heights(drawn({"inputs": order}, "net")) == order
+    assert heights(drawn({"inputs": "c"}, "net")) == ["c", "a", "b"]
+
+
+def test_a_row_begins_where_the_hint_says() -> None:
+    assert len(drawn({})._sheet.rows) == 1
+    sheet = drawn({"break": ["weights", "O"]})._sheet
+    assert len(sheet.rows) == 3
+    for row, name in zip(sheet.rows[1:], ("weights", "O"), strict=True):
+        first = next(sheet.columns[j] for j in row if sheet.columns[j].steps)
+        assert any(name in step.names for step in first.steps)
+
+
+def test_what_is_hidden_says_so() -> None:
+    made = drawn({"hide": ["gain"]}, "net")
+    hidden = [step for step in made._sheet.scene.steps if step.mark == "hidden"]
+    assert [plain(step.text) for step in hidden] == ["gain: not drawn"]
+    assert "mean" not in made.dot and "not drawn" in made.dot
+    assert [axis.name for tensor in hidden[0].outs for axis in tensor.axes] == ["t"]
+    assert "left out by the author" in drawn({"hide": ["gain"]}, "net", legend=True).dot
+    assert "mean" in drawn({}, "net").dot
+
+
+NOTES = [
+    {"at": ["Q", "K", "V"], "text": "Learned maps make *Q*, *K* and *V* of the inputs."},
+    {"at": "Q[h]", "text": "A vector for each head.", "tint": "pink"},
+    {"at": "weights", "text": "They sum to one.", "tint": "blue", "side": "below"},
+    {"at": "O", "text": "A last map joins the results of the separate heads into one vector.", "tint": "green"},
+]
+
+
+def boxes(made: Diagram) -> list[tuple[float, float, float, float]]:
+    return [box_of(node) for node in made._sheet.picture.nodes if is_note(node)]
+
+
+@pytest.mark.parametrize("width", [5.5, 3.3])
+def test_notes_cover_nothing_and_reach_what_they_speak_of(width: float) -> None:
+    made = drawn({"note": NOTES}, width=width)  # `faults` sees that nothing lies on a note
+    sheet = made._sheet
+    assert len(boxes(made)) == 4
+    wedges = [e for e in sheet.picture.edges if e.attributes["class"] == "wedge"]
+    plates = [c for c in sheet.picture.clusters if c.cls == "plate"]
+    assert {e.attributes["color"] for e in wedges} == {TINTS[t] for t in ("yellow", "pink", "blue", "green")}
+    for step in (s for s in sheet.scene.steps if s.names & {"Q", "K", "V", "O", "weights"}):
+        _, box, _ = next(glyph for glyph in sheet.glyphs if glyph[2] is step)
+        assert any(within(box, plate.box) for plate in plates)
+    first = min(i for i, e in enumerate(sheet.picture.edges) if e.attributes["class"].startswith("wire"))
+    under = [i for i, e in enumerate(sheet.picture.edges) if e.attributes["class"] in ("wedge", "halo")]
+    assert under and max(under) < first, "wedges and halos lie beneath the wires"
+
+
+def test_a_note_stands_on_the_side_that_it_is_told() -> None:
+    for side, sign in (("above", -1), ("below", 1)):
+        made = drawn({"note": [{"at": "weights", "text": "one", "side": side}]})
+        (box,) = boxes(made)
+        (step,) = (s for s in made._sheet.scene.steps if "weights" in s.names)
+        (wire,) = (w for w in made._sheet.meetings[id(step)].ins[0] if w.axis in step.on)
+        assert (box[1] - next(iter(wire.y.values()))) * sign > 0
+
+
+def test_the_text_of_a_note_is_text() -> None:
+    made = drawn({"note": [{"at": "Q", "text": 'A <b> & "q" \\N of *k* × 2 * 3'}]})
+    assert "&lt;b&gt; &amp; &quot;q&quot; \\\\N" in made.dot and "<I>k</I>" in made.dot and "2 * 3" in made.dot
+    assert "\\textbackslash" in made.tex
+
+
+def test_names_within_open_blocks() -> None:
+    for name in ("Q", "heads.Q"):
+        made = drawn({"open": "heads", "note": [{"at": name, "text": "queries"}]}, "net")
+        assert len(boxes(made)) == 1
+        ((mark, axis),) = made._sheet.scene.callouts[0].marks
+        assert isinstance(mark, DrawStep) and "Q" in mark.names and axis is None
+    made = drawn({"note": [{"at": "heads", "text": "a block"}]}, "net", open="heads")
+    assert len(boxes(made)) == 1
+
+
+def test_open_and_close_are_those_of_the_flags_where_there_are_none() -> None:
+    assert drawn({"open": "heads"}, "net").dot == drawn({}, "net", open="heads").dot
+    assert drawn({"open": "heads"}, "net", depth=0).dot == drawn({}, "net", depth=0).dot
+
+
+def test_tints_are_those_of_the_equations() -> None:
+    spec = attnc.loads(SPEC)
+    tints = {"scores": "violet", "weights": "blue"}
+    made = drawn({"tint": tints})
+    assert [c.fill for c in made._sheet.picture.clusters if c.cls == "plate"] == [TINTS["violet"], TINTS["blue"]]
+    tex = spec.block("heads").latex(hints={"tint": tints}, tint=True)
+    rows = {row.split("&=")[0].strip(): row for row in tex.split("\n") if "colorbox" in row}
+    assert set(rows) == {r"\mathit{scores}", r"\mathit{weights}"}
+    assert TINTS["violet"][1:] in rows[r"\mathit{scores}"] and TINTS["blue"][1:] in rows[r"\mathit{weights}"]
+    assert "colorbox" not in spec.block("heads").latex(hints={"tint": tints})
+
+
+def test_each_value_gets_a_tint_if_the_author_has_chosen_none() -> None:
+    spec = attnc.loads(SPEC)
+    made = drawn({}, tint=True)
+    tex = spec.block("heads").latex(hints={}, tint=True)
+    plates = [c.fill for c in made._sheet.picture.clusters if c.cls == "plate"]
+    assert len(plates) == 5 == tex.count("colorbox")  # Q, K, V, scores, weights
+    assert all(color[1:] in tex for color in plates)
+    assert "xcolor" in tex.split("\n")[0] and "xcolor" not in spec.block("heads").latex()
+
+
+@pytest.mark.parametrize(
+    ("hints", "code", "says", "help"),
+    [
+        ({"hidden": "Q"}, "E1002", "no `hidden` here", "did you mean `hide`?"),
+        ({"note": [{"at": "Q", "text": "q", "tnt": "blue"}]}, "E1002", "no `tnt` here", "did you mean `tint`?"),
+        ({"hide": 3}, "E1003", "not a number", "list of names"),
+        ({"hide": []}, "E1003", "not an empty list", "list of names"),
+        ({"hide": ["Q", "Q"]}, "E1003", "`Q` is named twice", "once"),
+        ({"note": {"at": "Q"}}, "E1003", "not a table", "[[model.note]]"),
+        ({"note": [{"at": "Q"}]}, "E1003", "no `text`", "text ="),
+        ({"note": [{"text": "q"}]}, "E1003", "no `at`", "at ="),
+        ({"note": [{"at": "Q", "text": " "}]}, "E1003", "`text` is a text", "a text"),
+        ({"note": [{"at": "Q", "text": "q", "side": "left"}]}, "E1003", "no side `left`", '"above" or "below"'),
+        ({"tint": {"Q": "voilet"}}, "E1003", "no tint `voilet`", "did you mean `violet`?"),
+        ({"tint": "blue"}, "E1003", 'not the text "blue"', "a table"),
+        ({"hide": "score"}, "E1004", "no thing `score`", "did you mean `scores`?"),
+        ({"break": "zzz"}, "E1004", "no thing `zzz`", "it has"),
+        ({"inputs": ["X"]}, "E1004", "no input `X`", "it has `x`, `y`"),
+        ({"inputs": ["Q"]}, "E1004", "no input `Q`", "it has `x`, `y`"),
+        ({"note": [{"at": "Q[q]", "text": "q"}]}, "E1004", "`Q` has no wire `q`", "it has"),
+        ({"note": [{"at": "Q K", "text": "q"}]}, "E1004", "`Q K` is no name", "write a name such as"),
+        ({"tint": {"x": "blue"}}, "E1004", "no thing `x`", "it has"),
+    ],
+)  # fmt: skip
+def test_mistakes(hints: dict[str, Any], code: str, says: str, help: str) -> None:
+    found = wrong(hints)
+    assert (found.code, found.span) == (code, None)
+    assert says in found.message and help in found.help, found
+
+
+def test_what_is_in_a_closed_block_is_said_to_be() -> None:
+    found = wrong({"note": [{"at": "scores", "text": "s"}]}, "net", depth=0)
+    assert found.help == 'it is in `heads`, which is closed: `open = ["heads"]`'
+
+
+def test_an_open_block_is_not_hidden() -> None:
+    assert "is open in this figure" in wrong({"open": "heads", "hide": "heads"}, "net").message
+
+
+def test_kinds_of_hints() -> None:
+    with pytest.raises(TypeError, match="a file or a dict, not int"):
+        attnc.loads(SPEC).block("heads").draw(hints=3)  # type: ignore[arg-type]
+
+
+# -- files
+
+FILE = """# of our paper
+[heads]
+inputs = ["y", "x"]
+tint = { scores = "violet" }
+
+[[heads.note]]
+at = ["Q", "K"]
+text = \"\"\"
+  Learned maps
+  side = by side\"\"\"
+
+[[heads.note]]
+at = 'V'
+tint = "blue"
+text = "Values."
+
+[net]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("a.attn").write_text(SPEC, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_file_beside_the_spec_is_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bare = attnc.load("a.attn").block("heads").draw().dot
+    Path("a.figure").write_text(FILE, encoding="utf-8")
+    made = attnc.load("a.attn").block("heads").draw()
+    assert made.dot != bare and len(boxes(made)) == 2
+    assert attnc.load("a.attn").block("heads").draw(hints={}).dot == bare
+    Path("b.figure").write_text(FILE, encoding="utf-8")
+    assert attnc.load("a.attn").block("heads").draw(hints="b.figure").dot == made.dot
+    assert attnc.loads(SPEC).block("heads").draw(hints=Path("b.figure")).dot == made.dot
+    for flags, dot in (([], made.dot), (["--hints", "b.figure"], made.dot), (["--hints", ""], bare)):
+        assert main(["draw", "a.attn:heads", *flags]) == 0
+        assert capsys.readouterr().out == dot
+    assert main(["show", "a.attn:heads", "--latex", "--tint"]) == 0
+    assert capsys.readouterr().out.count("colorbox") == 1
+    assert main(["draw", "a.attn:heads", "--hints", "", "--tint"]) == 0
+    assert capsys.readouterr().out == attnc.loads(SPEC).block("heads").draw(tint=True).dot
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line", "text"),
+    [
+        ("[heads]", "[heads", "E1001", 2, "\n"),
+        ("[heads]", "[haeds]", "E1004", 2, "haeds"),
+        ("inputs", "input", "E1002", 3, "input"),
+        ('"y"', '"z"', "E1004", 3, "z"),
+        ("scores", "score", "E1004", 4, "score"),
+        ("violet", "voilet", "E1003", 4, "voilet"),
+        ('["Q", "K"]', '["Q", "k"]', "E1004", 7, "k"),
+        ('["Q", "K"]', "12", "E1003", 7, "at"),
+        ("'V'", "'W'", "E1004", 13, "W"),
+        ('tint = "blue"', "tint = 3", "E1003", 14, "tint"),
+        ('text = "Values."', 'txt = "Values."', "E1002", 15, "txt"),
+        ("[net]", "[nett]", "E1004", 17, "nett"),
+        ("[net]", "[net]\nhide = true", "E1003", 18, "hide"),
+        ("[net]", "net = 1", "E1002", 17, "net"),
+    ],
+)
+def test_a_mistake_has_its_place(folder: Path, old: str, new: str, code: str, line: int, text: str) -> None:
+    Path("a.figure").write_text(FILE.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(AttnError) as raised:
+        attnc.load("a.attn").block("heads").draw()
+    found = next(each for each in raised.value.diagnostics if each.code == code)
+    assert found.span is not None and found.span.source.name.endswith("a.figure")
+    assert found.span.source.position(found.span.start)[0] == line
+    assert found.span.text == text
+    if found.fix is not None:  # what is offered mends it
+        (edit,) = found.fix.edits
+        assert edit.text in FILE
+
+
+def test_a_file_that_is_not_there_or_says_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["draw", "a.attn:heads", "--hints", "none.figure"]) == 2
+    assert "none.figure: no such file" in capsys.readouterr().err
+    Path("b.figure").write_text("[net]\n", encoding="utf-8")
+    assert main(["draw", "a.attn:heads", "--hints", "b.figure"]) == 1
+    assert "b.figure has no hints for `heads`" in capsys.readouterr().err
+    Path("a.figure").write_text("[net]\n", encoding="utf-8")
+    assert main(["draw", "a.attn:heads"]) == 0
+
+
+def test_levels_of_a_page_may_lack_what_notes_speak_of() -> None:
+    made = drawn({"open": "heads", "note": [{"at": "scores", "text": "s"}, {"at": "gain", "text": "g"}]}, "net")
+    sheet = made._redraw(frozenset({"heads"}))
+    assert [note.text for note in sheet.scene.callouts] == ["g"] and faults(sheet) == []
