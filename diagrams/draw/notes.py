@@ -34,7 +34,7 @@ Place = tuple[Box, bool]  # of something that a note speaks of; and whether it i
 
 
 @dataclass(slots=True)
-class _Placed:
+class _PlacedNote:
     """A note: its lines, its size, the row and side where it stands, the places that it speaks of, and its x."""
 
     note: Callout
@@ -54,7 +54,7 @@ class _Placed:
         self.high = _LINE * len(self.lines) + 2 * _EDGE - 3
 
 
-def plan_notes(sheet: Canvas) -> list[_Placed]:
+def plan_notes(sheet: Canvas) -> list[_PlacedNote]:
     """Where notes will stand. Makes room for them between the rows; so it comes before anything is drawn."""
     placed = [p for note in sheet.scene.callouts if (p := _planned(sheet, note)) is not None]
     steps = [step for step in sheet.scene.steps if step.kind not in _BARE]
@@ -77,7 +77,7 @@ def plan_notes(sheet: Canvas) -> list[_Placed]:
     return placed
 
 
-def _pack_all(sheet: Canvas, placed: Sequence[_Placed], others: Sequence[Box]) -> float:
+def _pack_all(sheet: Canvas, placed: Sequence[_PlacedNote], others: Sequence[Box]) -> float:
     """Pack the notes of every row; returns how long their wedges are, and how much else these meet."""
     for k in range(len(sheet.rows)):
         for above in (True, False):
@@ -104,14 +104,14 @@ def _centre(box: Box) -> tuple[float, float]:
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
-def _room(placed: Sequence[_Placed], row: int, *, above: bool) -> float:
+def _room(placed: Sequence[_PlacedNote], row: int, *, above: bool) -> float:
     own = [p for p in placed if p.row == row and p.above is above]
     return sum(
         max(p.high for p in own if p.level == level) + _APART for level in {p.level for p in own}
     ) + (_NEAR + _AROUND if own else 0.0)  # fmt: skip
 
 
-def _planned(sheet: Canvas, note: Callout) -> _Placed | None:
+def _planned(sheet: Canvas, note: Callout) -> _PlacedNote | None:
     boxes = _boxes(sheet, note)
     if not boxes:  # what it speaks of was left out of the figure
         return None
@@ -119,7 +119,7 @@ def _planned(sheet: Canvas, note: Callout) -> _Placed | None:
     row = min(range(len(sheet.rows)), key=lambda k: _beyond(_span(sheet, k), (top + bottom) / 2))
     low, high = _span(sheet, row)
     above = note.side == "above" or (note.side == "" and top + bottom < low + high)
-    return _Placed(note, row, above, boxes)
+    return _PlacedNote(note, row, above, boxes)
 
 
 def _span(sheet: Canvas, row: int) -> tuple[float, float]:
@@ -134,7 +134,7 @@ def _beyond(span: tuple[float, float], y: float) -> float:
     return max(span[0] - y, y - span[1], 0.0)
 
 
-def _pack(sheet: Canvas, row: int, notes: list[_Placed]) -> None:
+def _pack(sheet: Canvas, row: int, notes: list[_PlacedNote]) -> None:
     """Side by side, each as near as may be to what it speaks of; in several lines where a row is too short."""
     left, right = sheet.left[sheet.rows[row][0]], sheet.right[sheet.rows[row][-1]]
     long = max(right - left, sheet.page)
@@ -144,7 +144,7 @@ def _pack(sheet: Canvas, row: int, notes: list[_Placed]) -> None:
             p.fill(line)
         if sum(p.wide + _APART for p in notes) - _APART <= long:
             break
-    levels: list[list[_Placed]] = [[]]
+    levels: list[list[_PlacedNote]] = [[]]
     for p in notes:
         if levels[-1] and sum(q.wide + _APART for q in levels[-1]) + p.wide > long:
             levels.append([])
@@ -179,7 +179,7 @@ def draw_plates(sheet: Canvas) -> None:
             _plate(sheet, f"tint{k}", box, color)
 
 
-def draw_notes(sheet: Canvas, placed: Sequence[_Placed]) -> None:
+def draw_notes(sheet: Canvas, placed: Sequence[_PlacedNote]) -> None:
     """Draw them, now that everything else is drawn."""
     tops: dict[int, dict[int, float]] = {}
     feet: dict[int, dict[int, float]] = {}
@@ -213,7 +213,7 @@ def _write(sheet: Canvas, x: float, y: float, line: Rich) -> None:
     sheet.texts.append((plain(line), (x - wide / 2, y - size * 0.55, x + wide / 2, y + size * 0.45)))
 
 
-def _edge(sheet: Canvas, row: int, notes: Sequence[_Placed], *, above: bool) -> dict[int, float]:
+def _edge(sheet: Canvas, row: int, notes: Sequence[_PlacedNote], *, above: bool) -> dict[int, float]:
     """The y at which each line of notes begins: where nothing is drawn over all of the notes' widths."""
     sign = -1.0 if above else 1.0
     span = _span(sheet, row)
@@ -254,14 +254,14 @@ def _joined(places: Sequence[Place]) -> list[Place]:
     return out
 
 
-def _axis(p: _Placed, y: float, to: Box) -> tuple[Point, Point]:
+def _axis(p: _PlacedNote, y: float, to: Box) -> tuple[Point, Point]:
     """From the edge of a note at the height `y` to the nearest edge of what it speaks of."""
     half = _WEDGE / 2 + 2
     x = min(max((to[0] + to[2]) / 2, p.x + half), p.x + p.wide - half)
     return (x, y), (min(max(x, to[0] + 4), to[2] - 4), to[1] + 2 if p.above else to[3] - 2)
 
 
-def _wedge(sheet: Canvas, id: str, p: _Placed, y: float, to: Box) -> None:
+def _wedge(sheet: Canvas, id: str, p: _PlacedNote, y: float, to: Box) -> None:
     """Begins within the note's box, which hides its blunt end."""
     begin, end = _axis(p, y + (-3 if p.above else 3), to)
     if (end[1] - begin[1]) * (1 if p.above else -1) < 3:

@@ -10,7 +10,7 @@ from ...dsl.errors import AttnError
 from ..base.text import italic, roman, spaced
 from ..scene.steps import Callout, DrawStep, Scene, Section, StepKind
 from .hints import TINTS, Hints, Said
-from .naming import Names
+from .naming import FigureNames
 
 
 class Applied:
@@ -22,7 +22,7 @@ class Applied:
     def arrange(self, scene: Scene) -> None:
         """Before values are copied for their readers."""
         wrong: list[Diagnostic] = []
-        names = Names(scene, self.graph)
+        names = FigureNames(scene, self.graph)
         inputs = [mark for _, mark in self._found(names, self.hints.inputs, wrong, inputs=True)]
         self._in_order(scene, [mark for mark in inputs if isinstance(mark, DrawStep)])
         for _, mark in self._found(names, self.hints.breaks, wrong):
@@ -50,7 +50,7 @@ class Applied:
     def annotate(self, scene: Scene) -> None:
         """When all else is known."""
         wrong: list[Diagnostic] = []
-        names = Names(scene, self.graph)
+        names = FigureNames(scene, self.graph)
         for note in self.hints.notes:
             found = [names.find(said) for said in note.at]
             wrong += [each for each in found if isinstance(each, Diagnostic)]
@@ -66,7 +66,7 @@ class Applied:
         self._raise(wrong)
 
     def _found(
-        self, names: Names, said: Iterable[Said], wrong: list[Diagnostic], *, inputs: bool | None = None
+        self, names: FigureNames, said: Iterable[Said], wrong: list[Diagnostic], *, inputs: bool | None = None
     ) -> list[tuple[Said, DrawStep | Section]]:
         found = []
         for each in said:

@@ -17,7 +17,7 @@ _FORM = re.compile(r"((?:\w+\.)*)(\w+)(?:\[(\w+)\])?")
 _BARE = (StepKind.COPY, StepKind.ENTER, StepKind.EXIT, StepKind.SINK)  # no glyphs of their own
 
 
-class Names:
+class FigureNames:
     """What may be named in a scene, in the order of its steps."""
 
     def __init__(self, scene: Scene, graph: Graph) -> None:
