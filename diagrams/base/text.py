@@ -5,6 +5,7 @@ Widths are estimates. Boxes and superscripts are placed by them; nothing else de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ _EMS: dict[str, dict[str, float]] = {
     style: dict(zip([*map(chr, range(32, 127)), *MORE], (n / 1000 for n in advances), strict=True))
     for style, advances in ADVANCES.items()
 }
+LEADING = 1.1  # from one line to the next, in font sizes
 _SMALL = 0.72  # size of a sub- or superscript
 
 
@@ -93,8 +95,68 @@ def _advance(character: str, style: str) -> float:
     return _EMS[style].get(character, 0.78 if character not in (MACRON, "\u0305") else 0.0)
 
 
+def rows(rich: Rich) -> list[Rich]:
+    """The lines of a text whose runs hold line ends."""
+    out: list[list[Run]] = [[]]
+    for run in rich:
+        first, *others = run.text.split("\n")
+        out[-1].append(Run(first, run.style, run.shift))
+        out.extend([Run(text, run.style, run.shift)] for text in others)
+    return [joined(line) for line in out]
+
+
+def height(rich: Rich, size: float) -> float:
+    """About how high the text is, in points."""
+    return size + (len(rows(rich)) - 1) * LEADING * size
+
+
+def folded(rich: Rich, size: float, most: float) -> Rich:
+    """The text in lines of at most about `most` points, broken behind `and` and `or`; else before
+    a relation, or at other spaces."""
+    if width(rich, size) <= most:
+        return rich
+    if len(own := rows(rich)) > 1:
+        return joined(run for k, row in enumerate(own) for run in (*roman("\n" if k else ""), *folded(row, size, most)))
+    out: list[Rich] = []
+    for part in _split(rich, _JOINTS):
+        pieces = [part]
+        for finer in (_RELATIONS, _SPACE):
+            pieces = [p for piece in pieces
+                      for p in ([piece] if width(_trimmed(piece), size) <= most else _split(piece, finer))]  # fmt: skip
+        for k, piece in enumerate(pieces):
+            if out and (k or len(pieces) == 1) and width(_trimmed((*out[-1], *piece)), size) <= most:
+                out[-1] = joined((*out[-1], *piece))
+            else:
+                out.append(piece)
+    return joined(run for k, line in enumerate(out) for run in (*roman("\n" if k else ""), *_trimmed(line)))
+
+
+_JOINTS, _RELATIONS, _SPACE = " and | or | if | else |: ", " (?=[≤<=≠])|, ", " "  # a line ends behind these
+
+
+def _split(rich: Rich, joints: str) -> list[Rich]:
+    """The text in parts, each of which ends with a joint of roman letters."""
+    out: list[list[Run]] = [[]]
+    for run in rich:
+        pieces = re.split(f"({joints})", run.text) if not run.style and not run.shift else [run.text]
+        for piece in pieces:
+            out[-1].append(Run(piece, run.style, run.shift))
+            if not run.style and not run.shift and re.fullmatch(joints, piece):
+                out.append([])
+    return [joined(part) for part in out if part]
+
+
+def _trimmed(rich: Rich) -> Rich:
+    if not rich:
+        return rich
+    *front, last = rich
+    return joined((*front, Run(last.text.rstrip(" "), last.style, last.shift)))
+
+
 def width(rich: Rich, size: float) -> float:
     """About how wide the text is, in points."""
+    if any("\n" in run.text for run in rich):
+        return max(width(line, size) for line in rows(rich))
     total = 0.0
     for run, following in zip(rich, (*rich[1:], None), strict=False):
         scale = size * (_SMALL if run.shift else 1.0)

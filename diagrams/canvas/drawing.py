@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..base.curves import sampled, straight
 from ..base.picture import Box, Cluster, Edge, Node, Picture, Point
-from ..base.text import Rich, Run, kern, plain, shifted, width
+from ..base.text import LEADING, Rich, Run, kern, plain, rows, shifted, width
 from ..base.theme import Theme
 from ..layout.figure import FigureLayout
 from ..layout.wires import Track, Wire
@@ -158,12 +158,18 @@ class Canvas(FigureLayout):
         self.include(box)
 
     def write(self, x: float, y: float, text: Rich, size: float, *, color: str = "", cls: str = "text") -> Box:
-        """Text centred on a point. Raised and lowered runs are nodes of their own."""
-        lines = plain(text).count("\n") + 1
+        """Text centred on a point. Raised and lowered runs are nodes of their own, and so are lines of several runs."""
+        if len(text) > 1 and "\n" in plain(text):
+            own = rows(text)
+            top = y - (len(own) - 1) * LEADING * size / 2
+            boxes = [self.write(x, top + k * LEADING * size, row, size, color=color, cls=cls)
+                     for k, row in enumerate(own)]  # fmt: skip
+            return min(b[0] for b in boxes), boxes[0][1], max(b[2] for b in boxes), boxes[-1][3]
+        count = plain(text).count("\n") + 1
         total = width(text, size)
-        if lines > 1:
+        if count > 1:
             total = max(width((Run(line, text[0].style),), size) for line in plain(text).split("\n"))
-        box = (x - total / 2, y - size * 0.55 * lines, x + total / 2, y + size * 0.45 * lines)
+        box = (x - total / 2, y - size * 0.55 * count, x + total / 2, y + size * 0.45 * count)
         self.occupied.take(box)
         self.include((box[0] - 0.02 * total, box[1], box[2] + 0.02 * total, box[3]))  # fonts differ
         self.texts.append((plain(text), box))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..base import theme
-from ..base.text import LOW, Rich, barred, plain, roman, width
+from ..base.text import LOW, Rich, barred, height, plain, roman, width
 from ..layout.glyph_sizes import label_of
 from ..layout.wires import Wire
 from .drawing import Canvas
@@ -32,21 +32,24 @@ def write_titles(sheet: Canvas) -> None:
 def write_signs(sheet: Canvas) -> None:
     """Signs and words that belong to dots: above the highest dot or below the lowest, where there is a free place."""
     for text, size, places, wide, bar in sheet.notes:
-        high, low = (0.7 * size, 0.4 * size) if bar else (0.55 * size, 0.45 * size)
-        fits = (p for p in places if sheet.occupied.free((p[0] - wide / 2, p[1] - high, p[0] + wide / 2, p[1] + low)))
+        more = (height(text, size) - size) / 2
+        up, low = (0.7 * size, 0.4 * size) if bar else (0.55 * size + more, 0.45 * size + more)
+        fits = (p for p in places if sheet.occupied.free((p[0] - wide / 2, p[1] - up, p[0] + wide / 2, p[1] + low)))
         x, y = next(fits, places[0])
         sheet.write(x, y, text, size, cls="note")
         if bar:
             sheet.bar(x + wide / 2 - bar / 2 + 0.5, y - 0.6 * size, bar, sheet.theme.ink)
     for x, heights, text, size, optional in sheet.later:
-        half = width(text, size) / 2
+        half, more = width(text, size) / 2, (height(text, size) - size) / 2
         near = (0.0, half - 2, 2 - half)
         aside = (*near, half + 6, -half - 6)
         further = () if optional else (*aside, half + 14, -half - 14, half + 24, -half - 24)
         places = [(x + dx, y) for dx in near for y in heights] + [(x + dx, y) for y in heights for dx in aside]
         places += [(x + dx, y + dy) for dy in (0, -5, 5, -11, 11, -18, 18) for y in heights for dx in further]
         free = (
-            p for p in places if sheet.occupied.free((p[0] - half, p[1] - size * 0.5, p[0] + half, p[1] + size * 0.4))
+            p
+            for p in places
+            if sheet.occupied.free((p[0] - half, p[1] - size * 0.5 - more, p[0] + half, p[1] + size * 0.4 + more))
         )
         at = next(free, None if optional else places[0])
         if at is None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from ...compiler.sizes.axes import Axis
 from ..base import theme
 from ..base.text import Rich, axis_label, barred, bold, roman, width
-from ..glyphs.masks import GENERAL, draw_mask
+from ..glyphs.masks import draw_mask
 from ..layout.wires import Wire
+from ..scene.formulas.patterns import GENERAL
 from ..scene.steps import DrawStep, StepKind
 
 if TYPE_CHECKING:

@@ -73,6 +73,7 @@ def html(rich: Rich) -> str:
     for run in rich:
         text = "".join(c for c in run.text if c >= " " or c == "\n")
         text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+        text = text.replace("[", "&#91;").replace("]", "&#93;")  # Graphviz cannot read a label that is one of these
         text = text.replace("\\", "\\\\")  # else Graphviz would read `\\N` as the node's name
         text = text.replace("\n", "<BR/>")
         if run.style and text:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base import theme
-from ..base.curves import half_loop
+from ..base.curves import half_loop, sampled
+from ..base.picture import Edge, Point
 from ..base.text import bold, plain, width
 from ..canvas.drawing import Role
-from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, leading, scale_lines, span
+from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, leading, pill_span, pill_text, scale_lines
 from ..layout.wires import Meeting, Wire
 from ..scene.steps import DrawStep
 
@@ -142,14 +143,46 @@ def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     )
 
 
+_HEAD = (9.0, 7.0)  # an arrowhead across and along
+
+
 def pick(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """`x[axis = index]`: the axis ends at a pill that names the index. Shared axes meet in dots."""
+    """`x[axis = index]`: the axis ends at a pill that names the index; an arrow leads from the index to it. Shared axes
+    meet in dots."""
     meet(sheet, step, meeting, slot)
     ended = [w for w in meeting.ins[0] if w.axis in step.contracted]
-    top, bottom = span(ended, slot.column, 10)
+    top, bottom = pill_span(step, ended, slot.column)
     box = (slot.x0 + DOT + 8, top, slot.x1, bottom)
     fill = sheet.theme.reduce
     sheet.shape(slot.id, box, "op pick", step.tip, shape="box", style="filled,rounded", fillcolor=fill, penwidth="1.1")
-    sheet.write((box[0] + box[2]) / 2, (top + bottom) / 2, step.text, theme.CAPTION)
+    sheet.write((box[0] + box[2]) / 2, (top + bottom) / 2, pill_text(step), theme.CAPTION)
     for wire in ended:
         sheet.end(wire, slot.id, box[0])
+    had = {w.axis for w in meeting.ins[0]}
+    own = [w for w in meeting.ins[1] if w.axis not in had]
+    if own and own[0].axis is None:  # a single index: its wire runs into the pill
+        level = sheet.y(own[0], slot.column) if meeting.inner else bottom
+        sheet.end(own[0], slot.id, slot.x0, to=(box[0], bottom - 4 if level > top else top + 4), gap=not meeting.inner)
+        return
+    x = (box[0] + box[2]) / 2 if own else slot.x0 + DOT / 2
+    shared = [w for w in meeting.ins[0] if w.axis in {v.axis for v in meeting.ins[1]}]
+    if not own and not shared:
+        return
+    middle = (top + bottom) / 2
+    y = min((sheet.y(w, slot.column) for w in own or shared), key=lambda y: abs(y - middle))
+    tie(sheet, f"{slot.id}_t", (x, y), (box[0] + 6 if not own else x, bottom if y > middle else top), step.tip)
+
+
+def tie(sheet: Canvas, id: str, start: Point, end: Point, tip: str) -> None:
+    """An arrow from an index, up or down to what it picks from."""
+    high, long = _HEAD
+    top, bottom = (end[1], end[1] + long) if end[1] < start[1] else (end[1] - long, end[1])
+    foot = (end[0], (top + bottom) / 2)
+    chain = [start, (start[0], (start[1] + foot[1]) / 2), (foot[0], (start[1] + foot[1]) / 2), foot]
+    sheet.point(f"{id}_0", start)
+    sheet.shape(f"{id}_1", (end[0] - high / 2, top, end[0] + high / 2, bottom), "head", tip, covers=False,
+                shape="triangle", orientation="0" if top == end[1] else "180", style="filled",
+                fillcolor=sheet.theme.ink, color=sheet.theme.ink, penwidth="0")  # fmt: skip
+    attributes = {"color": sheet.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": tip}
+    sheet.picture.edges.append(Edge(f"{id}_0", f"{id}_1", chain, attributes))
+    sheet.occupied.trace(sampled(chain))

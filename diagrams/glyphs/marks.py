@@ -23,6 +23,8 @@ from ..layout.glyph_sizes import (
     gone,
     leading,
     name_size,
+    pill_span,
+    pill_text,
     span,
     stacked,
     table_lines,
@@ -30,7 +32,7 @@ from ..layout.glyph_sizes import (
 )
 from ..layout.wires import Lane, Meeting
 from ..scene.steps import DrawStep, StepKind
-from .joins import gate, loop, meet, pick, sign
+from .joins import gate, loop, meet, pick, sign, tie
 from .masks import block, mask, predicate
 
 if TYPE_CHECKING:
@@ -110,7 +112,7 @@ def _triangle(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> No
 def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     touched = covered(step, meeting) if step.kind is StepKind.ON else [*gone(meeting), *born(meeting)]
     ends = [w for w in touched if w.axis is not None] or touched
-    top, bottom = span(ends, slot.column, 10)
+    top, bottom = pill_span(step, ends, slot.column)
     sheet.shape(
         slot.id,
         (slot.x0, top, slot.x1, bottom),
@@ -121,9 +123,13 @@ def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
         fillcolor=sheet.theme.reduce,
         penwidth="1.1",
     )
-    sheet.write(slot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    sheet.write(slot.middle, (top + bottom) / 2, pill_text(step), theme.CAPTION)
     if step.kind is StepKind.ON:
         return
+    if not gone(meeting):  # a comparison with an index
+        middle = (top + bottom) / 2
+        y = min((sheet.y(w, slot.column) for w in meeting.ins[0]), key=lambda y: abs(y - middle))
+        tie(sheet, f"{slot.id}_t", (slot.middle, y), (slot.middle, bottom if y > middle else top), step.tip)
     for wire in gone(meeting):
         sheet.end(wire, slot.id, slot.x0)
     for wire in born(meeting):

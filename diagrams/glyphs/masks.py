@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..base import theme
-from ..base.text import plain, roman, width
+from ..base.text import height, plain, roman, width
 from ..layout.glyph_sizes import (
-    PADDED,
     SQUARE,
     Slot,
     at_foot,
     box_height,
+    mask_line,
     mask_lines,
-    mask_width,
+    mask_text,
     masks_size,
+    predicate_text,
     span,
+    squares_width,
     wrapped,
 )
 from ..layout.wires import Meeting, Wire
-from ..scene.formulas.patterns import Case, Pattern
+from ..scene.formulas.patterns import GENERAL, PADDED, Case, Pattern
 from ..scene.steps import DrawStep, StepKind
 from .joins import meet
 
@@ -38,10 +40,16 @@ def mask(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     seen = upright(step, wires, slot.column)
     by_data = step.kind is StepKind.JOIN or bool(step.note)
     other = PADDED if len(wires) == 1 and by_data else GENERAL
-    top, bottom = squares(sheet, step, wires, slot, seen or (Case((), other),))
-    heights = (bottom + 9.0, top - 8.0) if at_foot(step, meeting) else (top - 8.0, bottom + 9.0)
-    if step.note:  # data that is named and not drawn
-        sheet.later.append((slot.middle, heights, step.note, theme.CAPTION, False))
+    half = squares_width(step) / 2
+    middle = Slot(slot.id, slot.column, slot.middle - half, slot.middle + half)
+    top, bottom = squares(sheet, step, wires, middle, seen or (Case((), other),))
+    if step.note:
+        text = mask_text(step)
+        more = (height(text, theme.CAPTION) - theme.CAPTION) / 2
+        heights = (bottom + 9.0 + more, top - 8.0 - more)
+        sheet.later.append(
+            (slot.middle, heights if at_foot(step, meeting) else heights[::-1], text, theme.CAPTION, False)
+        )
 
 
 def squares(
@@ -62,9 +70,6 @@ def squares(
         draw_mask(sheet, id, box, case.pattern, step.tip)
         if case.when and case.pattern is None:
             sheet.write(x0 + each / 2, (top + bottom) / 2, case.when, theme.CAPTION, cls="op mask")
-        elif case.when:
-            heights = (top - 8.0, bottom + 9.0) if step.note else (bottom + 9.0, top - 8.0)
-            sheet.later.append((x0 + each / 2, heights, case.when, theme.CAPTION, False))
     return top, bottom
 
 
@@ -79,17 +84,14 @@ def draw_mask(
     sheet.shape(id, box, "op mask", tip, shape="grid", cells=cells, tones=tones, color=sheet.theme.ink, penwidth="1.3")
 
 
-# For a mask that data decides, or that has more than two axes: it says only that some items are left out.
-GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))
-
-
 def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A mask made of indices alone: its formula, and a square of which items it keeps."""
     wires = meeting.outs[0]
-    x0 = slot.x1 - mask_width(step)
+    x0 = slot.x1 - squares_width(step)
     right = Slot(slot.id, slot.column, x0, slot.x1)
     top, bottom = squares(sheet, step, wires, right, upright(step, wires, slot.column))
-    wide, high = width(step.text, theme.WORD), theme.WORD
+    text = predicate_text(step)
+    wide, high = width(text, theme.WORD), theme.WORD
     ends = (max(top, bottom), 1), (min(top, bottom), -1)
     # A box in this column may reach past the place beside it: then over or under it, as near as may be.
     places = [(x0 - 5 - wide / 2, (top + bottom) / 2)] + [
@@ -98,7 +100,7 @@ def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> No
         for end, way in ends
         for x in ((x0 + slot.x1) / 2, x0 + wide / 2)
     ]
-    sheet.notes.append((step.text, theme.WORD, places, wide, 0.0))
+    sheet.notes.append((text, theme.WORD, places, wide, 0.0))
     for wire in wires:
         sheet.begin(wire, slot.id, slot.x1)
 
@@ -137,16 +139,19 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     side = theme.BOX_SIDE if shape == "box3d" else 0.0
     x, y = slot.middle - side / 2, (top + bottom) / 2 + side / 2  # of the front
     named = mask_lines(step)
-    seen = [case.pattern for case in step.cases] or [PADDED]
     left = x - masks_size(step)[0] / 2
-    y -= 11 * len(named) - 1.5 * bool(named)
-    for k, (words, grid) in enumerate(zip(named, seen, strict=False)):
-        m = y + lines * 7 + 11.5 + 21 * k
+    foot = masks_size(step)[1]
+    y -= foot / 2 - 1.5 * bool(named)
+    m = y + lines * 7 + 0.5
+    for k, (words, case) in enumerate(zip(named, step.cases, strict=True)):
+        high = mask_line(words)
+        m += high / 2
         square = (left, m - SQUARE / 2, left + SQUARE, m + SQUARE / 2)
-        draw_mask(sheet, f"{slot.id}_k{k}", square, grid, "masked")
+        draw_mask(sheet, f"{slot.id}_k{k}", square, case.pattern, "masked")
         if words:
             wide = width(words, theme.CAPTION)
             sheet.write(square[2] + 4 + wide / 2, m, words, theme.CAPTION, cls="op mask")
+        m += high / 2
     sheet.write(x, y, roman(text), theme.BLOCK)
     for own in meeting.ins:
         for wire in own:

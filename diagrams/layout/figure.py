@@ -393,7 +393,7 @@ def _gap(a: Track, b: Track, halo: dict[int, tuple[float, float]]) -> float:
         return max(theme.ABOVE_DASH, below + 4)
     if isinstance(a, Dash):
         return max(theme.BELOW_DASH, above + 4)
-    return max(theme.PITCH, above) if above > _NAMED else theme.PITCH
+    return max(theme.PITCH, *(far for far in (above, below) if far > _NAMED), 0.0)
 
 
 def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:

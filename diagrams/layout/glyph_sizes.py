@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base import theme
-from ..base.text import Rich, axis_label, joined, lines, plain, roman, width
-from ..scene.formulas.patterns import Pattern
+from ..base.text import Rich, axis_label, folded, height, joined, lines, plain, roman, width
 from ..scene.steps import DrawStep, StepKind
 from .wires import Meeting, Wire
 
@@ -125,7 +124,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.SOURCE if step.mark == "learned":
             return GlyphSize(2, learned_width(step), after)
         case StepKind.SOURCE if step.mark == "predicate":
-            return GlyphSize(2, width(step.text, theme.WORD) + 8 + mask_width(step), after)
+            return GlyphSize(2, width(predicate_text(step), theme.WORD) + 8 + squares_width(step), after)
         case StepKind.SOURCE if step.mark == "hidden":
             return GlyphSize(2, pill_width(step), after)
         case StepKind.SOURCE if step.mark == "input":
@@ -196,8 +195,10 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
             return {w.number: (15.0 + extra, 13.0 + extra) for w in every}
         case StepKind.THROUGH:
             touched = [*gone(meeting), *born(meeting)]
-            below = 25.0 if step.mark == "bar" and bar_note(step, meeting) else 12.0
-            return {w.number: (12.0, below) for w in touched}
+            most = max(len(gone(meeting)), len(born(meeting)))
+            far = _beyond(height(pill_text(step), theme.CAPTION) + 8, most, 12.0) if step.mark == "pill" else 12.0
+            below = 25.0 if step.mark == "bar" and bar_note(step, meeting) else far
+            return {w.number: (far, below) for w in touched}
         case StepKind.SOURCE if step.mark in ("learned", "block", "predicate", "hidden"):
             return {w.number: (13.0, 13.0) for w in every}
         case StepKind.SOURCE if step.mark == "table" and every:
@@ -205,18 +206,27 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
                 4.0, (sum(leading(size) for _, size in table_lines(step)) + 4 - theme.PITCH * (len(every) - 1)) / 2
             )
             return {every[0].number: (beyond, 4.0), every[-1].number: (beyond if len(every) == 1 else 4.0, beyond)}
+        case StepKind.ON if step.mark == "pill":
+            far = _beyond(height(pill_text(step), theme.CAPTION) + 8, len(covered(step, meeting)), 13.0)
+            return {w.number: (far, far) for w in covered(step, meeting)}
         case StepKind.ON:
             high = 22.0 if step.mark == "triangle" else 13.0
             return {w.number: _named(step, meeting, high) for w in covered(step, meeting)}
         case StepKind.JOIN if step.mark == "mask":
             return {w.number: _named(step, meeting, 13.0) for w in meeting.ins[0] if w.axis in step.on}
         case StepKind.JOIN if step.mark == "pick":
-            return {w.number: (12.0, 12.0) for w in meeting.ins[0] if w.axis in step.contracted}
+            far = _beyond(height(pill_text(step), theme.CAPTION) + 8, len(step.contracted), 12.0)
+            return {w.number: (far, far) for w in meeting.ins[0] if w.axis in step.contracted}
         case StepKind.JOIN if step.mark in ("sign", "gate"):
             main = meeting.ins[meeting.main]
             return {main[0].number: (22.0, 4.0)} if main else {}
         case _:
             return {}
+
+
+def _beyond(need: float, wires: int, least: float) -> float:
+    """How far a glyph of this height goes beyond so many wires side by side."""
+    return max(least, (need - theme.PITCH * (wires - 1)) / 2)
 
 
 def at_foot(step: DrawStep, meeting: Meeting) -> bool:
@@ -225,13 +235,11 @@ def at_foot(step: DrawStep, meeting: Meeting) -> bool:
 
 
 def _named(step: DrawStep, meeting: Meeting, high: float) -> tuple[float, float]:
-    """How far a mask with a name over or under it reaches up and down."""
-    names_passes = any(case.when for case in step.cases)
-    if step.note and names_passes:
-        return 27.0, 25.0
-    if not step.note and not names_passes:
+    """How far a mask with its predicate over or under it reaches up and down."""
+    if not step.note:
         return high, 13.0
-    return (13.0, 25.0) if at_foot(step, meeting) else (27.0, 13.0)
+    more = height(mask_text(step), theme.CAPTION)
+    return (13.0, 13.0 + more) if at_foot(step, meeting) else (15.0 + more, 13.0)
 
 
 def name_size(step: DrawStep) -> float:
@@ -255,18 +263,47 @@ def mask_side(wires: int) -> float:
     return theme.PITCH * (min(wires, 3) - 1) + 17 if wires > 1 else 22.0
 
 
+def pill_text(step: DrawStep) -> Rich:
+    """What a pill says, in lines."""
+    return folded(step.text, theme.CAPTION, 150.0)
+
+
 def pill_width(step: DrawStep) -> float:
-    return max(22.0, width(step.text, theme.CAPTION) + 10)
+    return max(22.0, width(pill_text(step), theme.CAPTION) + 10)
+
+
+def pill_span(step: DrawStep, wires: Sequence[Wire], column: int) -> tuple[float, float]:
+    """From its top to its bottom: over its wires, and as high as its text needs."""
+    top, bottom = span(wires, column, 10)
+    more = max(0.0, height(pill_text(step), theme.CAPTION) + 8 - (bottom - top)) / 2
+    return top - more, bottom + more
+
+
+_LINE = 112.0  # how wide the lines of a predicate beneath its square are, at most
+_BOX_LINE = 84.0  # and within a box
+
+
+def mask_text(step: DrawStep) -> Rich:
+    """What is written under a mask, or over it, in lines."""
+    long = width(step.note, theme.CAPTION) > 3 * _LINE
+    return folded(step.note, theme.CAPTION, 1.6 * _LINE if long else _LINE)
+
+
+def predicate_text(step: DrawStep) -> Rich:
+    """What is written beside a predicate that begins there, in lines."""
+    return folded(step.text, theme.WORD, 130.0)
 
 
 def mask_width(step: DrawStep) -> float:
-    """The width of the squares for all cases, side by side."""
-    label = max((width(case.when, theme.CAPTION) + 8 for case in step.cases), default=0.0)
-    return max(1, len(step.cases)) * max(mask_side(len(step.on)), label)
+    """The width of a mask: of its squares side by side, or of what is written under them."""
+    return max(squares_width(step), width(mask_text(step), theme.CAPTION) + 4 if step.note else 0.0)
+
+
+def squares_width(step: DrawStep) -> float:
+    return max(1, len(step.cases)) * mask_side(len(step.on))
 
 
 SQUARE = 16.0  # a mask's side within a block's box
-PADDED: Pattern = ((1, 1, 0),)  # stands for a mask along one axis that data decides, such as padding
 
 
 def masks_size(step: DrawStep) -> tuple[float, float]:
@@ -274,15 +311,17 @@ def masks_size(step: DrawStep) -> tuple[float, float]:
     lines = mask_lines(step)
     if not lines:
         return 0.0, 0.0
-    return SQUARE + max(4 + width(text, theme.CAPTION) if text else 0.0 for text in lines), 22.0 * len(lines)
+    return SQUARE + max(4 + width(text, theme.CAPTION) if text else 0.0 for text in lines), sum(map(mask_line, lines))
 
 
 def mask_lines(step: DrawStep) -> list[Rich]:
-    """The text beside each mask in a box: in which passes it holds, and the name of the data that decides it."""
-    if not step.cases:
-        return [step.note] if step.note else []
-    return [(*case.when, *roman(": "), *step.note) if case.when and step.note else case.when or step.note
-            for case in step.cases]  # fmt: skip
+    """The text beside each mask in a box: in which passes it holds, and its predicate or the name of its data."""
+    return [folded(case.text, theme.CAPTION, _BOX_LINE) for case in step.cases]
+
+
+def mask_line(text: Rich) -> float:
+    """The height of one mask in a box, with the text beside it."""
+    return max(22.0, height(text, theme.CAPTION) + 6)
 
 
 def box_height(step: DrawStep) -> float:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...compiler.graph.nodes import Apply
-from ...compiler.graph.traits import (
-    OpTraits,
-    Window,
-)
+from ...compiler.graph.traits import OpTraits, Window
 from ...compiler.graph.values import IndexInto, Role, Scalar
 from ...compiler.sizes.axes import Axis
 from ..base.text import bold, italic, roman, spaced
 from .elementwise import Elementwise
 from .formulas.patterns import cases
+from .formulas.predicates import predicate
 from .formulas.symbolic import Symbolic, is_short, leaf_of, renamed, written
 from .op_glyphs import BAR, BIRTH, MAP, NORM, PILL, RENAME, Glyph, Shape, glyph_of, name_of
-from .selecting import keeps_truth, lookup, masked, window
+from .selecting import keeps_truth, lookup, masked, one_hot, said, window
 from .steps import DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
 from .wording import bar_text, norm_text, op_text
@@ -56,9 +54,10 @@ class Steps(Elementwise):
                 step.tip = f"table {name}".strip()
                 if item.boolean and 1 <= len(item.axes) <= 2:
                     rows = item.axes[0] if len(item.axes) > 1 else None
-                    step.cases = cases(item, rows, item.axes[-1])
+                    step.cases = cases(item, rows, item.axes[-1], self.rank)
                 if step.cases:
-                    step.mark, step.on = "predicate", item.axes
+                    whole = predicate(item, rows, item.axes[-1], self.rank)
+                    step.mark, step.on, step.text = "predicate", item.axes, said(step.cases, whole) or whole.rich
                 elif item.block:
                     step.mark, step.text = "block", roman(spaced(item.text))
                     step.tint = self.tints.setdefault(item.text, len(self.tints))
@@ -70,8 +69,8 @@ class Steps(Elementwise):
     def computed(self, frame: Frame, item: Symbolic) -> Tensor:
         """The steps of a formula over data, which was kept symbolic until something needed its wires."""
         if item.data is not None:
-            return self.tensor(frame, item.data)
-        operands: list[Item] = [a.data if a.data is not None else a for a in item.args]
+            return self.leaf(frame, item)
+        operands: list[Item] = [self.leaf(frame, a) if a.data is not None else a for a in item.args]
         assert isinstance(item.made_by, OpTraits)
         glyph = glyph_of(item.made_by)
         if glyph is RENAME:
@@ -84,6 +83,13 @@ class Steps(Elementwise):
             self.add(DrawStep(StepKind.THROUGH, glyph.mark, [x], [out], frame.section, made=born, tip=item.op))
             return out
         return self.pointwise(frame, item.made_by, operands, item.axes, item.text)
+
+    def leaf(self, frame: Frame, item: Symbolic) -> Tensor:
+        """Data in a formula, along the axes that it reads them along."""
+        assert item.data is not None
+        tensor = self.tensor(frame, item.data)
+        same = len(item.axes) != len(tensor.axes) or set(item.axes) == set(tensor.axes)
+        return tensor if same else self.relabelled(frame, tensor, item.axes)
 
     # -- ops
 
@@ -136,8 +142,8 @@ class Steps(Elementwise):
             case Shape.LANE | Shape.JOIN:
                 if node.axes:
                     return self.unary(frame, node, PILL, items, eaten, made, axes, tip)
-                scaled = self.rides(frame, node, items)
-                return scaled or self.pointwise(frame, node.traits, items, axes, name)
+                done = self.rides(frame, node, items) or one_hot(self, frame, node, items, axes)
+                return done or self.pointwise(frame, node.traits, items, axes, name)
             case Shape.BOX:
                 tensors = [self.tensor(frame, item) for item in items]
                 out = Tensor(axes, name)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ...compiler.graph.nodes import Apply
-from ...compiler.graph.traits import Arrange, Complement, Conjunction, Disjunction, IndexMap, OpTraits, Pointwise
+from ...compiler.graph.traits import (
+    Arrange,
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    IndexMap,
+    OpTraits,
+    Pointwise,
+    Sum,
+)
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
 from ..base.text import Rich, bold, italic, joined, roman, spaced
-from .formulas.patterns import Case, cases, constant, telling
-from .formulas.symbolic import Symbolic, leaf_of, number, of_static, written
+from .formulas.definitions import spelled
+from .formulas.patterns import GENERAL, PADDED, Case, cases, constant, elided, telling
+from .formulas.predicates import PredicateText, placed, predicate
+from .formulas.symbolic import Symbolic, leaf_of, looked_up, number, of_static, written
 from .op_glyphs import LOOKUP, name_of
 from .steps import Collector, DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
@@ -44,7 +57,9 @@ def lookup(
         return out
     table, index = items[0], items[1] if len(items) > 1 else number(0)
     if isinstance(table, Symbolic) and isinstance(index, Symbolic) and not table.leaves and not index.leaves:
-        return Symbolic("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
+        if len(eaten) != 1:
+            return Symbolic("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
+        return replace(looked_up(table, eaten[0], index, axes), text=node.out.name or "")
     rest = set(table.axes) - set(eaten) if not isinstance(table, Tensor) else set()
     fits = isinstance(index, Tensor) and bool(rest or not index.axes) and not rest & set(index.axes)
     if isinstance(table, Learned) and isinstance(index, Tensor) and fits:
@@ -65,26 +80,9 @@ def lookup(
             )
         )
         return out
-    if isinstance(table, Learned) and isinstance(index, Symbolic) and not index.leaves:
-        text = bold(spaced(table.name))
-        steps.add(
-            DrawStep(
-                StepKind.SOURCE,
-                "learned",
-                [],
-                [out],
-                frame.section,
-                made=axes,
-                text=text,
-                learned=True,
-                late=True,
-                tip=tip,
-            )
-        )
-        return out
     x = steps.tensor(frame, table)
     if isinstance(index, Symbolic) and not index.leaves:
-        at = joined((*roman("= "), *written(index)))
+        at = joined((*roman("= "), *_index_text(index)))
         gone = tuple(a for a in x.axes if a in eaten)
         born = tuple(a for a in axes if a not in x.axes or a in gone)
         kind = StepKind.ON if gone == born else StepKind.THROUGH
@@ -92,12 +90,41 @@ def lookup(
         steps.add(DrawStep(kind, "pill", [x], [out], frame.section, eaten=gone, made=born, on=on, text=at, tip=tip))
         return out
     by = steps.tensor(frame, index)
-    if len(eaten) == 1 and eaten[0] in x.axes and eaten[0] not in by.axes and by.axes:
-        out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in eaten), *by.axes)))
-        at = (*roman("= "), *italic(spaced(by.name))) if by.name else roman("pick")
-        steps.add(DrawStep(StepKind.JOIN, "pick", [x, by], [out], frame.section, contracted=eaten, text=at, tip=tip))
-        return out
-    steps.add(DrawStep(StepKind.BOX, "plain", [x, by], [out], frame.section, text=roman("look up"), tip=tip))
+    gone = tuple(a for a in eaten if a in x.axes)
+    if not gone:  # every item is the same one
+        return x
+    if set(gone) & set(by.axes):  # it ends, and that of the index goes on
+        twins = {a: replace(a, id=-1 - a.id) for a in gone}
+        x, gone = steps.relabelled(frame, x, tuple(twins.get(a, a) for a in x.axes)), tuple(twins.values())
+    out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in gone), *by.axes)))
+    at = (*roman("= "), *(italic(spaced(by.name)) or roman("·")))
+    steps.add(DrawStep(StepKind.JOIN, "pick", [x, by], [out], frame.section, contracted=gone, text=at, tip=tip))
+    return out
+
+
+def _index_text(index: Symbolic) -> Rich:
+    """The text for a known index: its formula, or the name of the block that it is made by."""
+    while index.meaning == Sum((1,)) and not index.block:  # `index[axis](..)`: the wire says which axis
+        (index,) = index.args
+    return written(replace(index, op="along")) if index.block else spelled(index)
+
+
+def one_hot(
+    steps: Collector, frame: Frame, node: Apply, items: Sequence[Item], axes: tuple[Axis, ...]
+) -> Tensor | None:
+    """`axis == index`: a pill with the comparison, at which the axis begins."""
+    if not isinstance(node.traits.meaning, Compared) or len(items) != 2:
+        return None
+    data = next((item for item in items if isinstance(item, Tensor)), None)
+    at = next((item for item in items if isinstance(item, Symbolic) and item.op == "position"), None)
+    if data is None or at is None or at.axis is None or at.axis in data.axes or not data.axes:
+        return None
+    sides = tuple(at if item is at else Symbolic("data", data=data, text=data.name or "·") for item in items)
+    out = Tensor(axes, node.out.name or "")
+    text = joined((*roman("["), *written(Symbolic(node.op, sides, node.traits)), *roman("]")))
+    steps.add(
+        DrawStep(StepKind.THROUGH, "pill", [data], [out], frame.section, made=(at.axis,), text=text, tip="comparison")
+    )
     return out
 
 
@@ -114,64 +141,69 @@ def window(frame: Frame, node: Apply) -> Rich:
 
 
 def masked(steps: Collector, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:
-    """`x where mask`: a square over the wires of the mask's axes; what data decides comes in as wires."""
+    """`x where mask`: a square over the wires of the mask's axes, with its predicate; what data decides comes in as
+    wires, but for inputs, which are named."""
     if isinstance(mask, Symbolic) and mask.truth is True:
         return x
     if isinstance(mask, Tensor) and mask.boolean_input:
         mask = leaf_of(mask)
-    named: tuple[Tensor, ...] = ()
-    if isinstance(mask, Symbolic):
-        where = tuple(a for a in mask.axes if a in x.axes)
-        fits = set(mask.axes) <= set(x.axes)
-        if where and fits:
-            named = tuple(leaf for leaf in mask.leaves if leaf.boolean_input)
-        leaves = tuple(leaf for leaf in mask.leaves if leaf not in named)
-    else:
-        mask = steps.tensor(frame, mask)
-        where, leaves, fits = tuple(a for a in mask.axes if a in x.axes), (mask,), True
-    seen: tuple[Case, ...] = ()
-    if isinstance(mask, Symbolic) and where:
-        columns = next((a for a in reversed(where) if a in over), where[-1])
-        rest = sorted(
-            (a for a in where if a is not columns), key=lambda a: (a.family != columns.family, not a.is_width)
-        )
-        rows = rest[0] if rest else None
-        seen = telling(cases(mask, rows, columns))
-        if seen or leaves:
-            where = tuple(a for a in (rows, columns) if a is not None)
-    note = italic(", ".join(spaced(leaf.name) for leaf in named))
-    if not where or not fits:
+    if not isinstance(mask, Symbolic):
+        mask = leaf_of(steps.tensor(frame, mask))
+    where = tuple(a for a in mask.axes if a in x.axes)
+    if not where or not set(mask.axes) <= set(x.axes):
         other = steps.tensor(frame, mask)
         out = Tensor(tuple(dict.fromkeys((*x.axes, *other.axes))), x.name)
         steps.add(
             DrawStep(StepKind.JOIN, "sign", [x, other], [out], frame.section, roles=((), roman("where")), tip="where")
         )
         return out
+    data = [(leaf, axes) for leaf, axes in placed(mask) if not leaf.boolean_input]
+    names = {leaf.name for leaf, _ in data}
+    if len(data) > 1 and ("" in names or len(names) < len({id(leaf) for leaf, _ in data})):
+        mask = leaf_of(steps.tensor(frame, mask))  # nothing would tell them apart in its predicate
+        data = [(leaf, axes) for leaf, axes in placed(mask)]
+    columns = next((a for a in reversed(where) if a in over), where[-1])
+    rest = sorted((a for a in where if a is not columns), key=lambda a: (a.family != columns.family, not a.is_width))
+    rows = rest[0] if rest else None
+    seen = telling(cases(mask, rows, columns, steps.rank)) if mask.op != "data" or mask.leaves[0].boolean_input else ()
+    if seen or data:
+        where = tuple(a for a in (rows, columns) if a is not None)
     tip = "mask over " + ", ".join(a.name for a in dict.fromkeys((*where, *mask.axes)) if a in x.axes)
-    drawn = [_along(steps, frame, leaf, where, x.axes) for leaf in leaves]
-    if any(not set(leaf.axes) <= set(x.axes) for leaf in drawn):
-        other = steps.tensor(frame, mask)
-        drawn, seen = [other], ()
+    drawn = [leaf if axes == leaf.axes else steps.relabelled(frame, leaf, axes) for leaf, axes in data]
     axes = tuple(dict.fromkeys((*x.axes, *(a for leaf in drawn for a in leaf.axes))))
     out = Tensor(axes, x.name)
-    if drawn:
-        step = DrawStep(StepKind.JOIN, "mask", [x, *drawn], [out], frame.section, on=where, cases=seen, tip=tip)
-    else:
-        step = DrawStep(StepKind.ON, "mask", [x], [out], frame.section, on=where, cases=seen, tip=tip)
-    step.note = note
+    step = DrawStep(StepKind.JOIN if drawn else StepKind.ON, "mask", [x, *drawn], [out], frame.section, on=where,
+                    cases=seen, tip=tip)  # fmt: skip
+    whole = predicate(mask, rows, columns, steps.rank)
+    step.note = () if data and whole.data else said(seen, whole)
     steps.add(step)
     return out
 
 
-def _along(steps: Collector, frame: Frame, leaf: Tensor, where: Iterable[Axis], axes: tuple[Axis, ...]) -> Tensor:
-    """The data of a mask, relabelled to the axes of what is masked, where it has copies of these."""
-    swap = {}
-    for a in leaf.axes:
-        if a not in axes:
-            like = next((b for b in where if b.family == a.family and b not in leaf.axes), None)
-            if like is not None:
-                swap[a] = like
-    return steps.relabelled(frame, leaf, tuple(swap.get(a, a) for a in leaf.axes)) if swap else leaf
+def said(seen: Sequence[Case], whole: PredicateText) -> Rich:
+    """What is written at a mask: its predicate, case by case; nothing where the triangle that is drawn says all."""
+    if len(seen) > 1 and not elided(seen):
+        lines = [(*case.when, *roman(": "), *case.said.rich) for case in seen if case.said is not None]
+        return joined(run for k, line in enumerate(lines) for run in (*roman("\n" if k else ""), *line))
+    only = seen[0].said if len(seen) == 1 else None
+    only = only or whole
+    return () if only.causal else only.rich
+
+
+def in_box(item: Symbolic, rows: Axis | None, columns: Axis, rank: Callable[[Tensor], int]) -> tuple[Case, ...]:
+    """What a closed block shows of a mask that it gets: squares, and what is written beside them."""
+    whole = predicate(item, rows, columns, rank)
+    seen = telling(cases(item, rows, columns, rank)) if len(item.axes) <= 2 else ()
+    if not seen:
+        by_data = whole.data and any(not leaf.boolean_input for leaf in item.leaves)
+        return (Case((), PADDED if len(item.axes) == 1 else GENERAL, text=() if by_data else whole.rich),)
+    if len(seen) == 1:
+        one = seen[0].said or whole
+        return (replace(seen[0], text=() if one.causal else one.named or one.rich),)
+    if elided(seen):
+        last = (*seen[-1].when, *roman(": "), *whole.rich)
+        return (*(replace(case, text=case.when) for case in seen[:-1]), replace(seen[-1], text=last))
+    return tuple(replace(case, text=(*case.when, *roman(": "), *(case.said or whole).rich)) for case in seen)
 
 
 def keeps_truth(op: OpTraits) -> bool:

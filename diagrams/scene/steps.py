@@ -169,6 +169,11 @@ class Collector:
         """A number for the weights of this name in this frame."""
         return self.keys.setdefault((id(frame), name), len(self.keys) + 1)
 
+    def rank(self, tensor: Tensor) -> int:
+        """The place of an input among the inputs."""
+        step = self.maker.get(id(tensor))
+        return step.first if step is not None else 0
+
     def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
         """The item as a tensor with wires."""
         raise NotImplementedError

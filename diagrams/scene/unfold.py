@@ -9,11 +9,11 @@ from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Static, evaluate
 from ..base.text import italic, plain, roman, spaced
 from .copies import prune, split_copies
-from .formulas.patterns import cases, telling
 from .formulas.symbolic import Symbolic, index, leaf_of, of_static, titled, written
 from .opening import How, Opening, pointwise, uses
 from .opsteps import Steps
 from .passes import BodyPasses, Part, passes_text, plan
+from .selecting import in_box
 from .steps import DrawStep, Frame, Item, Scene, Section, StepKind
 from .tensors import Learned, Tensor, tail
 
@@ -148,7 +148,9 @@ class _Unfolding(Steps):
         if section is not None:
             results = self.leave(inner, frame, section, results)
         for value, result in zip(node.outs, results, strict=True):
-            frame.items[value.id] = titled(result, node.graph.name) if isinstance(result, Symbolic) else result
+            if isinstance(result, Symbolic) and how is not How.REGION:
+                result = titled(result, node.graph.name, [frame.axis(outer) for _, outer in node.axes])
+            frame.items[value.id] = result
             self.called(frame, value)
 
     def inside(self, frame: Frame, node: Call | Scan, section: Section | None, level: int) -> Frame:
@@ -370,6 +372,9 @@ class _Unfolding(Steps):
         step = DrawStep(StepKind.EXIT, "bracket" if section.repeat else "border", [], [], frame.section, border=section)
         out: list[Item] = []
         for item in results:
+            if isinstance(item, Symbolic) and section.name and not item.leaves:  # written where it is read
+                out.append(item)
+                continue
             swapped = self.tensor(inner, item)
             if id(swapped) not in ports:
                 ports[id(swapped)] = Tensor(swapped.axes, swapped.name, swapped.index)
@@ -384,7 +389,6 @@ class _Unfolding(Steps):
         ins: list[Tensor] = []
         step = DrawStep(StepKind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
         read = uses(node.graph)
-        names: dict[str, None] = {}
         swap = dict(node.axes)
         for entry, item in zip(node.graph.inputs, args, strict=True):
             if node.graph.kind != "op" and not read.get(entry.value.id):
@@ -399,14 +403,13 @@ class _Unfolding(Steps):
                 axes = [frame.axis(swap.get(a, a)) for a in entry.value.type.axes]
                 if len(item.axes) > 1 and axes and set(item.axes) <= set(axes):
                     rows, columns = [a for a in axes if a in item.axes][:2]  # in the order of the block's own argument
-                if columns is not None and len(item.axes) <= 2:
-                    step.cases = telling(cases(item, rows, columns)) or step.cases
-                names.update((spaced(leaf.name), None) for leaf in item.leaves if leaf.boolean_input)
+                if columns is not None:
+                    step.cases += in_box(item, rows, columns, self.rank)
                 ins.extend(leaf for leaf in item.leaves if not leaf.boolean_input and all(leaf is not t for t in ins))
                 continue
             ins.append(self.tensor(frame, item, entry.name))
         step.ins = self.once(ins)
-        step.text, step.note = roman(block_title(node)), italic(", ".join(names))
+        step.text = roman(block_title(node))
         step.tint = self.tints.setdefault(node.graph.name, len(self.tints))
         step.block = node.graph.name
         if node.name and isinstance(node, Call) and self.opening.learns(node.graph):

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from ....compiler.graph.traits import Arrange, Choice, Conjunction, Disjunction, IndexMap, OpTraits, Pointwise
 from ....compiler.ops import Op
 from ....compiler.sizes.axes import Arith, Axis, SizeOf, known
 from ....compiler.sizes.functions import OPERATIONS, Operation
-from ...base.text import Rich, axis_label, joined, roman
+from ...base.text import Rich, axis_label, joined, plain, roman
 from ..passes import passes_text
+from ..tensors import Tensor
+from .predicates import PredicateText, predicate
 from .symbolic import Symbolic, as_it_is, index, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
@@ -25,18 +27,28 @@ _SHOWN = 3  # patterns side by side, at most
 
 Pattern = tuple[tuple[int, ...], ...]  # rows, columns
 
+PADDED: Pattern = ((1, 1, 0),)  # stands for a mask along one axis that data decides, such as padding
+# For a mask that data decides, or that has more than two axes: it says only that some items are left out.
+GENERAL: Pattern = tuple(tuple(int((i * 3 + j * 5) % 7 > 2) for j in range(6)) for i in range(6))
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """A pattern, and where it holds: in which passes of a repeat, or for which items of a further axis (heads). `when`
-    is empty if it always holds. `pattern` is None for a `…` that stands for cases left out."""
+    is empty if it always holds. `pattern` is None for a `…` that stands for cases left out; `said` is the predicate,
+    `text` what a box writes beside the square."""
 
     when: Rich
     pattern: Pattern | None
+    said: PredicateText | None = field(default=None, compare=False)
+    text: Rich = ()
 
 
-def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ...]:
-    """What the predicate keeps, case by case; empty if that cannot be found out without data."""
+def cases(
+    formula: Symbolic, rows: Axis | None, columns: Axis, rank: Callable[[Tensor], int] = lambda _: 0
+) -> tuple[Case, ...]:
+    """What the predicate keeps, case by case; empty if that cannot be found out without data. rank: of data, in an
+    order that does not depend on names."""
     others = {a: None for p in _parts(formula) if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
     if math.prod(a.extent or _MOST for a in others) > _ITEMS:
         return ()
@@ -54,17 +66,21 @@ def cases(formula: Symbolic, rows: Axis | None, columns: Axis) -> tuple[Case, ..
     if max(items.values()) < max((_largest(folded) for folded, _ in by_key.values()), default=0.0):
         items = dict.fromkeys(items, GRID)
     scale = _scale([folded for folded, _ in by_key.values()]) if max(items.values()) == GRID else 1.0
-    by_pattern: dict[object, tuple[Pattern | None, list[tuple[int, ...]]]] = {}
-    for key, (folded, passes) in by_key.items():
-        seen = pattern(folded, rows, columns, scale, items)
-        same = seen if scale == 1.0 else key  # scaled down, different patterns can look the same
-        by_pattern.setdefault(same, (seen, []))[1].extend(passes)
-    out = [Case(_when(symbols, sorted(passes), labels), seen) for seen, passes in by_pattern.values()]
+    by_said: dict[str, tuple[PredicateText, Pattern | None, list[tuple[int, ...]]]] = {}
+    for folded, passes in by_key.values():
+        said = predicate(folded, rows, columns, rank)
+        by_said.setdefault(said.key, (said, pattern(folded, rows, columns, scale, items), []))[2].extend(passes)
+    out = [Case(_when(symbols, sorted(passes), labels), seen, said) for said, seen, passes in by_said.values()]
     if any(case.pattern is None for case in out):
         return ()
     if len(out) == 1:
-        return (Case((), out[0].pattern),)
+        return (replace(out[0], when=()),)
     return (out[0], Case(roman("…"), None), out[-1]) if len(out) > _SHOWN else tuple(out)
+
+
+def elided(every: Sequence[Case]) -> bool:
+    """Whether the cases do not say all: some are left out, or some passes in which they hold."""
+    return any(case.pattern is None or ", …" in plain(case.when) for case in every)
 
 
 def telling(every: tuple[Case, ...]) -> tuple[Case, ...]:

@@ -32,7 +32,7 @@ from ....compiler.graph.traits import (
 from ....compiler.ops import Brackets, Op
 from ....compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
 from ....compiler.sizes.functions import OPERATIONS, Operation
-from ...base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman
+from ...base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman, spaced
 from ..op_glyphs import name_of
 from ..tensors import Tensor
 
@@ -110,6 +110,25 @@ def leaf_of(tensor: Tensor) -> Symbolic:
     return Symbolic("data", data=tensor, axes=tensor.axes, text=tensor.name, boolean=tensor.boolean_input)
 
 
+def looked_up(table: Symbolic, axis: Axis, index: Symbolic, axes: tuple[Axis, ...]) -> Symbolic:
+    """A formula at an index along one of its axes."""
+
+    def at(part: Symbolic) -> Symbolic | None:
+        if part.op == "position" and part.axis == axis:
+            return index
+        inner = [at(arg) for arg in part.args]
+        if any(arg is None for arg in inner) or (part.args and part.meaning is None and not copied(part)):
+            return None  # it puts items together along an axis
+        args = tuple(arg for arg in inner if arg is not None)
+        own = tuple(dict.fromkeys(a for arg in args for a in arg.axes)) if args else part.axes
+        return replace(part, args=args, axes=own)
+
+    whole = at(table)
+    if whole is None:
+        return Symbolic("at", (table, index), axis=axis, axes=axes, boolean=table.boolean)
+    return replace(whole, axes=axes)
+
+
 def renamed(formula: Symbolic, axes: Mapping[Axis, Axis], depth: int = 0) -> Symbolic:
     """The formula with its axes replaced."""
     if depth > 60:
@@ -143,9 +162,13 @@ def is_short(formula: Symbolic, most: int) -> bool:
     return len(plain(written(formula))) <= most
 
 
-def titled(formula: Symbolic, name: str) -> Symbolic:
-    """A formula made by a block. If it is too long to be read, it is shown by the name of the block."""
-    return formula if is_short(formula, 40) else replace(formula, text=name, block=True)
+def titled(formula: Symbolic, name: str, axes: Sequence[Axis] = ()) -> Symbolic:
+    """A formula made by a block. If it is too long to be read, it is shown by the name of the block. axes: of the
+    block, in the order in which it has them."""
+    if is_short(formula, 40):
+        return formula
+    own = sorted(formula.axes, key=lambda axis: axes.index(axis) if axis in axes else len(axes))
+    return replace(formula, text=name, block=True, axes=tuple(own))
 
 
 def _write(formula: Symbolic) -> tuple[Rich, int]:
@@ -162,9 +185,17 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
             return axis_label(formula.axis.label, is_width=False), _ATOM
         case "data" if formula.data is not None:
             return italic(formula.data.name or "x"), _ATOM
+        case "along":
+            labels = [axis_label(a.label, is_width=False) for a in formula.axes]
+            axes = (run for k, label in enumerate(labels) for run in (*roman(", " if k else ""), *label))
+            return (*italic(spaced(formula.text)), *roman("("), *axes, *roman(")")), _ATOM
+        case "at" if formula.axis is not None:
+            label = axis_label(formula.axis.label, is_width=False)
+            table, where = (_write(arg) for arg in args)
+            return (*_closed(*table, _ATOM), *roman("["), *label, *roman(" = "), *where[0], *roman("]")), _ATOM
         case "?":
             return roman("…"), _ATOM
-    if isinstance(formula.made_by, OpTraits) and as_it_is(formula.made_by):
+    if copied(formula):
         return _write(args[0])
     match formula.meaning:
         case Function(power=float(power)):
@@ -198,6 +229,11 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
             for i, arg in enumerate(args):
                 rich = (*rich, *roman(", " if i else ""), *_write(arg)[0])
             return (*rich, *roman(")")), _ATOM
+
+
+def copied(formula: Symbolic) -> bool:
+    """Whether it has the numbers of its operand."""
+    return isinstance(formula.made_by, OpTraits) and as_it_is(formula.made_by)
 
 
 def as_it_is(op: OpTraits) -> bool:
