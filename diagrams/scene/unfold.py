@@ -149,7 +149,8 @@ class _Unfolding(Steps):
             results = self.leave(inner, frame, section, results)
         for value, result in zip(node.outs, results, strict=True):
             if isinstance(result, Symbolic) and how is not How.REGION:
-                result = titled(result, node.graph.name, [frame.axis(outer) for _, outer in node.axes])
+                given = tuple((const.name, self.static(frame, value)) for const, value in node.consts)
+                result = titled(result, node.graph.name, [frame.axis(outer) for _, outer in node.axes], given)
             frame.items[value.id] = result
             self.called(frame, value)
 

@@ -133,3 +133,19 @@ def test_a_router_says_what_it_compares(sides: str, said: str) -> None:
     (compared,) = [pill for pill in pills if not pill.eaten]
     assert plain(compared.text) == said
     assert [axis.name for axis in compared.made] == ["e"]
+
+
+def test_a_block_that_makes_an_index_stands_with_what_it_is_given() -> None:
+    text = """use std.positions: relative_bias
+width target
+width source like target
+block t5(scores: [target, source]) -> [target, source] {
+    return scores + sum[heads](relative_bias[target, source, far = 64]())
+}
+"""
+    block = attnc.loads(text.replace("relative_bias\n", "relative_bias, heads\n", 1)).block("t5")
+    said = [[plain(s.text) for c in block.draw(**more)._sheet.columns for s in c.steps if s.mark == "pill"]
+            for more in ({}, {"open": "relative_bucket"})]  # fmt: skip
+    assert said[0][0] == "= relative bucket(target, source, far = 64, both = true)"
+    assert said[1][0].startswith("= start + (away if away < ")
+    assert "\naway = |source − target|" in said[1][0]

@@ -43,7 +43,7 @@ class Symbolic:
     makes it of `args`: `made_by`, an operation on numbers known at build time, or an op of the graph.
 
     values: of a symbol that is the index of a repeat, the values that it has in the passes.
-    block: whether `text` is the name of the block that made it.
+    block: whether `text` is the name of the block that made it; `given`: the numbers that its call gives.
     """
 
     op: str
@@ -57,6 +57,7 @@ class Symbolic:
     boolean: bool = False
     values: tuple[int, ...] = ()
     block: bool = False
+    given: tuple[tuple[str, Symbolic], ...] = ()
 
     @property
     def leaves(self) -> tuple[Tensor, ...]:
@@ -162,13 +163,15 @@ def is_short(formula: Symbolic, most: int) -> bool:
     return len(plain(written(formula))) <= most
 
 
-def titled(formula: Symbolic, name: str, axes: Sequence[Axis] = ()) -> Symbolic:
+def titled(
+    formula: Symbolic, name: str, axes: Sequence[Axis] = (), given: tuple[tuple[str, Symbolic], ...] = ()
+) -> Symbolic:
     """A formula made by a block. If it is too long to be read, it is shown by the name of the block. axes: of the
-    block, in the order in which it has them."""
+    block, in the order in which it has them. given: the numbers that the call gives."""
     if is_short(formula, 40):
         return formula
     own = sorted(formula.axes, key=lambda axis: axes.index(axis) if axis in axes else len(axes))
-    return replace(formula, text=name, block=True, axes=tuple(own))
+    return replace(formula, text=name, block=True, axes=tuple(own), given=given)
 
 
 def _write(formula: Symbolic) -> tuple[Rich, int]:
@@ -187,6 +190,7 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
             return italic(formula.data.name or "x"), _ATOM
         case "along":
             labels = [axis_label(a.label, is_width=False) for a in formula.axes]
+            labels += [(*italic(name), *roman(" = "), *written(value)) for name, value in formula.given]
             axes = (run for k, label in enumerate(labels) for run in (*roman(", " if k else ""), *label))
             return (*italic(spaced(formula.text)), *roman("("), *axes, *roman(")")), _ATOM
         case "at" if formula.axis is not None:
