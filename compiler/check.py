@@ -23,9 +23,10 @@ from .calls.checker import Checker
 from .causality.proof import check_causal
 from .graph.nodes import Call, Graph, Repeat, Scan
 from .graph.sized import unsized_widths
+from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
-from .names.modules import BlockDef, Module, called_blocks
+from .names.modules import BlockDef, Module, called_blocks, ranks
 from .names.written_sizes import refuse_setting
 from .rewrites.ragged.complaints import complaints
 from .sizes.axes import Axis, Number
@@ -153,6 +154,7 @@ class _Build:
             library=loader.library_names(),
             facts=self.facts,
             fuel=WORK + sum(len(m.source.text) // 2 for m in loader.modules.values()),
+            ranks=ranks(module.own),
         )
         for block in blocks:
             checker.check_alone(block)
@@ -162,6 +164,9 @@ class _Build:
                 break
             for problem, _ in each.problems:
                 session.add(problem)
+        for each_module in loader.modules.values():
+            if not each_module.library:
+                check_displays(session, each_module)
         same = {m: SameNames(checker, m).report() for m in loader.modules.values() if not m.library}
         if self.facts is not None:
             self.facts.module = module

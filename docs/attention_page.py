@@ -130,4 +130,9 @@ def draw() -> None:
         if PICTURES / old.name not in every:
             old.unlink()
     for path, diagram in every.items():
-        (DOCS / path).write_text(diagram.svg().rstrip("\n") + "\n" + stamp(diagram), encoding="utf-8")
+        write(path, diagram)
+
+
+def write(path: Path, diagram: Diagram) -> None:
+    """Write one picture."""
+    (DOCS / path).write_text(diagram.svg().rstrip("\n") + "\n" + stamp(diagram), encoding="utf-8")

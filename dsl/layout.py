@@ -57,7 +57,9 @@ _JOINS = frozenset(("where", *JOINING_WORDS, "else"))  # a line that begins so g
 _HANGS = frozenset(("where", *TRUTH_WORDS))  # a line that ends so goes on with the next
 # `model as m` and `op like q` are of an axis of that name.
 ITEM = re.compile(rf"(?:{'|'.join(ITEM_WORDS)})[ \t]+(?!(?:as|like)(?![A-Za-z0-9_]))[A-Za-z_]")
-_OUTER_ITEM = re.compile(r"(?:(?:block|model|op|config)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*[\[({]|use[ \t]+[A-Za-z_])")
+_OUTER_ITEM = re.compile(
+    r"(?:(?:block|model|op|config)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*(?:[\[({]|as[ \t]+\")|use[ \t]+[A-Za-z_])"
+)
 _BLOCK_ALIAS = re.compile(
     rf"(?:{'|'.join(word for word, meant in ITEM_ALIASES.items() if meant in ('block', 'model'))})[ \t]+[A-Za-z_]"
 )
@@ -465,7 +467,9 @@ class _Scanner:
             quoted = (
                 kind == "bad" and name.replace(".", "_").isidentifier() and _QUOTED.match(self.text, start) is not None
             )
-            if quoted and (self.last_kind == "word" or self.text.startswith(("(", "[", "."), end)):
+            if self.last == "as" and kind == "bad" and _QUOTED.match(self.text, start) is not None:
+                slip = slips.Slip("a display name stands in double quotes", f'write `"{name}"`', f'"{name}"')
+            elif quoted and (self.last_kind == "word" or self.text.startswith(("(", "[", "."), end)):
                 slip = slips.Slip("a name stands without quotes", f"write `{name}`", name)
         self.bad.append(start)
         span = Span(self.source, start, end)

@@ -279,6 +279,7 @@ class BlockDecl:
     doc: str
     span: Span = _span()
     head: Span = _span()  # from the keyword to the results, for messages about the signature
+    display: Ident | None = None  # `as "..."`: its name in figures; the span is that of the quoted text
 
 
 @dataclass(frozen=True, slots=True)

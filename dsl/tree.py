@@ -202,12 +202,22 @@ class TreeBuilder:
         )
 
     def block(self, parts: list[Any]) -> BlockDecl:
-        keyword, name, generics, formals, results, body = parts
+        keyword, name, display, generics, formals, results, body = parts
+        shown = None if display is None else Ident(display.value[1:-1], self.over(display))
         head = self.onwards(keyword, (results or formals).end)
         span = self.onwards(keyword, body.end)
         outputs = results.nodes if results else ()
         return BlockDecl(
-            keyword.value, self.ident(name), generics or (), formals.nodes, outputs, body.nodes, self.doc, span, head
+            keyword.value,
+            self.ident(name),
+            generics or (),
+            formals.nodes,
+            outputs,
+            body.nodes,
+            self.doc,
+            span,
+            head,
+            shown,
         )
 
     def generics(self, parts: list[Any]) -> tuple[Generic, ...]:

@@ -26,7 +26,7 @@ RULES: tuple[Rule, ...] = (
     (r"\b(?:return|repeat|if|else|share|expect|scan)\b", "keyword.control", {}),
     (r"\b(?:and|or|not|where)\b", "keyword.operator.word", {}),
     (r"\b(?:true|false)\b", "constant.language", {}),
-    (rf"(?<=[\w\]])\s+(as|like|in)\s+(?={NAME})", "meta.word", {1: "keyword.other"}),
+    (rf"(?<=[\w\]])\s+(as|like|in)\s+(?={NAME}|\")", "meta.word", {1: "keyword.other"}),
     (r"(?<=\])\s+(causal)\b", "meta.word", {1: "keyword.other"}),
     (r"\s+(shared)(?=\s*\{)", "meta.word", {1: "keyword.other"}),
     (r"\s+(ragged)(?=\s*(?:,|#|$))", "meta.word", {1: "keyword.other"}),

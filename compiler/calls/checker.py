@@ -60,6 +60,7 @@ class Checker(ABC):
     generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
     facts: Facts | None = None  # to be filled
     fuel: int = WORK  # expressions that may still be checked
+    ranks: Mapping[BlockDef, int] = field(default_factory=dict)  # the order in which a reader meets the blocks
 
     def spend(self, span: Span, amount: int = 1) -> None:
         """Use up fuel: an expression is checked, or so many parameters are given. Raises Exhausted if none is left."""
@@ -590,6 +591,8 @@ class Checker(ABC):
             environment.block.decl.doc,
             environment.block.decl.head,
             environment.block.target,
+            display=environment.block.display,
+            rank=self.ranks.get(environment.block),
         )
 
     # -- a call --------------------------------------------------------------------------------------------------

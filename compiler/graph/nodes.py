@@ -271,6 +271,8 @@ class Graph:
     target:  "module:function" of an `op` of the user's own (kind "op"): no nodes, the outputs are what it returns. It
              gets its inputs in memory order (batch axes, lifted axes, declared axes) and must return likewise.
     stepped: set in the graphs of decoding, and in no others.
+    display: its name in figures and equations, if the spec gives one.
+    rank:    which of the blocks that the file declares or calls it is: figures of one file tint a block alike by it.
     """
 
     name: str
@@ -286,6 +288,8 @@ class Graph:
     span: Span | None = field(default=None, repr=False)
     target: str = ""
     stepped: Stepped | None = None
+    display: str = ""
+    rank: int | None = None
 
 
 def values_of(graph: Graph) -> Iterator[Value]:

@@ -35,6 +35,11 @@ class BlockDef:
     def name(self) -> str:
         return self.decl.name.text
 
+    @property
+    def display(self) -> str:
+        """Its name in figures, if the spec gives one."""
+        return self.decl.display.text if self.decl.display is not None else ""
+
     @cached_property
     def generics(self) -> dict[str, s.Generic]:
         """Its parameters in brackets; of two of one name, which is a mistake, the first."""
@@ -97,3 +102,16 @@ def called_blocks(blocks: Iterable[BlockDef]) -> set[BlockDef]:
     return {
         block.module.blocks[name] for block in blocks for name, _ in block.mentions.calls if name in block.module.blocks
     }
+
+
+def ranks(blocks: Iterable[BlockDef]) -> dict[BlockDef, int]:
+    """A number for each of these blocks and of those that they call, in the order in which a reader meets them."""
+    found: dict[BlockDef, int] = {}
+    todo = list(blocks)[::-1]
+    while todo:
+        block = todo.pop()
+        if block not in found:
+            found[block] = len(found)
+            known = block.module.blocks
+            todo += [known[name] for name, _ in reversed(block.mentions.calls) if name in known]
+    return found

@@ -28,3 +28,16 @@ _BOLD = """
 """
 
 ADVANCES = {style: tuple(map(int, text.split())) for style, text in (("", _ROMAN), ("i", _ITALIC), ("b", _BOLD))}
+
+_LETTERS = """
+alpha α 640 beta β 566 gamma γ 518 delta δ 444 epsilon ε 466 zeta ζ 438 eta η 497 theta θ 469 iota ι 354 kappa κ 576
+lambda λ 583 mu μ 603 nu ν 494 xi ξ 438 pi π 570 rho ρ 517 sigma σ 571 tau τ 437 upsilon υ 540 phi φ 654 chi χ 626
+psi ψ 651 omega ω 622 Gamma Γ 625 Delta Δ 833 Theta Θ 778 Lambda Λ 694 Xi Ξ 667 Pi Π 750 Sigma Σ 722 Upsilon Υ 778
+Phi Φ 722 Psi Ψ 778 Omega Ω 722
+"""
+_GREEK = _LETTERS.split()
+GREEK = dict(zip(_GREEK[::3], _GREEK[1::3], strict=True))
+"""Greek letters by the names that TeX has for them."""
+
+OTHERS = {**dict(zip(_GREEK[1::3], map(int, _GREEK[2::3]), strict=True)), "′": 275, "\u0304": 0, "\u0305": 0}
+"""Advance widths of what is about as wide in every style."""

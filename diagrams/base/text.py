@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .metrics import ADVANCES, MORE
+from .metrics import ADVANCES, MORE, OTHERS
 
 MACRON = "\u0304"
-LOW = "acegmnopqrsuvwxyz"  # letters that a macron sits right above
 _EMS: dict[str, dict[str, float]] = {
     style: dict(zip([*map(chr, range(32, 127)), *MORE], (n / 1000 for n in advances), strict=True))
     for style, advances in ADVANCES.items()
@@ -92,7 +91,7 @@ def lines(rich: Rich, most: float, size: float) -> list[Rich]:
 
 def _advance(character: str, style: str) -> float:
     """In ems."""
-    return _EMS[style].get(character, 0.78 if character not in (MACRON, "\u0305") else 0.0)
+    return _EMS[style].get(character) or OTHERS.get(character, 780) / 1000
 
 
 def rows(rich: Rich) -> list[Rich]:
@@ -176,33 +175,3 @@ def shifted(run: Run, size: float) -> tuple[float, float]:
     if run.shift == 0:
         return size, 0.0
     return size * _SMALL, size * (0.36 if run.shift > 0 else -0.24)
-
-
-def spaced(name: str) -> str:
-    """A name with spaces for the underscores between words. One at an end stays, so that `k_` differs from `k`."""
-    words = name.strip("_")
-    return name.replace(words, words.replace("_", " ")) if words else name
-
-
-def _parts(label: str) -> tuple[str, str]:
-    """What stands on the line, and what below it: all that follows the first underscore between two words."""
-    base, _, sub = label.partition("_")
-    return (base, sub) if base and sub.strip("_") else (label, "")
-
-
-def axis_label(label: str, *, is_width: bool) -> Rich:
-    """The label of an axis: italic, with what follows an underscore as a subscript.
-
-    A width has a bar over its name. Over one low letter that is a macron, part of the text; over any other name the
-    sheet draws a line (`barred`), since fonts place accents on tall letters badly.
-    """
-    base, sub = _parts(label)
-    if is_width and not barred(label):
-        base += MACRON
-    return (Run(base, "i"), Run(spaced(sub), "i", -1)) if sub else (Run(base, "i"),)
-
-
-def barred(label: str) -> bool:
-    """Whether the bar over a width's name is a line that the sheet draws, and not a macron in the text."""
-    base, _ = _parts(label)
-    return len(base) != 1 or base not in LOW

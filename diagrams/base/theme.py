@@ -31,7 +31,11 @@ PAGE = 5.5 * 72
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """The colours of wires and glyphs. Whatever a colour says, a shape or a label says too."""
+    """The colours of wires and glyphs. Whatever a colour says, a shape or a label says too.
+
+    block, region: the tints of blocks, closed and open, in one order: a block has the same hue in both.
+    part:          of the passes that a part of a repeat's body is for.
+    """
 
     ink: str
     width: str
@@ -43,6 +47,7 @@ class Theme:
     kept: str
     block: tuple[str, ...]
     region: tuple[str, ...]
+    part: str
 
 
 COLOR = Theme(
@@ -54,8 +59,9 @@ COLOR = Theme(
     reduce="#FFF3C9",
     masked="#8C8C8C",
     kept="#F8DCE9",
-    block=("#FBE3C8", "#DCEEF8", "#E2D6F1", "#E4EFD3", "#F7DADA", "#EDE7DB"),
-    region=("#E9E6F4", "#E2F0F8", "#FCF0DF", "#EAF3E0", "#F9E9EC", "#F1EEE6"),
+    block=("#FBE3C8", "#D3E8F6", "#E0D3F1", "#DDECC9", "#F8D8D8", "#D0EDE6", "#E9E1D2", "#D8DEEC"),
+    region=("#FDEEDD", "#E4F1F9", "#ECE4F6", "#EAF3DE", "#FBE7E7", "#E2F4F0", "#F1ECE3", "#E7EBF3"),
+    part="#F3F3F1",
 )
 MONO = Theme(
     ink="#1A1A1A",
@@ -68,5 +74,6 @@ MONO = Theme(
     kept="#FFFFFF",
     block=("#F4F4F4",),
     region=("#F3F3F3", "#E9E9E9"),
+    part="#F3F3F3",
 )
 THEMES = {"color": COLOR, "mono": MONO}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..base.curves import sampled, straight
+from ..base.names import bar_over
 from ..base.picture import Box, Cluster, Edge, Node, Picture, Point
 from ..base.text import LEADING, Rich, Run, kern, plain, rows, shifted, width
 from ..base.theme import Theme
@@ -70,7 +71,7 @@ class Canvas(FigureLayout):
         self.glyphs: list[tuple[str, Box, DrawStep]] = []
         self.roles: list[Role] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
-        self.notes: list[tuple[Rich, float, list[Point], float, float]] = []  # text, size, places, width, bar
+        self.notes: list[tuple[Rich, float, list[Point], float, str]] = []  # text, size, places, width, axis
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
@@ -264,15 +265,18 @@ class Canvas(FigureLayout):
         x0, y0, x1, y1 = self.extent
         self.extent = (min(x0, box[0]), min(y0, box[1]), max(x1, box[2]), max(y1, box[3]))
 
-    def bar(self, x: float, y: float, wide: float, color: str) -> None:
-        """The bar over a width's name, drawn as a line: macrons over several letters would not join."""
+    def bar(self, label: str, x: float, y: float, size: float, color: str) -> None:
+        """The bar over a width's label that begins at `x`, drawn as a line: fonts place accents on tall letters badly,
+        and macrons over several letters would not join."""
+        begin, wide, high = bar_over(label, size)
+        x, y = x + begin + wide / 2, y - high
         attributes = {
             "shape": "box",
             "style": "filled",
             "fillcolor": color,
             "penwidth": "0",
             "width": f"{wide:.2f}",
-            "height": "0.8",
+            "height": f"{0.044 * size:.2f}",
             "class": "label width",
         }
         self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", (x, y), attributes))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..base import theme
-from ..base.text import LOW, Rich, barred, height, plain, roman, width
+from ..base.names import axis_label, bar_over, barred
+from ..base.text import Rich, height, plain, width
 from ..layout.glyph_sizes import label_of
 from ..layout.wires import Wire
 from .drawing import Canvas
@@ -31,14 +32,15 @@ def write_titles(sheet: Canvas) -> None:
 
 def write_signs(sheet: Canvas) -> None:
     """Signs and words that belong to dots: above the highest dot or below the lowest, where there is a free place."""
-    for text, size, places, wide, bar in sheet.notes:
+    for text, size, places, wide, axis in sheet.notes:
         more = (height(text, size) - size) / 2
-        up, low = (0.7 * size, 0.4 * size) if bar else (0.55 * size + more, 0.45 * size + more)
+        up, low = (0.7 * size, 0.4 * size) if axis else (0.55 * size + more, 0.45 * size + more)
         fits = (p for p in places if sheet.occupied.free((p[0] - wide / 2, p[1] - up, p[0] + wide / 2, p[1] + low)))
         x, y = next(fits, places[0])
         sheet.write(x, y, text, size, cls="note")
-        if bar:
-            sheet.bar(x + wide / 2 - bar / 2 + 0.5, y - 0.6 * size, bar, sheet.theme.ink)
+        if axis:
+            label = width(axis_label(axis, is_width=True), size)
+            sheet.bar(axis, x + wide / 2 - label, y, size, sheet.theme.ink)
     for x, heights, text, size, optional in sheet.later:
         half, more = width(text, size) / 2, (height(text, size) - size) / 2
         near = (0.0, half - 2, 2 - half)
@@ -91,10 +93,7 @@ def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: floa
     )
     axis = wire.axis
     assert axis is not None
-    bar = 0.0  # how far above the text's middle its macron is
-    if axis.is_width and barred(axis.label):
-        base = axis.label.partition("_")[0]
-        bar = 5.5 if all(c in LOW for c in base) else 8.6 if base in "ij" else 7.6
+    bar = bar_over(axis.label, theme.AXIS)[2] if axis.is_width and barred(axis.label) else 0.0
     for up in (True, False):
         for x in places:
             if abs(x - want) > 70:
@@ -105,6 +104,5 @@ def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: floa
                 kind = "width" if axis.is_width else "depth"
                 sheet.write(x, middle, text, theme.AXIS, color=sheet.color(wire), cls=f"label {kind}")
                 if bar:
-                    size = width(roman(wire.size), theme.AXIS) if wire.size and text[-1].text == wire.size else 0.0
-                    sheet.bar(x + 0.5 - size / 2, middle - bar, wide - 0.5 - size, sheet.color(wire))
+                    sheet.bar(axis.label, x - wide / 2, middle, theme.AXIS, sheet.color(wire))
                 return

@@ -38,8 +38,19 @@ class TooLarge(ValueError):
 class Diagram:
     """A figure, laid out. `dot` is the whole figure as text; Graphviz draws it without changing any position."""
 
-    def __init__(self, sheet: Sheet, graph: Graph, redraw: page.Redraw, openable: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        sheet: Sheet,
+        graph: Graph,
+        redraw: page.Redraw,
+        openable: tuple[str, ...],
+        *,
+        type: float | None = None,
+        titled: bool = True,
+    ) -> None:
         self._sheet = sheet
+        self._type = type
+        self._paper = sheet.picture if titled else sheet.untitled
         self._graph = graph
         self._redraw = redraw
         self._openable = openable
@@ -50,15 +61,15 @@ class Diagram:
         """What keeps the figure from being fit for its page, and what to do about it."""
         sheet = self._sheet
         points = sheet.scale * theme.CAPTION
-        if points >= theme.LEAST - 0.05:
-            return ()
-        needed = sheet.width * theme.LEAST / theme.CAPTION / 72
+        wanted = theme.LEAST if self._type is None else self._type
+        if points >= wanted - 0.05:
+            small = wanted < theme.LEAST - 0.05
+            return (f"letters of {wanted:g} pt print badly: {theme.LEAST:g} pt is the least",) if small else ()
+        needed = sheet.width * wanted / theme.CAPTION / 72
         titles = dict.fromkeys(s.name or s.title for s in sheet.scene.sections if not s.repeat)
         closing = f"close {' or '.join(f'`{t}`' for t in titles)}, or " if titles else ""
-        return (
-            f"the text comes out at {points:.1f} pt, and {theme.LEAST:g} pt is the least that prints well: "
-            f"{closing}give it a width of {needed:.1f}in",
-        )
+        why = f"and {theme.LEAST:g} pt is the least that prints well" if self._type is None else f"not at {wanted:g} pt"
+        return (f"the text comes out at {points:.1f} pt, {why}: {closing}give it a width of {needed:.1f}in",)
 
     @cached_property
     def _svg(self) -> str:
@@ -71,7 +82,7 @@ class Diagram:
     @cached_property
     def tex(self) -> str:
         """A TikZ picture, compiled as it stands or `\\input` into a paper, whose fonts it then has."""
-        return tikz.write(self._sheet.picture, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
+        return tikz.write(self._paper, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
 
     def html(self) -> str:
         """One page by itself: hover, click, keyboard. ExportError where Graphviz is missing."""
@@ -86,7 +97,10 @@ class Diagram:
         return made
 
     def save(self, path: str | os.PathLike[str], *, outline: bool = False) -> Path:
-        """Write .svg, .pdf, .png, .dot, .tex or .html. Raises ExportError, and then leaves nothing behind."""
+        """Write .svg, .pdf, .png, .dot, .tex or .html. Raises ExportError, and then leaves nothing behind.
+
+        What goes into a paper, .pdf and .tex, has no title unless one was asked for: a caption says it.
+        """
         ending = Path(path).suffix.removeprefix(".").lower()
         if outline and ending != "svg":
             raise export.ExportError("letters are outlined in .svg files alone: PDF and PNG bring them along anyway")
@@ -97,6 +111,9 @@ class Diagram:
                 content = self.tex.encode()
             case "html":
                 content = self.html().encode()
+            case "pdf":
+                sheet = self._sheet
+                content = export.render(dot.write(self._paper, sheet.scale, sheet.theme.ink, self._graph.name), "pdf")
             case _:
                 content = export.render(self.dot, ending or "(no ending)")
         return export.write_whole(Path(path), content)
@@ -112,6 +129,7 @@ def draw(
     close: str | Collection[str] = (),
     depth: int | None = None,
     width: float | None = None,
+    type: str | float | None = None,
     theme: str = "color",
     title: str | None = None,
     sizes: bool = False,
@@ -124,16 +142,19 @@ def draw(
     close:  names of blocks, or labels of calls, to draw as boxes whatever else is said.
     depth:  how many levels of calls to open; without it, what makes a readable figure.
     width:  of the page, in inches (5.5); a figure too wide for it goes on in rows beneath.
+    type:   the size of words in boxes, in points ("8pt" or 8), so that all figures of a paper have the same; letters
+            of axes are a little larger, names larger, scripts smaller. Without it a figure has 12 pt, or as many, down
+            to 7, as let it fit the page.
     theme:  "color" or "mono".
-    title:  above the figure; the graph's name if None, nothing if "".
+    title:  above the figure; if None, the graph's name, but nothing in .pdf and .tex; nothing if "".
     sizes:  whether the first label of an axis gives its size.
     legend: whether a strip beneath says what the axes and glyphs are.
     hints:  what the author says of the figure (`attnc.diagrams.hints`). Its blocks to open and close hold where `open`,
             `close` and `depth` say nothing.
 
     Raises AttnError for a name in `hints` that the figure does not have; UnknownBlock for a name in `open` or `close`
-    that no call in the figure has; ValueError for an unknown theme, a width that no page has, a title that is not text,
-    or a depth below 0; TooLarge for more than 2000 steps.
+    that no call in the figure has; ValueError for an unknown theme, a width that no page has, a size that no
+    letters have, a title that is not text, or a depth below 0; TooLarge for more than 2000 steps.
     """
     colors = _themes().get(theme)
     if colors is None:
@@ -149,6 +170,8 @@ def draw(
     close = close or [said.text for said in hints.close]
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
     page_width = _page() if width is None else width * 72
+    points = None if type is None else letters(type)
+    laid_out = page_width if points is None else page_width * LEAST / points  # where letters of 7 pt would be as wide
 
     ends = len(graph.inputs) + len(graph.outputs)
 
@@ -166,16 +189,16 @@ def draw(
     def fitted(make: Callable[[float], Sheet]) -> Sheet:
         """Rows are folded by the widths of columns. If text beside them makes a figure wider than its page, it is drawn
         again with shorter rows."""
-        sheet, page = make(page_width), page_width
+        sheet, page = make(laid_out), laid_out
         for _ in range(4):
-            over = sheet.width * LEAST / CAPTION - page_width
-            if over <= 0.05 or page < page_width / 2:
+            over = sheet.width * LEAST / CAPTION - laid_out
+            if over <= 0.05 or page < laid_out / 2:
                 break
-            page -= max(over + 1, 0.03 * page_width)
+            page -= max(over + 1, 0.03 * laid_out)
             shorter = make(page)
             if shorter.width < sheet.width:
                 sheet = shorter
-        sheet.fit(page_width)
+        sheet.fit(page_width, 1.0 if points is None else points / CAPTION)
         return sheet
 
     opening = Opening(graph, opened, depth, closed)
@@ -184,7 +207,7 @@ def draw(
         for count in range(len(opening.growth), 0, -1):
             opening.grown = set(opening.growth[:count])
             larger = sheet_of(opening)
-            if len(larger.rows) <= len(sheet.rows):
+            if len(larger.rows) <= len(sheet.rows) and (points is None or larger.scale >= sheet.scale):
                 sheet = larger
                 break
 
@@ -195,7 +218,16 @@ def draw(
         other.toggled = toggled
         return sheet_of(other, strict=False)  # what is named may be closed now
 
-    return Diagram(sheet, graph, redraw, opening.openable(graph))
+    return Diagram(sheet, graph, redraw, opening.openable(graph), type=points, titled=title is not None)
+
+
+def letters(size: str | float) -> float:
+    """A size of letters in points: `8pt`, or a number. Raises ValueError for any other."""
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:pt)?", str(size))
+    points = float(found[1]) if found else 0.0
+    if not 4 <= points <= 72:
+        raise ValueError(f'no letters are of {size!r}: `type` is a number of points, such as 8 or "8pt"')
+    return points
 
 
 def _themes() -> dict[str, theme.Theme]:

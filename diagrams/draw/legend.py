@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ...compiler.sizes.axes import Axis
 from ..base import theme
-from ..base.text import Rich, axis_label, barred, bold, roman, width
+from ..base.names import axis_label, barred, spaced
+from ..base.text import Rich, bold, roman, width
 from ..glyphs.masks import draw_mask
 from ..layout.wires import Wire
 from ..scene.formulas.patterns import GENERAL
@@ -37,6 +38,8 @@ def draw_legend(sheet: Canvas) -> None:
 def _entries(sheet: Canvas) -> list[Entry]:
     axes: dict[Axis, None] = {}
     steps: dict[str, DrawStep] = {}
+    blocks = {s.block: s.tint for s in sheet.scene.sections if s.block and s.tint is not None}
+    closed: dict[str, int] = {}
     for column in sheet.columns:
         for track in (*column.left, *column.right):
             if isinstance(track, Wire) and track.axis is not None:
@@ -48,10 +51,13 @@ def _entries(sheet: Canvas) -> list[Entry]:
             if key == "pill" and step.kind is StepKind.ON:
                 key = "along"
             steps.setdefault(key, step)
+            if step.mark == "block":
+                closed[step.title] = step.tint
             if step.mark in ("block", "predicate") and (step.cases or step.note):
                 steps.setdefault("mask", step)
     distinct = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
     out = [_axis(axis) for axis in reversed(distinct.values())]
+    out += [_block(title, tint, title in closed) for title, tint in {**blocks, **closed}.items()]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
     return out
 
@@ -59,7 +65,7 @@ def _entries(sheet: Canvas) -> list[Entry]:
 def _axis(axis: Axis) -> Entry:
     label = axis_label(axis.label, is_width=axis.is_width)
     kind = "width" if axis.is_width else "depth"
-    facts = axis.name if axis.name != axis.label else ""
+    facts = spaced(axis.name) if axis.name != axis.label else ""
     if axis.extent is not None:
         facts += f" = {axis.extent}"
     text = roman(f"{facts.strip()} ({kind})".strip())
@@ -70,10 +76,27 @@ def _axis(axis: Axis) -> Entry:
         sheet.line(x, x + _ICON, y, color, "1.5" if axis.is_width else "1.35")
         sheet.write(x + _ICON + 5 + wide / 2, y, label, theme.AXIS, color=color, cls="legend")
         if axis.is_width and barred(axis.label):
-            sheet.bar(x + _ICON + 5 + wide / 2, y - 7.6, wide - 0.5, color)
+            sheet.bar(axis.label, x + _ICON + 5, y, theme.AXIS, color)
         sheet.write(x + _ICON + 10 + wide + rest / 2, y, text, theme.CAPTION, cls="legend")
 
     return _ICON + 10 + wide + rest, draw
+
+
+def _block(title: str, tint: int, closed: bool) -> Entry:
+    """A block and its tint: as the box that it is in the figure, or as a region."""
+    text = roman(f"{title} (block)")
+    wide = width(text, theme.CAPTION)
+
+    def draw(sheet: Canvas, x: float, y: float) -> None:
+        fills = sheet.theme.block if closed else sheet.theme.region
+        look = {"shape": "box3d", "penwidth": "1.1"} if closed else {"shape": "box", "penwidth": "0"}
+        sheet.shape(
+            f"legend_block{tint}", (x + 4, y - 8, x + 20, y + 8), "legend", title, covers=False,
+            style="filled", fillcolor=fills[tint % len(fills)], **look,
+        )  # fmt: skip
+        sheet.write(x + _ICON + 5 + wide / 2, y, text, theme.CAPTION, cls="legend")
+
+    return _ICON + 5 + wide, draw
 
 
 _MEANING: dict[str, str] = {
@@ -92,7 +115,6 @@ _MEANING: dict[str, str] = {
     "pick": "the item that an index says",
     "bar": "axes split, merged, joined",
     "copy": "copy",
-    "block": "block, closed",
     "hidden": "left out by the author",
     "bracket": "repeated",
     "scan": "item by item, in order",
@@ -146,8 +168,6 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
             shape(shape="box", style="filled,rounded", fillcolor=colors.reduce)
         case "hidden":
             shape(shape="box", style="filled,rounded,dashed", fillcolor="white", penwidth="1")
-        case "block":
-            shape(shape="box3d", fillcolor=colors.block[0])
         case "bar":
             sheet.shape(id, (x + 10, y - 8, x + 14, y + 8), "legend", _MEANING[mark], covers=False,
                         shape="box", style="filled", fillcolor=colors.ink)  # fmt: skip

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from ..base import theme
 from ..base.curves import sampled, straight
+from ..base.names import axis_label, barred, listed
 from ..base.picture import Cluster, Edge
-from ..base.text import axis_label, barred, italic, roman, spaced, width
+from ..base.text import Rich, roman, width
+from ..base.theme import Theme
 from ..canvas.drawing import HEAD, Canvas
 from ..layout.wires import Wire
 from ..scene.steps import DrawStep, Section, StepKind
@@ -29,7 +31,7 @@ def draw_sections(sheet: Canvas) -> None:
             names = (section.title,) if opened else (section.title + ", continued", section.title)
             name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
             title = roman(name)
-            fill = sheet.theme.region[section.tint % len(sheet.theme.region)]
+            fill = _fill(section, sheet.theme)
             at = ((x0 + x1) / 2, top + 9)
             cls = f"block-{section.name}" if section.name else ""
             cluster = Cluster(f"region{n}", (x0, top, x1, bottom), title, at, fill, section.title, theme.BLOCK, cls)
@@ -76,21 +78,34 @@ def draw_sections(sheet: Canvas) -> None:
                 # If another bracket opens right behind this one: above or below it, or inside the brackets.
                 places += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
                 places += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
-                over = text[-1:] if section.along is not None and barred(section.along.label) else ()
-                sheet.notes.append((text, theme.COUNT, places, wide, width(over, theme.COUNT)))
+                over = section.along.label if section.along is not None and barred(section.along.label) else ""
+                sheet.notes.append((text, theme.COUNT, places, wide, over))
         if section.loops and opens and closes:
             _loops(sheet, section, x0 + 4, x1 - 4, bottom - 4)
         elif section.loops and (opens or closes):  # the other bracket is in another row: say it in words
-            own = italic(", ".join(map(spaced, section.loops)))
+            own = listed(section.loops)
             text = (*own, *roman(" go round")) if opens else (*roman("next "), *own)
             x, wide = x0 if opens else x1, width(text, theme.CAPTION)
             places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
-            sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, 0.0))
+            sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, ""))
+
+
+def _fill(section: Section, colors: Theme) -> str:
+    """The tint of a region: that of its block, wherever it is drawn. Where the region around it has the same one (there
+    are more blocks than tints, or no colours), the next: else no border would be seen."""
+    around = section.parent
+    while around is not None and around.repeat:
+        around = around.parent
+    taken = _fill(around, colors) if around is not None else ""
+    if section.tint is None:
+        return colors.part if colors.part != taken else colors.region[-1]
+    own = (colors.region[(section.tint + k) % len(colors.region)] for k in (0, 1))
+    return next(fill for fill in own if fill != taken)
 
 
 def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
     """The state of a scan: a line beneath leads it back from the closing bracket to the opening one."""
-    text = italic(", ".join(map(spaced, section.loops)))
+    text = listed(section.loops)
     wide = width(text, theme.CAPTION)
     step = section.exit
     assert step is not None
@@ -103,7 +118,7 @@ def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> Non
     sheet.occupied.trace(sampled(chain))
     middle = (a + b) / 2
     places = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]
-    sheet.notes.append((text, theme.CAPTION, places, wide, 0.0))
+    sheet.notes.append((text, theme.CAPTION, places, wide, ""))
 
 
 def write_outside(sheet: Canvas) -> None:
@@ -114,8 +129,7 @@ def write_outside(sheet: Canvas) -> None:
                 continue
             first = len(step.ins) - step.border.outside
             if not _beside(sheet, j, [own[0] for own in sheet.meetings[id(step)].ins[first:]]):
-                names = [spaced(t.name) for t in step.ins[first:] if t.name]
-                _beneath(sheet, step, ", ".join(dict.fromkeys(names)))
+                _beneath(sheet, step, listed(t.name for t in step.ins[first:] if t.name))
 
 
 def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
@@ -136,9 +150,9 @@ def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
     return False
 
 
-def _beneath(sheet: Canvas, step: DrawStep, names: str) -> None:
+def _beneath(sheet: Canvas, step: DrawStep, names: Rich) -> None:
     """Write it near the lower end of the brackets, inside them or beneath them."""
-    text = (*italic(names), *roman((": " if names else "") + "same in every pass"))
+    text = (*names, *roman((": " if names else "") + "same in every pass"))
     wide = width(text, theme.CAPTION)
     slot = sheet.slots[id(step)]
     border = next(b for b in sheet.borders if b.section is step.border and slot.column in b.columns)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..base import theme
+from ..base.picture import Box, Node
 from ..base.text import roman
 from ..base.theme import Theme
 from ..canvas.drawing import Canvas
@@ -22,6 +25,7 @@ class Sheet(Canvas):
     """Everything drawn of one scene, on a page of `page` points.
 
     scale: of points of the drawing to points on paper.
+    untitled: the picture without its title.
     """
 
     def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False, legend: bool = False) -> None:
@@ -45,22 +49,27 @@ class Sheet(Canvas):
         draw_plates(self)
         draw_notes(self, notes)
         write_where(self)
+        if legend:
+            draw_legend(self)
+        self.untitled = replace(self.picture, nodes=[*self.picture.nodes, *corners(self.extent)])
         if scene.title:
             x0, y0, x1, _ = self.extent
             self.write((x0 + x1) / 2, y0 - 14, roman(scene.title), theme.TITLE, cls="title")
-        if legend:
-            draw_legend(self)
-        x0, y0, x1, y1 = self.extent
-        self.point("page_1", (x0, y0))  # two invisible points, so that Graphviz makes its page as large
-        self.point("page_2", (x1, y1))
+        self.picture.nodes += corners(self.extent)
         self.fit(page)
 
-    def fit(self, page: float) -> None:
-        """Scale it down, if need be, to a page of so many points."""
+    def fit(self, page: float, most: float = 1.0) -> None:
+        """Scale it to `most`, or less if it has to fit a page of so many points."""
         self.page = page - 2 * PAD
-        self.scale = min(1.0, self.page / max(1.0, self.extent[2] - self.extent[0]))
+        self.scale = min(most, self.page / max(1.0, self.extent[2] - self.extent[0]))
 
     @property
     def width(self) -> float:
         """Points that the drawing is wide, on paper at full size."""
         return self.extent[2] - self.extent[0] + 2 * PAD
+
+
+def corners(extent: Box) -> list[Node]:
+    """Two invisible points, so that Graphviz makes its page as large."""
+    look = {"shape": "point", "style": "invis", "width": "0.5", "height": "0.5"}
+    return [Node("page_1", extent[:2], look), Node("page_2", extent[2:], look)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..base import theme
-from ..base.text import Rich, axis_label, joined, lines, plain, roman
+from ..base.names import axis_label
+from ..base.text import Rich, joined, lines, plain, roman
 from ..canvas.drawing import Canvas
 from ..layout.glyph_sizes import is_apart, leading
 from ..scene.steps import DrawStep

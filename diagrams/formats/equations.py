@@ -26,6 +26,8 @@ from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.ops import Op, op_named
 from ...compiler.ops.table import Precedence
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
+from ..base.metrics import GREEK
+from ..base.titles import Titles
 from ..scene.opening import uses
 from ..scene.passes import passes_text
 from .tikz import escaped
@@ -65,7 +67,8 @@ class _Rows:
     """The equations of one body."""
 
     graph: Graph
-    names: dict[str, int]  # how many values have each name so far
+    names: set[str]  # that values have so far, with an underscore at the end for each prime
+    titles: Titles
     indent: str = ""
     rows: list[str] = field(default_factory=list)
     spare: list[str] = field(default_factory=list)
@@ -88,11 +91,11 @@ def latex(graph: Graph, tints: Mapping[str, str] | None = None) -> str:
     tints: colours (`#DCD2EE`) behind what values of these names are equal to; where a name is assigned again, behind
            the first. LaTeX then needs `xcolor`.
     """
-    rows = _Rows(graph, {}, consts=_consts(graph), tints=dict(tints or {}))
+    rows = _Rows(graph, set(), Titles(graph), consts=_consts(graph), tints=dict(tints or {}))
     shapes = [_space(entry.value.type) for entry in graph.inputs]
     results = [_space(output.value.type, output.axes) for output in graph.outputs]
     rows.rows.append(
-        rf"{_upright(graph.name)} &\colon {_product(shapes) or _NOTHING} \to {_product(results) or _NOTHING}"
+        rf"{_callee(rows, graph)} &\colon {_product(shapes) or _NOTHING} \to {_product(results) or _NOTHING}"
     )
     for entry in graph.inputs:
         rows.terms[entry.value.id] = _Tex(_fresh(rows, entry.name))
@@ -102,14 +105,16 @@ def latex(graph: Graph, tints: Mapping[str, str] | None = None) -> str:
         args = ", ".join(rows.terms[entry.value.id].tex for entry in graph.inputs)
         _body(rows)
         outs = ", ".join(rows.terms[output.value.id].tex for output in graph.outputs)
-        rows.rows.append(rf"{_upright(graph.name)}({args}) &= {outs}")
+        rows.rows.append(rf"{_callee(rows, graph)}({args}) &= {outs}")
     joint = " \\\\\n  "
     head = "% \\usepackage{amsmath, amssymb, xcolor}\n" if tints else ""
     return f"{head}\\begin{{align*}}\n  {joint.join(rows.rows)}\n\\end{{align*}}\n"
 
 
 def axis_tex(axis: Axis) -> str:
-    return rf"\mathsf{{{escaped(axis.name)}}}"
+    words = axis.name.strip("_") or axis.name
+    tex = (GREEK.get(words) and rf"{{\{words}}}") or rf"\mathsf{{{escaped(words)}}}"
+    return tex + "'" * (len(axis.name) - len(words))
 
 
 def _space(type: Type, axes: Sequence[Axis] | None = None) -> str:
@@ -134,21 +139,38 @@ def _upright(name: str) -> str:
     return rf"\mathrm{{{escaped(name)}}}"
 
 
-def _named(name: str) -> str:
-    """`x` in italics, a word set as one, `w_k` with a subscript."""
-    base, _, sub = name.partition("_")
+def _callee(rows: _Rows, graph: Graph) -> str:
+    """What a block is called: a word, or several words as text."""
+    title = rows.titles.of(graph)
+    return _upright(title) if title.isalnum() else rf"\text{{{escaped(title)}}}"
+
+
+def _named(name: str, primes: int = 0) -> str:
+    """`x` in italics, a word set as one, `w_k` with a subscript, `alpha` as the letter, `x_` with a prime."""
+    words = name.strip("_") or name
+    primes += len(name) - len(words)
+    base, _, sub = words.partition("_")
     if not base:
-        base, sub = name, ""
-    tex = escaped(base) if len(base) == 1 else rf"\mathit{{{escaped(base)}}}"
-    return rf"{tex}_{{\mathrm{{{escaped(sub)}}}}}" if sub else tex
+        base, sub = words, ""
+    mark = "'" * primes if primes < 4 else rf"^{{({primes})}}"
+    return (_letters(base, "mathit") + (f"_{{{_letters(sub, 'mathrm')}}}" if sub else "")) + mark
+
+
+def _letters(word: str, style: str) -> str:
+    """A Greek letter, another letter in italics, or a word in one of TeX's styles."""
+    if word in GREEK:
+        return rf"{{\{word}}}"
+    return escaped(word) if len(word) == 1 else rf"\{style}{{{escaped(word)}}}"
 
 
 def _fresh(rows: _Rows, name: str) -> str:
     """A name not used before: a variable that is assigned again gets primes."""
-    again = rows.names.get(name, 0)
-    rows.names[name] = again + 1
-    mark = "'" * again if again < 3 else rf"^{{({again})}}"
-    return _named(name) + mark
+    words = name.strip("_") or name
+    primes = len(name) - len(words)
+    while words + "_" * primes in rows.names:
+        primes += 1
+    rows.names.add(words + "_" * primes)
+    return _named(words, primes)
 
 
 def _spare(rows: _Rows) -> str:
@@ -346,7 +368,7 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     label = node.name.split(".")[-1]
     power = rf"^{{\mathrm{{{escaped(label)}}}}}" if label and label != node.graph.name else ""
     axes = [f"{axis_tex(theirs)} = {axis_tex(own)}" for theirs, own in node.axes if theirs.name != own.name]
-    call = f"{_beneath(_upright(node.graph.name) + power, ', '.join(axes))}({args})"
+    call = f"{_beneath(_callee(rows, node.graph) + power, ', '.join(axes))}({args})"
     if isinstance(node, Scan):
         call = rf"{_under(_SCAN, [node.axis])}\ {call}"
     outs = node.outs
@@ -390,7 +412,7 @@ def _repeat(rows: _Rows, node: Repeat) -> None:
         rows.add(carried[-1], "=", rows.terms[value.id].tex)
     rows.head(_times(node))
     for number, body in enumerate(node.bodies):
-        inner = _Rows(body, rows.names, rows.indent + _IN, rows.rows, [_spare(rows)], consts=rows.consts,
+        inner = _Rows(body, rows.names, rows.titles, rows.indent + _IN, rows.rows, [_spare(rows)], consts=rows.consts,
                       tints=rows.tints)  # fmt: skip
         if len(node.bodies) > 1:
             inner.head(_when(node, number))

@@ -6,17 +6,21 @@ The file compiles as it stands, and can be `\input` where TikZ is loaded.
 from __future__ import annotations
 
 from ..base import theme
+from ..base.metrics import GREEK
 from ..base.picture import Cluster, Edge, Node, Picture, Point
 from ..base.pieces import expanded
 from ..base.text import MACRON, Rich, Run
 
+_GREEK = {letter: rf"\{name}" for name, letter in GREEK.items()}
 _MATH = {
     "×": r"\times", "−": "-", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "÷": r"\div", "σ": r"\sigma", "ℓ": r"\ell",
-    "²": "^2", "·": r"\cdot", "<": "<", ">": ">", "=": "=", "…": r"\ldots",
+    "²": "^2", "·": r"\cdot", "<": "<", ">": ">", "=": "=", "…": r"\ldots", "′": "'",
+    **_GREEK,
 }  # fmt: skip
 _ESCAPED = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "'": "'", '"': "''", "|": r"\textbar{}",
+    "–": "--",
 }  # fmt: skip
 
 
@@ -209,14 +213,11 @@ def _tex(rich: Rich) -> str:
 
 
 def _run(run: Run) -> str:
-    if (
-        run.style == "i"
-        and run.text.rstrip(MACRON).replace("'", "").isalpha()
-        and run.text.isascii() | (MACRON in run.text)
-    ):
-        base = run.text.replace(MACRON, "")
-        word = base if len(base.rstrip("'")) == 1 else f"\\mathit{{{base}}}"
-        return f"$\\bar{{{word}}}$" if MACRON in run.text else f"${word}$"
+    base = run.text.rstrip("′").removesuffix(MACRON)
+    if run.style == "i" and (base in _GREEK or (base.isascii() and base.replace("'", "").isalpha())):
+        word = _GREEK.get(base) or (base if len(base.rstrip("'")) == 1 else f"\\mathit{{{base}}}")
+        primes = "'" * run.text.count("′")
+        return f"$\\bar{{{word}}}{primes}$" if MACRON in run.text else f"${word}{primes}$"
     text = "".join(f"$\\mathstrut{_MATH[c]}$".replace("\\mathstrut", "") if c in _MATH else escaped(c)
                    for c in run.text)  # fmt: skip
     command = {"i": "\\textit", "b": "\\textbf"}.get(run.style)
@@ -225,4 +226,4 @@ def _run(run: Run) -> str:
 
 def escaped(text: str) -> str:
     """Text of the user as TeX that prints exactly it; a character that TeX's fonts lack becomes a question mark."""
-    return "".join(_ESCAPED.get(c, c if " " <= c < "\x7f" else "?") for c in text)
+    return "".join(_ESCAPED.get(c, c if " " <= c < "\x7f" or ("À" <= c <= "ſ" and c.isalpha()) else "?") for c in text)

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..base import theme
-from ..base.text import italic, plain, roman, spaced, width
+from ..base.names import name_text
+from ..base.text import plain, roman, width
 from ..canvas.drawing import Role
 from ..layout.glyph_sizes import (
     DOT,
@@ -23,6 +24,7 @@ from ..layout.glyph_sizes import (
     gone,
     leading,
     name_size,
+    names_width,
     pill_span,
     pill_text,
     span,
@@ -198,8 +200,8 @@ def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
     ys = [sheet.y(w, slot.column) for w in wires]
     y = (min(ys) + max(ys)) / 2
     if step.mark == "input":
-        size, text = name_size(step), italic(stacked(plain(step.text)))
-        sheet.write(slot.x1 - 5 - widest(plain(text), size) / 2, y, text, size, cls="op input")
+        size, text = name_size(step), stacked(step.text)
+        sheet.write(slot.x1 - 5 - widest(text, size) / 2, y, text, size, cls="op input")
     else:
         written = table_lines(step)
         middle = slot.x1 - 5 - max(width(text, size) for text, size in written) / 2
@@ -291,19 +293,16 @@ def _nothing(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> Non
 
 def _sink(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     for own, tensor in zip(meeting.ins, step.outs, strict=True):
-        name = roman(spaced(tensor.name)) if tensor.name else ()
-        wide = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
-        x = slot.x1 - wide
+        name = name_text(tensor.name)
+        x = slot.x1 - names_width(step)
         for wire in own:
             id = f"{slot.id}_w{wire.number}"
             sheet.point(id, (x, sheet.y(wire, slot.column)), "op output", "output")
             sheet.end(wire, id, x)
         if name:
             ys = [sheet.y(w, slot.column) for w in own]
-            text = tuple(type(r)(r.text, "i") for r in name)
-            sheet.write(
-                x + 6 + width(text, theme.GLYPH) / 2, (min(ys) + max(ys)) / 2, text, theme.GLYPH, cls="op output"
-            )
+            middle = x + 6 + width(name, theme.GLYPH) / 2
+            sheet.write(middle, (min(ys) + max(ys)) / 2, name, theme.GLYPH, cls="op output")
 
 
 Draw = Callable[["Canvas", DrawStep, Meeting, Slot], None]

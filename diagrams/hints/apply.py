@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from ...compiler.graph.nodes import Graph
 from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.errors import AttnError
-from ..base.text import italic, roman, spaced
+from ..base.names import spaced
+from ..base.text import italic, roman
 from ..scene.steps import Callout, DrawStep, Scene, Section, StepKind
 from .hints import TINTS, Hints, Said
 from .naming import FigureNames

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base import theme
-from ..base.text import Rich, axis_label, folded, height, joined, lines, plain, roman, width
+from ..base.names import axis_label, name_text
+from ..base.text import Rich, Run, folded, height, joined, lines, plain, roman, width
 from ..scene.steps import DrawStep, StepKind
 from .wires import Meeting, Wire
 
@@ -107,15 +108,20 @@ def leading(size: float) -> float:
     return 1.15 * size
 
 
-def stacked(name: str) -> str:
+def stacked(name: Rich) -> Rich:
     """The name of an input, in two lines where it has words for them."""
-    words = name.split()
+    if len(name) != 1:  # a letter with a subscript
+        return name
+    words = name[0].text.split()
     cut = min(range(1, len(words)), key=lambda k: max(len(" ".join(words[:k])), len(" ".join(words[k:]))), default=0)
-    return f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}" if cut else name
+    return (Run(f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}", name[0].style),) if cut else name
 
 
-def widest(text: str, size: float) -> float:
-    return max(width(roman(line), size) for line in text.split("\n"))
+def widest(text: Rich, size: float) -> float:
+    """The width of the longest of its lines."""
+    if len(text) != 1:
+        return width(text, size)
+    return max(width((Run(line, text[0].style),), size) for line in text[0].text.split("\n"))
 
 
 def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
@@ -128,9 +134,9 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.SOURCE if step.mark == "hidden":
             return GlyphSize(2, pill_width(step), after)
         case StepKind.SOURCE if step.mark == "input":
-            return GlyphSize(0, widest(stacked(plain(step.text)), name_size(step)) + 7, after)
+            return GlyphSize(0, widest(stacked(step.text), name_size(step)) + 7, after)
         case StepKind.SOURCE if step.mark == "block":
-            return GlyphSize(2, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 12), after)
+            return GlyphSize(2, max(44.0, widest(roman(wrapped(plain(step.text))), theme.BLOCK) + 12), after)
         case StepKind.SOURCE:
             return GlyphSize(2, max(width(text, size) for text, size in table_lines(step)) + 6, after)
         case StepKind.THROUGH if step.mark == "learned":
@@ -167,7 +173,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case StepKind.BOX:
             seen = masks_size(step)[0]
-            return GlyphSize(8, max(44.0, widest(wrapped(plain(step.text)), theme.BLOCK) + 13, seen + 12), after)
+            return GlyphSize(8, max(44.0, widest(roman(wrapped(plain(step.text))), theme.BLOCK) + 13, seen + 12), after)
         case StepKind.COPY if len(step.outs) == 1:
             return GlyphSize(0, 4, after)
         case StepKind.COPY:
@@ -178,8 +184,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(1, 4, 1)
         case StepKind.SINK:
             live = [w for own in meeting.ins for w in own]
-            names = max((width(roman(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
-            return GlyphSize(4, _labels(live) + 8 + names, 0)
+            return GlyphSize(4, _labels(live) + 8 + names_width(step), 0)
         case _:
             return GlyphSize(6, 20, 6)
 
@@ -252,6 +257,11 @@ def name_size(step: DrawStep) -> float:
 def scale_lines(step: DrawStep) -> list[Rich]:
     """The lines of the scale on the arrow of a contraction."""
     return lines(step.note, FORMULA, theme.CAPTION) if step.note else []
+
+
+def names_width(step: DrawStep) -> float:
+    """The room for the names of results."""
+    return max((width(name_text(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
 
 
 def learned_width(step: DrawStep) -> float:

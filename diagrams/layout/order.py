@@ -1,8 +1,12 @@
 """Which tensor lies above which, column by column.
 
-A step needs its operands side by side. Free to choose are the order of copies, and where parameters and late inputs
-go. At first, copies lie one under the other, the one that is read first on top; then other choices are tried one by
-one, and kept where they save crossings.
+A step needs its operands side by side; those of a block, closed or open, in the order of its arguments if that is to be
+had for a few crossings, so that it is drawn the same wherever it occurs. What goes past a block and is added to its
+result lies beneath it. Of two factors the one that the spec begins to make first lies above: so queries, keys and
+values stand in that order.
+
+Free to choose are the order of copies, and where parameters and late inputs go. At first, copies lie one under the
+other, the one that is read first on top; then other choices are tried one by one, and kept where they save crossings.
 """
 
 from __future__ import annotations
@@ -17,8 +21,12 @@ from ..scene.tensors import Tensor
 
 _WORK = 25_000  # tensors that all trials together may place; after that the best order so far is taken
 _STARTS = 12  # searches that begin at random choices
+_TURNED = 0.5  # what it costs that arguments of a block cross right before it, and not what passes it
+_DISORDER = 3.0  # what it costs that they do not stand in their order
+_OVER = 9.0  # what it costs that a residual goes over the block, or keys over queries, in crossings
 
 Choice = tuple[int, ...]
+Begun = tuple[tuple[int, ...], bool]  # numbers of steps, one after each copy; whether the next step gives another
 
 
 @dataclass(slots=True)
@@ -111,12 +119,15 @@ def _simulate(
     """The stacks that follow from the choices, and what their crossings cost."""
     stack: list[Tensor] = []
     scope: dict[int, Section | None] = {}
+    copies: set[int] = set()  # tensors that are copies
+    begun: dict[int, Begun] = {}
     stacks: list[Stack] = []
     cost = 0.0
     for column in columns:
         for step in column:
             if len(step.ins) > 1:
                 cost += _gather(stack, step, choice.get(id(step)))
+                cost += _OVER * _upside_down(stack, step, copies, begun)
             if step.kind is StepKind.SINK:
                 want = {id(t): i for i, t in enumerate(step.ins)}
                 target = sorted(stack, key=lambda t: want.get(id(t), -1))
@@ -129,9 +140,11 @@ def _simulate(
             outs = list(step.outs)
             if step.kind is StepKind.COPY and len(outs) > 1:
                 order = choice.get(id(step))
+                copies.update(map(id, outs))
                 if order is not None:
                     cost += 0.3 * (order != tuple(range(len(outs))))
                     outs = [outs[k] for k in order]
+            begun.update(_begun(step, begun))
             for tensor in outs:
                 scope[id(tensor)] = inside
             if step.kind is StepKind.SOURCE:
@@ -162,22 +175,55 @@ def _weight(tensor: Tensor) -> int:
 
 
 def _gather(stack: list[Tensor], step: DrawStep, choice: Choice | None) -> float:
-    """Bring a step's operands side by side: to the chosen one, or in the cheapest way. Returns how many wires cross."""
+    """Bring a step's operands side by side: to the chosen one, or in the cheapest way. Returns how many wires cross,
+    and what it costs that the arguments of a block do not stand in their order."""
     ids = {id(t) for t in step.ins}
     places = [i for i, t in enumerate(stack) if id(t) in ids]
-    if places[-1] - places[0] == len(places) - 1:
-        return 0.0
-    group = [stack[i] for i in places]
+    as_they_are = [stack[i] for i in places]
+    ways = [(as_they_are, 0.0)]
+    block = step.kind is StepKind.BOX or (step.kind is StepKind.ENTER and step.mark == "border")
+    if block and as_they_are != step.ins:
+        ways = [(as_they_are, _DISORDER), (list(step.ins), _TURNED)]
     best: tuple[float, list[Tensor]] | None = None
-    for anchor in places if choice is None else (places[min(choice[0], len(places) - 1)],):
-        target = [t for t in stack[:anchor] if id(t) not in ids] + group
-        target += [t for t in stack[anchor:] if id(t) not in ids]
-        cost = float(_crossings(stack, target))
-        if best is None or cost < best[0]:
-            best = cost, target
+    for group, price in ways:
+        if group is as_they_are and places[-1] - places[0] == len(places) - 1:
+            if best is None or price < best[0]:
+                best = price, list(stack)
+            continue
+        for anchor in places if choice is None else (places[min(choice[0], len(places) - 1)],):
+            target = [t for t in stack[:anchor] if id(t) not in ids] + group
+            target += [t for t in stack[anchor:] if id(t) not in ids]
+            cost = _crossings(stack, target) + price
+            if best is None or cost < best[0]:
+                best = cost, target
     assert best is not None
     stack[:] = best[1]
     return best[0]
+
+
+def _begun(step: DrawStep, begun: Mapping[int, Begun]) -> dict[int, Begun]:
+    """When the spec begins to make the results of a step. A copy keeps that of its tensor, and so does what a border
+    lets through; what is made of a copy or of an input begins anew, after it."""
+    if step.kind in (StepKind.ENTER, StepKind.EXIT):
+        return {id(b): begun[id(a)] for a, b in zip(step.ins, step.outs, strict=False)}
+    if step.kind is StepKind.COPY:
+        path, fresh = begun[id(step.ins[0])]
+        return {id(t): (path, fresh or len(step.outs) > 1) for t in step.outs}
+    if step.mark == "input":
+        return {id(t): ((), True) for t in step.outs}
+    paths = [(*path, step.number) if fresh else path for path, fresh in (begun[id(t)] for t in step.ins)]
+    return {id(t): (min(paths, default=(step.number,)), False) for t in step.outs}
+
+
+def _upside_down(stack: Sequence[Tensor], step: DrawStep, copies: set[int], begun: Mapping[int, Begun]) -> bool:
+    """Whether of two tensors that are added the upper one is a copy of what the other is made of; or of two factors the
+    lower one was begun first."""
+    if step.kind is not StepKind.JOIN or len(step.ins) != 2:
+        return False
+    upper, lower = sorted(step.ins, key=lambda t: next(i for i, other in enumerate(stack) if other is t))
+    if step.mark == "loop":
+        return begun[id(upper)][0] > begun[id(lower)][0]
+    return step.mark == "sign" and id(upper) in copies and id(lower) not in copies
 
 
 def _crossings(old: Sequence[Tensor], new: Sequence[Tensor]) -> int:

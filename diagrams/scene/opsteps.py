@@ -12,7 +12,8 @@ from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import OpTraits, Window
 from ...compiler.graph.values import IndexInto, Role, Scalar
 from ...compiler.sizes.axes import Axis
-from ..base.text import bold, italic, roman, spaced
+from ..base.names import name_text
+from ..base.text import bold, roman
 from .elementwise import Elementwise
 from .formulas.patterns import cases
 from .formulas.predicates import predicate
@@ -40,7 +41,7 @@ class Steps(Elementwise):
                 tensor = Tensor(axes, weight)
                 self.add(
                     DrawStep(StepKind.SOURCE, "learned", [], [tensor], frame.section, made=axes,
-                             text=bold(spaced(weight)), learned=True, late=True, tip=f"learned {weight}", weights=key)
+                             text=name_text(weight, "b"), learned=True, late=True, tip=f"learned {weight}", weights=key)
                 )  # fmt: skip
                 return tensor
             case Symbolic():
@@ -59,10 +60,10 @@ class Steps(Elementwise):
                     whole = predicate(item, rows, item.axes[-1], self.rank)
                     step.mark, step.on, step.text = "predicate", item.axes, said(step.cases, whole) or whole.rich
                 elif item.block:
-                    step.mark, step.text = "block", roman(spaced(item.text))
-                    step.tint = self.tints.setdefault(item.text, len(self.tints))
+                    step.mark, step.text = "block", roman(item.text)
+                    step.title, step.tint = item.text, self.titles.tint(item.text)
                 elif name and item.axes:
-                    step.text, step.note = italic(spaced(name)), formula
+                    step.text, step.note = name_text(name), formula
                 self.add(step)
                 return tensor
 
@@ -182,7 +183,7 @@ class Steps(Elementwise):
         if glyph is NORM:
             step.note = norm_text(node)
         if glyph is MAP:
-            step.text, step.raised = bold(name_of(node.traits)), italic(spaced(tail(node.name or "")))
+            step.text, step.raised = bold(name_of(node.traits)), name_text(tail(node.name or ""))
             step.bias = any(w.name.endswith("bias") for w in node.weights)
         if not step.on and not step.eaten and not step.made:
             step.kind, step.mark = StepKind.LANE, "arrow"
@@ -218,7 +219,7 @@ class Steps(Elementwise):
                 step = DrawStep(
                     StepKind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True
                 )
-                step.text, step.weights = bold(spaced(other.name)), other.key
+                step.text, step.weights = name_text(other.name, "b"), other.key
             else:
                 y = self.tensor(frame, other)
                 step = DrawStep(StepKind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)

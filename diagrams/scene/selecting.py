@@ -19,7 +19,8 @@ from ...compiler.graph.traits import (
 )
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
-from ..base.text import Rich, bold, italic, joined, roman, spaced
+from ..base.names import name_text
+from ..base.text import Rich, bold, joined, roman
 from .formulas.definitions import spelled
 from .formulas.patterns import GENERAL, PADDED, Case, cases, constant, elided, telling
 from .formulas.predicates import PredicateText, placed, predicate
@@ -39,7 +40,7 @@ def lookup(
         letter = name_of(node.traits)
         label = tail(node.name or letter)
         born = tuple(a for a in axes if a not in x.axes)
-        raised = italic(spaced(label)) if label != letter else ()
+        raised = name_text(label) if label != letter else ()
         steps.add(
             DrawStep(
                 StepKind.THROUGH,
@@ -64,7 +65,7 @@ def lookup(
     fits = isinstance(index, Tensor) and bool(rest or not index.axes) and not rest & set(index.axes)
     if isinstance(table, Learned) and isinstance(index, Tensor) and fits:
         born = tuple(a for a in axes if a not in index.axes)
-        text = bold(spaced(table.name))
+        text = name_text(table.name, "b")
         steps.add(
             DrawStep(
                 StepKind.THROUGH,
@@ -97,7 +98,7 @@ def lookup(
         twins = {a: replace(a, id=-1 - a.id) for a in gone}
         x, gone = steps.relabelled(frame, x, tuple(twins.get(a, a) for a in x.axes)), tuple(twins.values())
     out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in gone), *by.axes)))
-    at = (*roman("= "), *(italic(spaced(by.name)) or roman("·")))
+    at = (*roman("= "), *(name_text(by.name) or roman("·")))
     steps.add(DrawStep(StepKind.JOIN, "pick", [x, by], [out], frame.section, contracted=gone, text=at, tip=tip))
     return out
 

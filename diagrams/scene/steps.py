@@ -12,7 +12,9 @@ from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import Value
 from ...compiler.sizes.axes import Axis
 from ...dsl.source import Span
-from ..base.text import Rich, italic, spaced
+from ..base.names import name_text
+from ..base.text import Rich
+from ..base.titles import Titles
 from .formulas.patterns import Case
 from .formulas.symbolic import Symbolic
 from .tensors import Learned, Tensor
@@ -40,9 +42,10 @@ class Section:
     repeat: bool
     title: str
     parent: Section | None
-    tint: int = 0
+    tint: int | None = 0  # None: it is no block's
     along: Axis | None = None  # of a scan: the axis that it runs along
     name: str = ""  # of the block that is open
+    block: str = ""  # its title
     loops: tuple[str, ...] = ()  # of a scan: the names of its state
     outside: int = 0  # of a repeat: how many values come in from outside, the same in every pass
     enter: DrawStep | None = None
@@ -91,9 +94,11 @@ class DrawStep:
     late: bool = False  # a SOURCE that stands just before the step that reads it
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
     block: str = ""  # of a closed block: its name
+    title: str = ""  # of a block: what it is called, wherever it occurs
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
     weights: int = 0  # glyphs with the same number (not 0) share their weights
     span: Span | None = None  # where the spec says it
+    number: int = 0  # in the order of the spec
     names: set[str] = field(default_factory=set)  # what hints call it: its value, its weights, its block
     path: tuple[frozenset[str], ...] = ()  # of the open blocks around it, outermost first: the names and labels of each
     breaks: bool = False  # the author wants a row to begin here
@@ -149,16 +154,16 @@ class Frame:
 class Collector:
     """Collects the steps of a scene."""
 
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
+    def __init__(self, scene: Scene, titles: Titles) -> None:
+        self.scene, self.titles = scene, titles
         self.maker: dict[int, DrawStep] = {}  # of a tensor
-        self.tints: dict[str, int] = {}  # by the name of a block
         self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
         self.span: Span | None = None  # where the spec says what is being drawn
         self.path: tuple[frozenset[str], ...] = ()  # the open blocks that it is in
 
     def add(self, step: DrawStep) -> DrawStep:
         self.scene.steps.append(step)
+        step.number = len(self.scene.steps)
         step.span = step.span or self.span
         step.path = self.path
         for tensor in step.outs:
@@ -181,7 +186,7 @@ class Collector:
     def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
         """A boolean input (`boolean_input`) once more, with wires that begin at its name."""
         again = Tensor(axes, item.name, item.index, frame.section is None)
-        text = italic(spaced(item.name))
+        text = name_text(item.name)
         self.add(
             DrawStep(
                 StepKind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Static, evaluate
-from ..base.text import italic, plain, roman, spaced
+from ..base.names import name_text, spaced
+from ..base.text import plain, roman
+from ..base.titles import Titles
 from .copies import prune, split_copies
 from .formulas.symbolic import Symbolic, index, leaf_of, of_static, titled, written
 from .opening import How, Opening, pointwise, uses
@@ -17,7 +19,6 @@ from .selecting import in_box
 from .steps import DrawStep, Frame, Item, Scene, Section, StepKind
 from .tensors import Learned, Tensor, tail
 
-_TINTS = 6  # colours of regions
 Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
 _UNKNOWN = 8  # how many passes are assumed where their number is not known
 
@@ -29,8 +30,9 @@ def scene_of(
 
     arrange: changes the scene while each value still has one tensor for all of its readers.
     """
-    scene = Scene(spaced(graph.name) if title is None else title)
-    _Unfolding(scene, opening).top(graph)
+    titles = Titles(graph)
+    scene = Scene(titles.of(graph) if title is None else title)
+    _Unfolding(scene, titles, opening).top(graph)
     if arrange is not None:
         arrange(scene)
     prune(scene)
@@ -39,8 +41,8 @@ def scene_of(
 
 
 class _Unfolding(Steps):
-    def __init__(self, scene: Scene, opening: Opening) -> None:
-        super().__init__(scene)
+    def __init__(self, scene: Scene, titles: Titles, opening: Opening) -> None:
+        super().__init__(scene, titles)
         self.opening = opening
         self.frames: list[Frame] = []  # kept alive, so that no other frame gets the id of one
 
@@ -55,7 +57,7 @@ class _Unfolding(Steps):
             tensor = Tensor(frame.shown(entry.value), entry.name, index, boolean)
             items[entry.value.id] = tensor
             self.span = entry.value.span
-            text, tip = italic(spaced(entry.name)), f"input {entry.name}"
+            text, tip = name_text(entry.name), f"input {entry.name}"
             source = DrawStep(StepKind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank)
             self.add(source).names.add(entry.name)
         self.body(frame)
@@ -67,10 +69,7 @@ class _Unfolding(Steps):
             axes = tuple(dict.fromkeys(frame.axis(a) for a in output.axes if frame.axis(a) in tensor.axes))
             results.append((tensor, axes, output.name))
         ends = [Tensor((*axes, *(a for a in t.axes if a not in axes)), name or "") for t, axes, name in results]
-        named = [name for _, _, name in results if name]
-        self.add(
-            DrawStep(StepKind.SINK, "output", [t for t, _, _ in results], ends, None, text=roman("\n".join(named)))
-        )
+        self.add(DrawStep(StepKind.SINK, "output", [t for t, _, _ in results], ends, None))
 
     def body(self, frame: Frame) -> None:
         if frame.graph.kind == "op":  # an op that the user wrote in Python: its inside is not known
@@ -111,7 +110,7 @@ class _Unfolding(Steps):
         outs = [Tensor(frame.shown(out.value), out.name or "") for out in graph.outputs]
         for output, tensor in zip(graph.outputs, outs, strict=True):
             frame.items[output.value.id] = tensor
-        text = roman(spaced(graph.name))
+        text = roman(self.titles.of(graph))
         kind = StepKind.BOX if ins else StepKind.SOURCE
         self.add(DrawStep(kind, "plain", ins, outs, frame.section, text=text, tip=graph.target, late=True))
 
@@ -132,7 +131,7 @@ class _Unfolding(Steps):
         args = [frame.items[v.id] for v in node.args]
         section = None
         if how is How.REGION:
-            section = self.section(block_title(node), frame.section)
+            section = self.section(self.titles.call(node), frame.section, block=self.titles.of(node.graph))
             section.name = node.graph.name
             args = self.enter(frame, section, args, inner)
             inner.section = section
@@ -147,10 +146,11 @@ class _Unfolding(Steps):
         results = [inner.items[output.value.id] for output in node.graph.outputs]
         if section is not None:
             results = self.leave(inner, frame, section, results)
+        title = self.titles.of(node.graph)
         for value, result in zip(node.outs, results, strict=True):
             if isinstance(result, Symbolic) and how is not How.REGION:
                 given = tuple((const.name, self.static(frame, value)) for const, value in node.consts)
-                result = titled(result, node.graph.name, [frame.axis(outer) for _, outer in node.axes], given)
+                result = titled(result, title, [frame.axis(outer) for _, outer in node.axes], given)
             frame.items[value.id] = result
             self.called(frame, value)
 
@@ -173,7 +173,7 @@ class _Unfolding(Steps):
             passes = tuple(range(int(count) if count is not None else _UNKNOWN))
             shown = str(int(count)) if count is not None else plain(written(self.static(frame, node.count)))
             if node.index is not None and count is not None and int(count) > 1:
-                shown += f", {node.index.name} = 0…{int(count) - 1}"
+                shown += f", {spaced(node.index.name)} = 0…{int(count) - 1}"
             if node.shared:
                 shown += ", shared weights"
             args = self.between(frame, node, shown, args, lambda inner, own: self.once_through(
@@ -186,7 +186,7 @@ class _Unfolding(Steps):
 
     def part(self, frame: Frame, node: Repeat, part: Part, args: list[Item], *, alone: bool) -> list[Item]:
         """Some passes of a repeat whose bodies differ, one after the other; returns what is carried on."""
-        name = node.index.name if node.index is not None else "pass"
+        name = spaced(node.index.name) if node.index is not None else "pass"
         when = passes_text(name, part.passes, range(len(node.variant)))
         if isinstance(part, BodyPasses):
             if alone and len(part.passes) == 1:  # brackets, although it runs once, to show that it belongs to a repeat
@@ -262,7 +262,7 @@ class _Unfolding(Steps):
                 item = sources.setdefault(id(item) if not number else -at, self.tensor(frame, item))
                 if number and at in states:  # `h = 0`
                     made = self.maker[id(item)]
-                    made.text = (*italic(spaced(entry.name)), *roman(" = "), *made.text)
+                    made.text = (*name_text(entry.name), *roman(" = "), *made.text)
             axes = inner.shown(entry.value)
             if at in node.steps:
                 axes = tuple(a for a in item.axes if a != along)
@@ -306,18 +306,9 @@ class _Unfolding(Steps):
         leave.kept = frozenset(kept)
         section.exit = self.add(leave)
 
-    def section(self, title: str, parent: Section | None, *, repeat: bool = False) -> Section:
-        tint = 0
-        if not repeat:
-            first = self.tints.setdefault(title, len(self.tints))
-            around = parent
-            taken = set()
-            while around is not None:
-                if not around.repeat:
-                    taken.add(around.tint)
-                around = around.parent
-            tint = next((t % _TINTS for t in range(first, first + _TINTS) if t % _TINTS not in taken), first % _TINTS)
-        section = Section(repeat, title, parent, tint)
+    def section(self, title: str, parent: Section | None, *, repeat: bool = False, block: str = "") -> Section:
+        """block: the title of the block that is open."""
+        section = Section(repeat, title, parent, self.titles.tint(block) if block else None, block=block)
         self.scene.sections.append(section)
         return section
 
@@ -410,8 +401,9 @@ class _Unfolding(Steps):
                 continue
             ins.append(self.tensor(frame, item, entry.name))
         step.ins = self.once(ins)
-        step.text = roman(block_title(node))
-        step.tint = self.tints.setdefault(node.graph.name, len(self.tints))
+        step.text = roman(self.titles.call(node))
+        step.title = self.titles.of(node.graph)
+        step.tint = self.titles.tint(step.title)
         step.block = node.graph.name
         if node.name and isinstance(node, Call) and self.opening.learns(node.graph):
             step.weights = self.key(frame, node.name)
@@ -444,10 +436,3 @@ _RELABEL = "the same values along a copy of the axis"
 def _elements(type: Type) -> tuple[bool, bool]:
     """Whether the elements are indices, and whether they are truth values."""
     return isinstance(type.element, IndexInto), type.element is Scalar.BOOL
-
-
-def block_title(node: Call | Scan) -> str:
-    """`multihead.self` is called "multihead (self)"; a label that is the block's own name is not said twice."""
-    block = spaced(node.graph.name)
-    label = spaced(tail(node.name))
-    return block if not label or label == block else f"{block} ({label})"

@@ -541,4 +541,27 @@ model wide(x: [seq, model]) -> [seq, inner] {
 }
 """,
     ),
+    Entry(
+        "E0221",
+        "a display name that cannot be set",
+        """
+        The text behind `as` is what figures and equations call the block. It is one line of at most sixty characters
+        that every format can set: letters of Latin alphabets, Greek letters, digits and common signs, without spaces at
+        its ends.
+        """,
+        """
+depth model = 8
+
+block act as " Activation "(x: [model]) -> [model] {
+    return relu(x)
+}
+""",
+        """
+depth model = 8
+
+block act as "Activation"(x: [model]) -> [model] {
+    return relu(x)
+}
+""",
+    ),
 )

@@ -382,4 +382,32 @@ block f(x: [seq]) -> [seq] {
 }
 """,
     ),
+    Entry(
+        "W0516",
+        "two blocks have one name in figures",
+        """
+        A reader takes two boxes of one name for one block. Where both are in a figure it numbers them; a name of its
+        own is better. A block without a display name is called by its name, with spaces for underscores.
+        """,
+        """
+depth model = 8
+
+block act as "Activation"(x: [model]) -> [model] {
+    return relu(x)
+}
+block activation(x: [model]) -> [model] {
+    return act(sigmoid(x))
+}
+""",
+        """
+depth model = 8
+
+block act as "Rectifier"(x: [model]) -> [model] {
+    return relu(x)
+}
+block activation(x: [model]) -> [model] {
+    return act(sigmoid(x))
+}
+""",
+    ),
 )

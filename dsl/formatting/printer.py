@@ -199,10 +199,11 @@ class Printer:
         return Statement(self.base + keyword.start_pos, (self.head(keyword, head), SPACE, body), body=True)
 
     def head(self, keyword: Token, parts: list[Any]) -> Doc:
-        """`block f[q: width](x: [q]) -> [q]`."""
+        """`block f as "F"[q: width](x: [q]) -> [q]`."""
         docs: list[Doc] = [self.doc(keyword), SPACE]
         for part in parts:
-            docs += (SPACE, self.doc(part), SPACE) if _is(part, "ARROW") else (self.doc(part),)
+            apart = _is(part, "ARROW") or _is(part, "_AS")
+            docs += (SPACE, self.doc(part), SPACE) if apart else (self.doc(part),)
         return tuple(docs)
 
     def several(self, parts: list[Any], before: bool = False) -> Doc:

@@ -238,6 +238,8 @@ def _words(context: _Context) -> list[str]:
         words.append("an expression")
         accepts -= _EXPRESSION
     accepts -= {"INT", "FLOAT"}  # brackets never hold a number alone
+    if "LPAR" in accepts:  # a display name is rarely what was meant
+        accepts.discard("_AS")
     if context.after_expression:
         words.append("an operator")
         accepts -= _OPERATORS | _SUFFIXES
@@ -506,6 +508,18 @@ def _shared_call(context: _Context) -> _Finding | None:
         f"it names the block alone, `share {name} = {head[2]}`; the calls give axes and arguments: `{name}(...)`",
         message=f"`share {name} = {head[2]}` takes no call",
         fix=((Span(context.span.source, context.previous_span.end, end), ""),) if called and empty else (),
+    )
+
+
+def _display(context: _Context) -> _Finding | None:
+    """A display name is quoted text: it may have spaces and signs."""
+    if context.previous != "as" or context.accepts != {"STRING"}:
+        return None
+    quoted = ((context.span, f'"{context.text}"'),) if context.kind == "NAME" else ()
+    return _Finding(
+        'write it as in `block multihead as "Multi-Head Attention"(...)`',
+        message="a display name is text in double quotes",
+        fix=quoted,
     )
 
 
@@ -833,6 +847,7 @@ _RULES: tuple[Callable[[_Context], _Finding | None], ...] = (
     _reserved,
     _to_nothing,
     _shared_call,
+    _display,
     _op_with_body,
     _equals,
     _no_value,

@@ -519,6 +519,7 @@ class Model:
         close: str | Sequence[str] = (),
         depth: int | None = None,
         width: float | None = None,
+        type: str | float | None = None,
         theme: Literal["color", "mono"] = "color",
         title: str | None = None,
         sizes: bool = False,
@@ -532,8 +533,10 @@ class Model:
         close:  names of blocks, or one name, to draw as boxes, whatever else is said.
         depth:  how many levels of blocks to open (None: as many as stay readable).
         width:  of the page, in inches (5.5): what is wider goes on in rows beneath.
+        type:   the size of letters, in points ("8pt" or 8), the same for all figures of a paper. Where such letters do
+                not fit the width, `.warnings` says so, and what would. Without it they are as large as fits, 7 to 12.
         theme:  "color", or "mono" for print without colours.
-        title:  above the figure (the name if None, nothing if "").
+        title:  above the figure (if None the name, but none in .pdf and .tex; nothing if "").
         sizes:  whether the first label of each axis gives its size.
         legend: whether a strip beneath says what the axes and glyphs are.
         hints:  what the author says of the figure (docs/diagrams.md): a file, or the keys of the model's table in one,
@@ -545,8 +548,8 @@ class Model:
         The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.save(path)` (.svg, .pdf, .png, .dot,
         .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and .tex need the
         program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a graphviz.ExecutableNotFound too.
-        Raises ValueError for a block that is not there, an unknown theme or a width that no page has; AttnError, with
-        every mistake, for hints that are wrong; OSError if their file cannot be read.
+        Raises ValueError for a block that is not there, an unknown theme, a width that no page or a size that no
+        letters have; AttnError, with every mistake, for hints that are wrong; OSError if their file cannot be read.
         """
         from . import diagrams
 
@@ -556,6 +559,7 @@ class Model:
             close=close,
             depth=depth,
             width=width,
+            type=type,
             theme=theme,
             title=title,
             sizes=sizes,

@@ -1,4 +1,4 @@
-"""docs/attentions.md: each picture is what its spec draws, without faults. `make docs` draws them again."""
+"""docs/attentions.md: each picture is what its spec draws, without faults. `pytest --update` draws them again."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ PICTURES: dict[Path, Diagram] = dict(PAGE["pictures"]())
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)
-def test_picture_is_current(path: Path) -> None:
+def test_picture_is_current(request: pytest.FixtureRequest, path: Path) -> None:
     diagram = PICTURES[path]
     assert faults(diagram._sheet) == []
+    if request.config.getoption("--update"):
+        PAGE["write"](path, diagram)
     picture = ROOT / "docs" / path
     assert picture.exists() and picture.read_text(encoding="utf-8").endswith(PAGE["stamp"](diagram)), (
-        f"{path} is old; `make docs` draws it"
+        f"{path} is old; `pytest --update` draws it"
     )
 
 

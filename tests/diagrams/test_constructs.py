@@ -320,7 +320,7 @@ model f(x: [q, key, k_, half_width]) -> [q, key, k_, half_width] {
 }
 """
     written = {text for text, _ in figure(text, close=["hub"])._sheet.texts}
-    assert {"k", "k_", "halfwidth", "hub\n(hubs_)"} <= written
+    assert {"k", "k′", "halfwidth", "hub (hubs′)"} <= written
 
 
 def test_formulas_bear_no_bars() -> None:

@@ -122,7 +122,7 @@ def test_the_row_says_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_options_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OPS, "softplus", replace(OPS["softplus"], options=(Option("beta", 1.0, "how steep"),)))
     assert equation(model("softplus(x, beta = 1.0)")) == r"\mathrm{softplus}\left(x\right)"
-    assert equation(model("softplus(x, beta = 2.0)")) == r"\mathrm{softplus}\left(x, \mathit{beta} = 2\right)"
+    assert equation(model("softplus(x, beta = 2.0)")) == r"\mathrm{softplus}\left(x, {\beta} = 2\right)"
 
 
 def test_a_root_is_a_power() -> None:

@@ -13,7 +13,8 @@ from ....compiler.graph.traits import Arrange, Choice, Conjunction, Disjunction,
 from ....compiler.ops import Op
 from ....compiler.sizes.axes import Arith, Axis, SizeOf, known
 from ....compiler.sizes.functions import OPERATIONS, Operation
-from ...base.text import Rich, axis_label, joined, plain, roman
+from ...base.names import axis_label
+from ...base.text import Rich, joined, plain, roman
 from ..passes import passes_text
 from ..tensors import Tensor
 from .predicates import PredicateText, predicate

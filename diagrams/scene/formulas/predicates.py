@@ -13,7 +13,8 @@ from dataclasses import dataclass, is_dataclass, replace
 from ....compiler.graph.traits import Compared, Complement, Conjunction, Disjunction, Sum
 from ....compiler.sizes.axes import Axis
 from ....compiler.sizes.functions import OPERATIONS
-from ...base.text import Rich, Run, axis_label, italic, joined, plain, roman, spaced
+from ...base.names import axis_label, name_text
+from ...base.text import Rich, Run, joined, plain, roman
 from ..tensors import Tensor
 from .definitions import below, defined
 from .symbolic import Symbolic, copied, number, written
@@ -131,7 +132,7 @@ def predicate(
 
     def name(leaf: Symbolic) -> Rich:
         """`real` along the axis that is masked, or along both; else `real` with its axes beneath it."""
-        text = italic(spaced(leaf.text)) or roman("·")
+        text = name_text(leaf.text) or roman("·")
         if leaf.axes in ((columns,), (rows, columns)) or not leaf.axes or leaf.data is None:
             return text
         labels = (axis_label(a.label, is_width=False)[0].text for a in leaf.axes)

@@ -32,7 +32,8 @@ from ....compiler.graph.traits import (
 from ....compiler.ops import Brackets, Op
 from ....compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
 from ....compiler.sizes.functions import OPERATIONS, Operation
-from ...base.text import Rich, Run, axis_label, italic, joined, plain, raised, roman, spaced
+from ...base.names import axis_label, name_text
+from ...base.text import Rich, Run, joined, plain, raised, roman
 from ..op_glyphs import name_of
 from ..tensors import Tensor
 
@@ -179,20 +180,20 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
     args = formula.args
     match formula.op:
         case "number":
-            return roman(_decimal(formula.number)), _ATOM if formula.number >= 0 else 4
+            return _decimal(formula.number)
         case "symbol":
-            return italic(formula.text), _ATOM
+            return name_text(formula.text), _ATOM
         case "size" if formula.axis is not None:
             return (*roman("|"), *axis_label(formula.axis.label, is_width=False), *roman("|")), _ATOM
         case "position" if formula.axis is not None:
             return axis_label(formula.axis.label, is_width=False), _ATOM
         case "data" if formula.data is not None:
-            return italic(formula.data.name or "x"), _ATOM
+            return name_text(formula.data.name or "x"), _ATOM
         case "along":
             labels = [axis_label(a.label, is_width=False) for a in formula.axes]
-            labels += [(*italic(name), *roman(" = "), *written(value)) for name, value in formula.given]
+            labels += [(*name_text(name), *roman(" = "), *written(value)) for name, value in formula.given]
             axes = (run for k, label in enumerate(labels) for run in (*roman(", " if k else ""), *label))
-            return (*italic(spaced(formula.text)), *roman("("), *axes, *roman(")")), _ATOM
+            return (*name_text(formula.text), *roman("("), *axes, *roman(")")), _ATOM
         case "at" if formula.axis is not None:
             label = axis_label(formula.axis.label, is_width=False)
             table, where = (_write(arg) for arg in args)
@@ -282,11 +283,19 @@ def _closed(rich: Rich, binds: int, needed: int) -> Rich:
     return rich if binds >= needed else (*roman("("), *rich, *roman(")"))
 
 
-def _decimal(value: Number) -> str:
+def _decimal(value: Number) -> tuple[Rich, int]:
+    """A number as it is written by hand, a power of ten with its exponent raised, and how tightly it binds."""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return roman("true" if value else "false"), _ATOM
     text = f"{value:.12g}" if isinstance(value, float) else str(value)
-    return text.replace("-", "−")
+    digits, _, power = text.replace("-", "−").partition("e")
+    sign = "−" if digits.startswith("−") else ""
+    if not power:
+        return roman(digits), 4 if sign else _ATOM
+    ten = (*roman("10"), *raised(roman(power.replace("+", "").replace("−0", "−").lstrip("0"))))
+    if digits in ("1", "−1"):
+        return (*roman(sign), *ten), 4 if sign else 7
+    return (*roman(f"{digits} · "), *ten), 4 if sign else 5
 
 
 def applied(meaning: Meaning | None, formula: Symbolic, *, flipped: bool = False) -> Rich:

@@ -34,7 +34,7 @@ class AttnLexer(RegexLexer):  # type: ignore[misc]
             (words(("return", "repeat", "if", "else", "share", "expect", "scan"), r"\b", r"\b"), Keyword),
             (words((*TRUTH_WORDS, "where"), r"\b", r"\b"), Operator.Word),
             (words(("true", "false"), r"\b", r"\b"), Keyword.Constant),
-            (rf"(?<=[\w\]]){_GAP}(as|like|in){_GAP}(?={_NAME})", bygroups(Whitespace, Keyword, Whitespace)),
+            (rf"(?<=[\w\]]){_GAP}(as|like|in){_GAP}(?={_NAME}|\")", bygroups(Whitespace, Keyword, Whitespace)),
             (rf"(?<=\]){_GAP}(causal)\b", bygroups(Whitespace, Keyword)),
             (rf"{_GAP}(shared)(?=[ \t]*\{{)", bygroups(Whitespace, Keyword)),
             (rf"{_GAP}(ragged)(?=[ \t]*(?:,|#|$))", bygroups(Whitespace, Keyword)),

@@ -45,6 +45,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="draw these blocks as boxes, whatever else is said",
     )
     parser.add_argument("--width", type=length, metavar="LENGTH", help="of the page: 5.5in (also cm, mm, pt)")
+    parser.add_argument(
+        "--type", type=points, metavar="SIZE", help="of letters: 8pt, the same for all figures of a paper"
+    )
     parser.add_argument("--theme", choices=("color", "mono"), default="color", help="colours, or ink alone")
     parser.add_argument("--title", type=text, metavar="TEXT", help='what stands above the figure; "" for nothing')
     parser.add_argument("--sizes", action="store_true", help="give the size of each axis at its first label")
@@ -76,6 +79,16 @@ def length(text: str) -> float:
     if not 0.5 <= inches <= 200:
         raise argparse.ArgumentTypeError(f"`{text}` is not a width such as 5.5in, 14cm, 140mm or 397pt")
     return inches
+
+
+def points(text: str) -> float:
+    """A size of letters, in points."""
+    from ...diagrams.draw.diagram import letters
+
+    try:
+        return letters(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a size of letters such as 8pt (4 to 72)") from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,6 +124,7 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
         close=args.close,
         depth=args.depth,
         width=args.width,
+        type=args.type,
         theme=args.theme,
         title=args.title,
         sizes=args.sizes,
