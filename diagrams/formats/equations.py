@@ -152,7 +152,7 @@ def _named(name: str, primes: int = 0) -> str:
     base, _, sub = words.partition("_")
     if not base:
         base, sub = words, ""
-    mark = "'" * primes if primes < 4 else rf"^{{({primes})}}"
+    mark = "'" * primes if primes < 3 else rf"^{{({primes})}}"
     return (_letters(base, "mathit") + (f"_{{{_letters(sub, 'mathrm')}}}" if sub else "")) + mark
 
 
