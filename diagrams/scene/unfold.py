@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
+from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Output, Parameter, Positions, Repeat, Scan
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Static, evaluate
 from ..base.names import name_text, spaced
@@ -67,8 +67,8 @@ class _Unfolding(Steps):
             tensor = self.tensor(frame, items[output.value.id], output.name or "")
             self.called(frame, output.value, output.name or "")
             axes = tuple(dict.fromkeys(frame.axis(a) for a in output.axes if frame.axis(a) in tensor.axes))
-            results.append((tensor, axes, output.name))
-        ends = [Tensor((*axes, *(a for a in t.axes if a not in axes)), name or "") for t, axes, name in results]
+            results.append((tensor, axes, result_name(graph, output)))
+        ends = [Tensor((*axes, *(a for a in t.axes if a not in axes)), name) for t, axes, name in results]
         self.add(DrawStep(StepKind.SINK, "output", [t for t, _, _ in results], ends, None))
 
     def body(self, frame: Frame) -> None:
@@ -428,6 +428,13 @@ class _Unfolding(Steps):
             else:
                 roots[at] = (root, root if tensor is root else roots[at][1])
         return [tensor for _, tensor in roots]
+
+
+def result_name(graph: Graph, output: Output) -> str:
+    """What a result is called: as declared, else as the value that is returned; but not as an input that it was made of
+    by binding the name again."""
+    own = output.value.name or ""
+    return output.name or ("" if own in {entry.name for entry in graph.inputs} else own)
 
 
 _RELABEL = "the same values along a copy of the axis"

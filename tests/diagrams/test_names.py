@@ -83,3 +83,15 @@ def test_numbers_are_written_by_hand(number: str, text: str) -> None:
     spec = f"width x\ndepth m = 4\nblock f(a: [x, m]) -> [x, m] {{\n    return a * {number}\n}}\n"
     diagram = attnc.loads(spec).block("f").draw()
     assert text in [written for written, _ in diagram._sheet.texts]
+
+
+@pytest.mark.parametrize(
+    ("result", "body", "name"),
+    [("(read: [x, m])", "return a * 2", "read"), ("[x, m]", "y_t = a * 2\n    return y_t", "yt"),
+     ("[x, m]", "a = a * 2\n    return a", ""), ("[x, m]", "return a * 2", "")],
+)  # fmt: skip
+def test_results_are_named(result: str, body: str, name: str) -> None:
+    spec = f"width x\ndepth m = 4\nblock f(a: [x, m]) -> {result} {{\n    {body}\n}}\n"
+    sheet = attnc.loads(spec).block("f").draw(title="")._sheet
+    written = [text for text, _ in sheet.texts if text not in ("a", "x\u0304", "m", "× 2", "result")]
+    assert written == ([name] if name else [])
