@@ -19,7 +19,7 @@ from itertools import permutations
 from ..scene.steps import DrawStep, Section, StepKind
 from ..scene.tensors import Tensor
 
-_WORK = 25_000  # tensors that all trials together may place; after that the best order so far is taken
+_WORK = 60_000  # tensors that all trials together may place; after that the best order so far is taken
 _STARTS = 12  # searches that begin at random choices
 _TURNED = 0.5  # what it costs that arguments of a block cross right before it, and not what passes it
 _DISORDER = 3.0  # what it costs that they do not stand in their order
@@ -49,6 +49,8 @@ def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
     options = {id(step): _options(step) for step in (*copies, *free, *meets)}
     search = _Search(columns, reader, options)
     search.descend({})
+    if search.cost >= _OVER:
+        search.descend({id(step): (1,) for step in free if step.mark != "input"})
     chance = random.Random(0)
     for _ in range(_STARTS):
         if search.cost < 1e-9 or search.budget < 0:
