@@ -78,7 +78,6 @@ def draw_sections(sheet: Canvas) -> None:
                 # If another bracket opens right behind this one: above or below it, or inside the brackets.
                 places += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
                 places += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
-                places += [(x + k * half, y) for y in (top - 25, bottom + 27, top - 33, bottom + 35) for k in (0, -1, 1)]
                 over = section.along.label if section.along is not None and barred(section.along.label) else ""
                 sheet.notes.append((text, theme.COUNT, places, wide, over))
         if section.loops and opens and closes:
