@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import ClassVar
 
@@ -41,9 +41,11 @@ from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.ops import Op
 from ...compiler.rewrites.tools.operands import operand_axes
 from ...compiler.sizes.axes import Axis, Literal
-from ..plan.plan import OutputState
+from ..plan.plan import ClassPlan, OutputState
 from ..text.expressions import Code, Variable, binary, call, filled_in, folded, joined, number
+from ..text.names import FOUND
 from ..text.numbers import of_unknown
+from ..text.printer import reads_of
 from ..text.ranges import ANY, Interval
 from ..text.statements import Do, Place, Returns, Statement
 from ..text.values import FULL, NONE, Val, is_table, kind_of, needed, without_code
@@ -59,11 +61,10 @@ Emit = Callable[["CodeBody", Apply, list[Val]], Val | None]
 class CodeBody(MemoryLayout):
     """Lowers one class or function, node by node. Subclasses: TorchBody, NumpyBody."""
 
-    checks: list[str]  # what a model does before anything else: the lines of its border
     common: ClassVar[Mapping[str, Emit]]  # ops whose code is alike in both backends: their table (ops.py)
 
-    def emit(self) -> None:
-        """Fills prologue, lines and returned, and what the class's state says to others."""
+    def lower(self) -> ClassPlan:
+        """Makes the statements, once callers have told what arguments are like; gives what is read off them."""
         graph, plan = self.graph, self.plan
         for node in graph.nodes:
             for value in reads(node):
@@ -76,12 +77,30 @@ class CodeBody(MemoryLayout):
         self.begin()
         for self.place, node in enumerate(graph.nodes):
             self._node(node)
-        outputs = [self._output(output, number_) for number_, output in enumerate(graph.outputs)]
-        self.returned = outputs
-        for place, (output, val) in enumerate(zip(graph.outputs, outputs, strict=True)):
+        self.returned = [self._output(output, number_) for number_, output in enumerate(graph.outputs)]
+        states = []
+        for output, val in zip(graph.outputs, self.returned, strict=True):
             element = output.value.type.element
             in_range = isinstance(element, IndexInto) and self.lies_in(self.env[output.value.id], element.axis)
-            plan.outputs[place] = OutputState(val.axes, val.broadcast, val.leading, val.number, val.needs, in_range)
+            states.append(OutputState(val.axes, val.broadcast, val.leading, val.number, val.needs, in_range))
+        if plan.on_path and plan.is_root:
+            self.checks.append(Do(Code(f"{FOUND}: dict[str, {self.file.array}] = {{}}")))
+        self.statements = [*self.sizes, *self.checks, *self.prologue, *self.lines, *self.end()]
+        return self.asked(tuple(states), reads_of(self.statements))
+
+    def asked(self, outputs: tuple[OutputState, ...], read: Set[Variable]) -> ClassPlan:
+        """What these reads ask of callers: of widths the extents, and what is built of calls the rest."""
+        plan, scope = self.plan, self.scope
+        return ClassPlan(
+            outputs,
+            tuple(axis for axis in plan.axes if scope.axes[axis] in read and plan.static_size(axis)),
+            tuple(axis for axis, most in scope.bounds.items() if most in read),
+            tuple(const for const, given in scope.consts.items() if given in read and const not in plan.late),
+            tuple(axis for axis in plan.axes if scope.axes[axis] in read and not plan.static_size(axis)),
+            tuple(const for const in plan.late if const in scope.consts and scope.consts[const] in read),
+            self.given_device in read,
+            self.given_dtype in read,
+        )
 
     def extent(self, axis: Axis) -> Code:
         return extent(self, axis)
@@ -325,6 +344,7 @@ class CodeBody(MemoryLayout):
         return self.align(val, order)
 
     def end(self) -> list[Statement]:
+        """The `return`."""
         results, comment = (
             tuple(val.code for val in self.returned),
             ", ".join(self.shown(val.axes) for val in self.returned),
@@ -334,9 +354,9 @@ class CodeBody(MemoryLayout):
         made = self.plan.results if self.graph.kind == "model" and len(results) > 1 else ""
         if not (self.plan.is_root and self.file.captures.wanted):
             return [Returns(results, made, comment)]
-        found = "\n".join(self.file.captured(self.batch()))
+        found = joined(self.file.captured(self.batch()), "\n")
         result = Do(call(made, *results) if made else joined(results), (Variable("", "result"),), comment)
-        return [result, Do(Code(f"return result, {{\n{found}\n}}"))]
+        return [result, Do(joined(["return result, {", found, "}"], "\n"))]
 
     def complete(self, val: Val, order: Sequence[Axis]) -> Val:
         """A model's result in declared order, with the batch."""
@@ -350,7 +370,7 @@ class CodeBody(MemoryLayout):
     def batch(self) -> Code:
         """The extents of the batch axes."""
         if any(map(self.checks_input, self.inputs)):
-            return Code("batch")  # what the check returns
+            return self.batch_shape.code
         val = next((val for val in self.inputs if val.leading != NONE), None)
         return Code("()") if val is None else leading_of(val)
 

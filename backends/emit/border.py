@@ -9,11 +9,11 @@ from ...compiler.graph.nodes import Graph, Input
 from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import Plan, padded
-from ..text.expressions import Code, call
+from ..text.expressions import Code, Variable, call, joined
 from ..text.names import Namer, plain
-from ..text.statements import Block, Do, Statement
+from ..text.statements import Block, Do, Let, Place, Statement, refusal
 from ..text.values import FULL, NONE, PYTHON, Val
-from ..text.writing import WIDTH, wrap
+from ..text.writing import WIDTH
 from .body import CodeBody
 from .layout import shape_of
 
@@ -25,8 +25,8 @@ class _Border:
     """What a model declares of its inputs: by axis, the code of sizes and bounds, and of which axis it is a copy."""
 
     rows: list[_Row] = field(default_factory=list)
-    sizes: dict[str, str] = field(default_factory=dict)
-    bounds: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, Code] = field(default_factory=dict)
+    bounds: dict[str, Code] = field(default_factory=dict)
     copies: dict[str, str] = field(default_factory=dict)
 
 
@@ -42,12 +42,17 @@ class _Row:
     optional: bool
 
 
-def border(body: CodeBody) -> list[str]:
+def border(body: CodeBody) -> list[Statement]:
     """What checks a model's inputs: kinds, ranks, extents, batch axes, indices."""
     found = _declared(body)
-    if not found.rows:
-        return _lengths(body)
-    return [*(_full_check if body.file.checked else _short_check)(body, found), *_lengths(body)]
+    checks = (_full_check if body.file.checked else _short_check)(body, found) if found.rows else []
+    return [*missing(body), *checks, *_lengths(body)]
+
+
+def batch_of(body: CodeBody) -> list[Statement]:
+    """`batch = ids.shape[:-1]`, where it is asked for: all inputs have these extents alike."""
+    rows = _declared(body).rows
+    return [Let(body.batch_shape, Code(_batch(rows)), place=Place.NAMED)] if rows else []
 
 
 def _declared(body: CodeBody) -> _Border:
@@ -68,44 +73,44 @@ def _declared(body: CodeBody) -> _Border:
             if known != axis.name:
                 found.copies[axis.name] = known
             if body.plan.static_size(axis):
-                found.sizes[known] = body.size_code(axis).text
+                found.sizes[known] = body.size_code(axis)
             elif axis.bound is not None and axis not in body.plan.open:
-                found.bounds[axis.name] = body.bound_code(axis).text
+                found.bounds[axis.name] = body.bound_code(axis)
         if body.checks_input(val):
             names = tuple(axis.name for axis in axes)
             found.rows.append(_Row(item.name, val.name, kind, is_index, names, item.default is not None))
     return found
 
 
-def _full_check(body: CodeBody, found: _Border) -> list[str]:
-    """`batch = check_inputs(..)` of the runtime file."""
-    lines = ["batch = check_inputs(", f'    "{body.graph.name}",', "    {"]
+def _full_check(body: CodeBody, found: _Border) -> list[Statement]:
+    """`check_inputs(..)` of the runtime file."""
+    lines: list[str | Code] = ["check_inputs(", f'    "{body.graph.name}",', "    {"]
     for row in found.rows:
         kind = f"index {row.kind}" if row.is_index else row.kind
         lines.append(f'        "{row.name}": ({row.text}, "{kind}", "{" ".join(row.axes)}"),')
     lines.append("    },")
-    quoted = {key: f'"{value}"' for key, value in found.copies.items()}
+    quoted = {key: Code(f'"{value}"') for key, value in found.copies.items()}
     for name, entries in (("sizes", found.sizes), ("bounds", found.bounds), ("copies", quoted)):
         if entries:
-            lines.append(f"    {name}={_table(entries)},")
-    return [*lines, ")"]
+            lines.append(Code.of("    {}={},", name, _table(entries)))
+    return [Do(joined([*lines, ")"], "\n"))]
 
 
-def _short_check(body: CodeBody, found: _Border) -> list[str]:
+def _short_check(body: CodeBody, found: _Border) -> list[Statement]:
     """`check(..)`, which stands in the file itself: `check("gpt2", "ids: vocab[seq]", ids, vocab=self.vocab)`."""
     texts = [_type(row, found.copies) for row in found.rows]
-    given = [row.text for row in found.rows]
+    given = [Code(row.text) for row in found.rows]
     odd = {axis: size for axis, size in found.sizes.items() if keyword.iskeyword(axis) or axis.startswith("__")}
-    given += [f"{axis}={size}" for axis, size in found.sizes.items() if axis not in odd]
-    given += [f"**{_table(odd)}"] if odd else []
+    given += [Code.of("{}={}", axis, size) for axis, size in found.sizes.items() if axis not in odd]
+    given += [Code.of("**{}", _table(odd))] if odd else []
     declared = f'"{", ".join(texts)}"'
-    lines = [f'check("{body.graph.name}", {declared}, {", ".join(given)})']
-    if len(plain(lines[0])) > ROOM:
-        name = body.namer.give("inputs")
-        lines = [f"{name} = {declared}"] if len(declared) + len("inputs = ") <= ROOM else _in_parts(name, texts)
-        lines += wrap(f'check("{body.graph.name}", {name}, {", ".join(given)})', width=ROOM)
-        body.namer.free(name)
-    return [*lines, *_bounded(body, found), f"batch = {_batch(found.rows)}"]
+    checked = call("check", f'"{body.graph.name}"', declared, *given)
+    if len(plain(checked.named)) <= ROOM:
+        return [Do(checked), *_bounded(body, found)]
+    inputs = Variable("inputs")
+    whole = declared if len(declared) + len("inputs = ") <= ROOM else _in_parts(texts)
+    checked = call("check", f'"{body.graph.name}"', inputs.code, *given)
+    return [Let(inputs, Code(whole), place=Place.LINE), Do(checked), *_bounded(body, found)]
 
 
 def _type(row: _Row, copies: dict[str, str]) -> str:
@@ -115,27 +120,26 @@ def _type(row: _Row, copies: dict[str, str]) -> str:
     return f"{row.name}{'?' if row.optional else ''}: {kind}[{', '.join(axes)}]"
 
 
-def _in_parts(name: str, texts: list[str]) -> list[str]:
+def _in_parts(texts: list[str]) -> str:
     """A text of more than a line: each input where there is room for it."""
     parts = [""]
     for text in (*(f"{text}, " for text in texts[:-1]), texts[-1]):
         if parts[-1] and len(parts[-1]) + len(text) > ROOM - len('    ""'):
             parts.append("")
         parts[-1] += text
-    return [f"{name} = (", *(f'    "{part}"' for part in parts), ")"]
+    return "\n".join(["(", *(f'    "{part}"' for part in parts), ")"])
 
 
-def _bounded(body: CodeBody, found: _Border) -> list[str]:
+def _bounded(body: CodeBody, found: _Border) -> list[Statement]:
     """Lines that refuse more items than a bounded width has room for: of one input, where one is always given."""
-    lines: list[str] = []
+    lines: list[Statement] = []
     for axis, bound in found.bounds.items():
         having = sorted((row for row in found.rows if axis in row.axes), key=lambda row: row.optional)
         for row in having if not having or having[0].optional else having[:1]:
             extent = f"{row.text}.shape[{row.axes.index(axis) - len(row.axes)}]"
-            text = f"`{row.name}` has {axis} = {{{extent}}}, but {axis} is at most {{{bound}}}"
+            text = f"{body.graph.name}: `{row.name}` has {axis} = {{{extent}}}, but {axis} is at most {{{{}}}}"
             given = f"{row.text} is not None and " if row.optional else ""
-            lines.append(f"if {given}{extent} > {bound}:")
-            lines += wrap(f'    raise ValueError(f"{body.graph.name}: {text}")', "", WIDTH - body.margin)
+            lines.append(refusal(Code.of(f"{given}{extent} > {{}}", bound), Code.of(text, bound)))
     return lines
 
 
@@ -148,15 +152,9 @@ def _batch(rows: list[_Row]) -> str:
     return " else ".join([*(f"{s} if {row.text} is not None" for row, s in zip(rows, shapes, strict=True)), "()"])
 
 
-def without_batch(lines: list[str]) -> list[str]:
-    """The lines of `border` for a body that does not ask for its batch axes."""
-    kept = [line for line in lines if not line.startswith("batch = ") or line == "batch = check_inputs("]
-    return [line.removeprefix("batch = ") for line in kept]
-
-
-def _lengths(body: CodeBody) -> list[str]:
+def _lengths(body: CodeBody) -> list[Statement]:
     """The call that checks each length of a ragged width against the extent."""
-    lines = []
+    lines: list[Statement] = []
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         if item.length_of is None:
             continue
@@ -170,10 +168,9 @@ def _lengths(body: CodeBody) -> list[str]:
         ]
         if not extents:  # the function is given nothing that runs along it
             continue
-        lines.append(
-            f'{val.name} = check_lengths("{body.graph.name}", "{item.name}", {val.name}, '
-            f'"{item.length_of.name}", {extents[0]})'
-        )
+        names = (f'"{body.graph.name}"', f'"{item.name}"')
+        checked = call("check_lengths", *names, val.code, f'"{item.length_of.name}"', extents[0])
+        lines.append(Do(checked, (val.code.variable,)))
     return lines
 
 
@@ -208,18 +205,19 @@ def behind_default(graph: Graph) -> list[Input]:
     return [item for item in graph.inputs[first:] if item.default is None]
 
 
-def missing(body: CodeBody) -> list[str]:
+def missing(body: CodeBody) -> list[Statement]:
     """Refuses a call without one of these."""
     late = behind_default(body.graph)
-    lines = []
+    lines: list[Statement] = []
     for val, item in zip(body.inputs, body.graph.inputs, strict=True):
         if item in late:
-            lines += [f"if {val.name} is None:", f'    raise TypeError("{body.graph.name}: `{item.name}` is missing")']
+            refused = Do(Code(f'raise TypeError("{body.graph.name}: `{item.name}` is missing")'))
+            lines.append(Block(Code.of("if {} is None", val.code), [refused]))
     return lines
 
 
-def _table(entries: dict[str, str]) -> str:
-    return "{" + ", ".join(f'"{key}": {value}' for key, value in entries.items()) + "}"
+def _table(entries: dict[str, Code]) -> Code:
+    return Code.of("{}{}{}", "{", joined(Code.of('"{}": {}', *entry) for entry in entries.items()), "}")
 
 
 def output_names(plan: Plan) -> list[str]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Call, Graph, Input, Repeat
 from ...compiler.graph.sources import Sources
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
-from ...compiler.sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
-from ..plan.plan import OutputState, Plan
+from ...compiler.sizes.axes import Axis, Const, ConstOf, Static
+from ..plan.plan import ClassPlan, InputState, OutputState, Plan
 from ..text.expressions import Code, Variable, call, joined
 from ..text.names import DEVICE, DTYPE
 from ..text.numbers import static_code
@@ -27,7 +27,7 @@ def arguments(
     to_caller: Mapping[Axis, Axis],
     spread: Sequence[Axis] = (),
 ) -> list[Val]:
-    """The arguments of a call as the callee's layout wants them, and what the callee learns from them.
+    """The arguments of a call as the callee's layout wants them; the callee is told of them.
 
     spread: the axes over which the call lifts. What has neither these nor leading dimensions broadcasts by itself.
     """
@@ -38,18 +38,17 @@ def arguments(
     keeps = bool(body.program.lifts(body.graph, node))  # what it keeps has all dimensions, whichever call made it
     prepared = []
     for place, (item, val) in enumerate(zip(graph.inputs, vals, strict=True)):
-        state = plan.inputs[place]
         formal = [to_caller.get(axis, axis) for axis in item.value.type.axes if axis not in lifted]
         back = dict(zip(formal, plan_axes(plan, place), strict=True))
         if item.value.role is Role.CONSTANT:
             prepared.append(val)
             continue
         kind, table = kind_of(item.value), is_table(item.value)
-        if is_optional(graph, item):  # nobody can read an extent from what may be None
-            state.broadcast |= {*back.values()}
-            if val.number:
-                prepared.append(val)
-                continue
+        absent = frozenset(back.values()) if is_optional(graph, item) else frozenset()  # it has no extent to be read
+        if val.number and is_optional(graph, item):
+            body.file.tell(plan, place, InputState(absent))
+            prepared.append(val)
+            continue
         if val.number:
             val = body.array(val, formal, kind, table)
         if kind is Scalar.REAL:
@@ -60,12 +59,11 @@ def arguments(
         bare = is_bare(val, spread) and not keeps
         leading = NONE if bare else FULL if whole else SOME
         val = body.align(val, formal if bare else (*spread, *formal))
-        state.leading = leading if state.leading is None or state.leading == leading else SOME
-        state.broadcast |= {back[axis] for axis in formal if axis in val.broadcast}
-        element = item.value.type.element
+        broadcast = absent.union(back[axis] for axis in formal if axis in val.broadcast)
+        element, in_range = item.value.type.element, True
         if isinstance(element, IndexInto):
-            axis = to_caller.get(element.axis, element.axis)
-            state.in_range = state.in_range and body.lies_in(val, axis)
+            in_range = body.lies_in(val, to_caller.get(element.axis, element.axis))
+        body.file.tell(plan, place, InputState(broadcast, leading, in_range))
         prepared.append(val)
     return prepared
 
@@ -87,22 +85,27 @@ def _spread(body: MemoryLayout, node: Call, to_caller: Mapping[Axis, Axis]) -> t
 
 
 def keywords(
-    body: MemoryLayout, plan: Plan, graph: Graph, to_caller: Mapping[Axis, Axis], consts: Mapping[Const, Static]
+    body: MemoryLayout,
+    made: ClassPlan,
+    plan: Plan,
+    graph: Graph,
+    to_caller: Mapping[Axis, Axis],
+    consts: Mapping[Const, Static],
 ) -> list[Code]:
     """What a callee wants besides its arguments: extents, a device, a dtype, the number of a pass."""
     own_axes, own_consts = body.program.bindings[id(graph)]
     scope = scope_of(plan, body.file)
     found = []
-    for axis in plan.extents:
+    for axis in made.extents:
         mine = to_caller.get(own_axes[axis], own_axes[axis])
-        found.append(Code.of("{}={}", scope.axes[axis], body.extent(mine)))
-    for const in plan.passed:
+        found.append(Code.of("{}={}", scope.axes[axis].name, body.extent(mine)))
+    for const in made.passed:
         theirs = own_consts[const]
         given = consts.get(theirs, ConstOf(theirs))
-        found.append(Code.of("{}={}", scope.consts[const], body.static(given)))
-    if plan.wants_device:
+        found.append(Code.of("{}={}", scope.consts[const].name, body.static(given)))
+    if made.device:
         found.append(Code.of("{}={}", DEVICE, body.device))
-    if plan.wants_dtype:
+    if made.dtype:
         found.append(Code.of("{}={}", DTYPE, body.dtype))
     return found
 
@@ -118,31 +121,19 @@ def built(
 ) -> list[Code]:
     """The sizes and consts that a callee is built with, in the caller's terms."""
     own_axes, own_consts = body.program.bindings[id(graph)]
-    scope = scope_of(plan, body.file)
+    scope, made = scope_of(plan, body.file), body.file.constructor(plan)
     found = []
     for axis in plan.axes:
         mine = to_caller.get(own_axes[axis], own_axes[axis])
-        if axis in plan.sizes:
-            found.append(Code.of("{}={}", scope.axes[axis], size(mine)))
-        if axis in plan.sizes_bound:
-            found.append(Code.of("{}={}", scope.bounds[axis], size(mine)))
-    for const in plan.consts:
-        if plan.built_with(const):
-            own = own_consts[const]
-            code = static_code(consts.get(own, ConstOf(own)), size, const_name)
-            found.append(Code.of("{}={}", scope.consts[const], code))
+        if axis in made.sizes:
+            found.append(Code.of("{}={}", scope.axes[axis].name, size(mine)))
+        if axis in made.bounds:
+            found.append(Code.of("{}={}", scope.bounds[axis].name, size(mine)))
+    for const in made.numbers:
+        own = own_consts[const]
+        code = static_code(consts.get(own, ConstOf(own)), size, const_name)
+        found.append(Code.of("{}={}", scope.consts[const].name, code))
     return found
-
-
-def late(body: MemoryLayout, plan: Plan, graph: Graph, consts: Mapping[Const, Static]) -> None:
-    """A const that hangs on a pass without a module of its own, or on the size of an input, is passed at calls."""
-    own_consts = body.program.bindings[id(graph)][1]
-    for const in plan.consts:
-        theirs = own_consts[const]
-        given = consts.get(theirs, ConstOf(theirs))
-        hangs = set(consts_in(given)) & set(body.plan.late)
-        if hangs or not all(body.plan.static_size(axis) for axis in axes_in(given)):
-            plan.late[const] = None
 
 
 def call_block(body: MemoryLayout, node: Call) -> None:
@@ -152,21 +143,14 @@ def call_block(body: MemoryLayout, node: Call) -> None:
         return
     plan = body.program.plan(graph)
     to_caller, consts = dict(node.axes), dict(node.consts)
-    late(body, plan, graph, consts)
-    if not body.file.knows(plan):  # the first call: learn first what the callee returns
-        written = len(body.lines)
-        arguments(body, node, plan, graph, to_caller, _spread(body, node, to_caller))
-        del body.lines[written:]
-        body.file.emit(plan)
-    spread = _spread(body, node, to_caller)
-    body.spreads[body.place] = spread
+    spread = body.spreads[body.place] = _spread(body, node, to_caller)
     vals = arguments(body, node, plan, graph, to_caller, spread)
-    words = keywords(body, plan, graph, to_caller, consts)
+    made = body.file.lowered(plan)
+    words = keywords(body, made, plan, graph, to_caller, consts)
     code = body.invoke(node, plan, _written(body, graph, scope_of(plan, body.file).inputs, vals), words)
     own_axes = body.program.bindings[id(graph)][0]
     outs, keeps = [], bool(body.program.lifts(body.graph, node))
-    for state, out in zip(plan.outputs, node.outs, strict=True):
-        assert state is not None
+    for state, out in zip(made.outputs, node.outs, strict=True):
         outs.append(_result(body, state, out, vals, own_axes, to_caller, spread, keeps))
     _bind_call(body, node, code, outs)
 
@@ -313,7 +297,6 @@ def is_bare(val: Val, spread: Iterable[Axis]) -> bool:
     return val.leading == NONE and not {*val.axes}.intersection(spread)
 
 
-def sources_of(plan: Plan) -> tuple[Sources, ...]:
-    """Which arguments the results of a class hang on, as it was emitted."""
-    states = [state for state in plan.outputs if state is not None]
-    return tuple(frozenset(places(state.needs)) for state in states)
+def sources_of(made: ClassPlan) -> tuple[Sources, ...]:
+    """Which arguments the results of a class hang on."""
+    return tuple(frozenset(places(state.needs)) for state in made.outputs)

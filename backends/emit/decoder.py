@@ -53,7 +53,7 @@ def configuration(file: Emitter, sizes: str) -> list[str]:
     for body in file.bodies.values():
         axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
         consts = [(const.name, const.value) for const in body.plan.consts]
-        digest.update(plain(repr([body.words.library, axes, consts, body.made()])).encode())
+        digest.update(plain(repr([body.words.library, axes, consts, body.made])).encode())
     return wrap(f'    return Configuration("{file.program.root.name}", "{digest.hexdigest()[:8]}", {sizes})')
 
 
@@ -63,13 +63,13 @@ def sizes_of_model(file: Emitter) -> dict[str, float]:
     scope = file.bodies[root.key].scope
     own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
     first = {axis.family: axis for axis in reversed(own)}  # its copies have the same bound
-    sizes: dict[str, float | None] = {scope.axes[axis]: axis.extent for axis in own if root.formula(axis) is None}
-    sizes |= {name: axis.bound for axis, name in scope.bounds.items() if first.get(axis.family) is axis}
-    sizes |= {name: const.value for const, name in scope.consts.items()}
+    sizes: dict[str, float | None] = {scope.axes[axis].name: axis.extent for axis in own if root.formula(axis) is None}
+    sizes |= {most.name: axis.bound for axis, most in scope.bounds.items() if first.get(axis.family) is axis}
+    sizes |= {given.name: const.value for const, given in scope.consts.items()}
     return {name: size for name, size in sizes.items() if size is not None}
 
 
-def decodes(decoding: Decoding, file: Emitter) -> str:
+def decodes(decoding: Decoding, file: Emitter) -> Code:
     """What `generate` must know of a model: its other inputs as `prepare` calls them."""
     assert decoding.time is not None and decoding.prepare is not None and decoding.step is not None
     axis, graph = decoding.time, file.program.root
@@ -79,8 +79,8 @@ def decodes(decoding: Decoding, file: Emitter) -> str:
     given = [val.name for val in inputs]
     needs = [val.name for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None]
     step = file.bodies[file.program.plan(decoding.step).key]
-    names = f'"{graph.name}", "{decoding.prompt}", "{axis.name}", {step.longest(axis).text}, "{vocab.name}"'
-    return f"Decodes({names}, {step.known_size(vocab).text}, {_names(needs)}, {_names(given)})"
+    names = f'"{graph.name}"', f'"{decoding.prompt}"', f'"{axis.name}"', step.longest(axis), f'"{vocab.name}"'
+    return call("Decodes", *names, step.known_size(vocab), _names(needs), _names(given))
 
 
 def scored(decoding: Decoding, graph: Graph) -> Axis | None:

@@ -58,9 +58,7 @@ def _ask(body: MemoryLayout, axis: Axis) -> Code:
         found = _compute_extent(body, axis, formula)
         if found is not None:
             return found
-    asked = asked or axis
-    body.plan.extents[asked] = None
-    return Code(body.scope.axes.get(asked) or asked.name)
+    return body.scope.axes[asked or axis].code
 
 
 def find_extent(body: MemoryLayout, axis: Axis) -> Code | None:
@@ -68,8 +66,6 @@ def find_extent(body: MemoryLayout, axis: Axis) -> Code | None:
         return body.told.known[axis]
     if body.plan.static_size(axis):
         return body.size_code(axis)
-    if axis in body.plan.extents:
-        return Code(body.scope.axes[axis])
     copies = body.plan.copies(axis)
     for copy in copies:
         for val in body.inputs:
@@ -178,7 +174,7 @@ def _early(body: MemoryLayout, size: Static) -> bool:
 
 
 def _read_extent(body: MemoryLayout, axis: Axis, code: Code, where: list[Statement]) -> Code:
-    name = body.scope.axes.get(axis, "")
+    name = body.scope.axes[axis].name if axis in body.scope.axes else ""
     variable = Variable(axis.name, name, lasting=True, unique=True)
     where.append(Let(variable, code, place=Place.ASIDE))
     body.told.known[axis] = variable.code

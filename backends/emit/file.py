@@ -1,8 +1,7 @@
-"""What is written for a model: its bodies are lowered until no class learns anything new from another, then written."""
+"""What is written for a model: its bodies are lowered until no class is told anything new, then written."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,14 +15,14 @@ from ..files.code import Library, ModelCode
 from ..files.opening import about
 from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
-from ..plan.plan import ModelPlan, Plan
+from ..plan.plan import ClassPlan, InputState, ModelPlan, Plan
 from ..text.docstrings import docstring, sentences
-from ..text.expressions import Code, number
+from ..text.expressions import Code, call, number
 from ..text.names import FOUND
 from ..text.values import FULL, SOME, CannotEmit
 from ..text.writing import apart
 from .body import CodeBody
-from .border import annotation, behind_default, output_names, without_batch
+from .border import annotation, behind_default, output_names
 from .layout import KeptLayout, plan_axes
 
 
@@ -42,6 +41,8 @@ class Emitter(ABC):
         self.functions: dict[str, str] = {}  # what each function is called, by the key of its plan
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, CodeBody] = {}
+        self.classes: dict[str, ClassPlan] = {}  # what was read off the bodies that are lowered
+        self.inputs = {plan: [InputState() for _ in plan.graph.inputs] for plan in program.plans}
         self.imports: dict[str, str] = {}  # `module:function` of an op of the user's own -> what the file calls it
         self.asked: set[str] = set()  # widths whose extents a step wants to know
         self._owners: dict[Graph, bool] = {}
@@ -69,7 +70,7 @@ class Emitter(ABC):
 
         header: where the model comes from; then, behind an empty line, what the comment at the head of its spec says.
         """
-        settled = self.settle()
+        self.lower()
         parts: dict[bool, list[str]] = {False: [], True: []}
         for plan in self._in_order():
             if plan.graph.kind == "model" and len(plan.graph.outputs) > 1:
@@ -79,7 +80,6 @@ class Emitter(ABC):
         model, decoding = parts[False], parts[True]
         if self.program.steps:
             decoding += self.around_steps()
-        assert [plan.state() for plan in self.program.plans] == settled, "what is being written has changed"
         foreign = {name: target for target, name in self.imports.items()}
         name = self.program.root.name
         source, _, words = header.partition("\n\n")
@@ -135,7 +135,7 @@ class Emitter(ABC):
             stepped = plan.graph.stepped
             kind += " | None" if stepped is not None and item.value.id in stepped.absent else ""
             if val.number and item.default is not None:
-                found.append(f"{val.name}: {kind} = {body.static(item.default).text}")
+                found.append(f"{val.name}: {kind} = {body.static(item.default).named}")
                 continue
             found.append(f"{val.name}: {kind} | None = None" if omissible else f"{val.name}: {kind}")
         if plan.cached and not (plan.is_root and plan.method == "prepare"):
@@ -144,38 +144,26 @@ class Emitter(ABC):
 
     def sizes_of(self, plan: Plan) -> list[tuple[str, str, str | None]]:
         """What a class is built with, or a function is given by name: sizes and numbers, each with its default."""
-        body, found = self.bodies[plan.key], list[tuple[str, str, str | None]]()
+        scope, made, found = self.bodies[plan.key].scope, self.constructor(plan), list[tuple[str, str, str | None]]()
         for axis in plan.axes:
-            if axis in plan.sizes:
-                found.append((body.scope.axes[axis], int.__name__, str(axis.extent)))
-            if axis in plan.sizes_bound:
-                found.append((body.scope.bounds[axis], int.__name__, str(axis.bound)))
-        for const in plan.consts:
-            if plan.built_with(const):
-                default = None if const.value is None else number(const.value).text
-                found.append((body.scope.consts[const], plan.annotation(const), default))
+            if axis in made.sizes:
+                found.append((scope.axes[axis].name, int.__name__, str(axis.extent)))
+            if axis in made.bounds:
+                found.append((scope.bounds[axis].name, int.__name__, str(axis.bound)))
+        for const in made.numbers:
+            default = None if const.value is None else number(const.value).text
+            found.append((scope.consts[const].name, plan.annotation(const), default))
         return found
 
     def passed_to(self, plan: Plan) -> list[str]:
         """What is known at each call alone."""
-        scope = self.bodies[plan.key].scope
-        found = [f"{scope.axes[axis]}: int" for axis in plan.extents]
-        return found + [f"{scope.consts[const]}: {plan.annotation(const)}" for const in plan.passed]
+        scope, made = self.bodies[plan.key].scope, self.classes[plan.key]
+        found = [f"{scope.axes[axis].name}: int" for axis in made.extents]
+        return found + [f"{scope.consts[const].name}: {plan.annotation(const)}" for const in made.passed]
 
-    def statements(self, plan: Plan, before: Sequence[str] = ()) -> list[str]:
-        """The lines of a function, `before` first; only what is read of the batch is kept."""
-        body = self.bodies[plan.key]
-        inner = [*body.checks]
-        if plan.on_path and plan.is_root:
-            inner.append(f"{FOUND}: dict[str, {self.array}] = {{}}")
-        lines = [*body.text.lines, *body.text.end]
-        if not any(re.search(r"\bbatch\b", text.split("  #")[0]) for text in lines):
-            inner = self.guarded(plan, without_batch(inner))
-        return apart([*before, *inner, *lines]) or ["pass"]
-
-    def guarded(self, plan: Plan, checks: list[str]) -> list[str]:
-        """The checks of a model's inputs as they stand in its function."""
-        return checks
+    def statements(self, plan: Plan) -> list[str]:
+        """The lines of a function."""
+        return apart(self.bodies[plan.key].text) or ["pass"]
 
     def result_type(self, plan: Plan) -> str:
         body = self.bodies[plan.key]
@@ -190,7 +178,7 @@ class Emitter(ABC):
             kind = f"tuple[{', '.join(kinds)}]"
         return f"tuple[{kind}, dict[str, Captured]]" if plan.is_root and self.captures.wanted else kind
 
-    def captured(self, batch: Code) -> list[str]:
+    def captured(self, batch: Code) -> list[Code]:
         """Entries of the dictionary that the root returns: for each path as the user wrote it, where it is recorded,
         all its dimensions, and those that it varies along.
         """
@@ -207,7 +195,8 @@ class Emitter(ABC):
             names = tuple(axis.name for axis in dims)
             among = found.value.type
             kept = tuple(axis.name for axis in dims if axis in among.axes and axis not in among.broadcast_axes)
-            lines.append(f'    "{path}": captured({FOUND}["{found.path}"], {batch.text}, {names!r}, {kept!r}),')
+            given = call("captured", f'{FOUND}["{found.path}"]', batch, repr(names), repr(kept))
+            lines.append(Code.of('    "{}": {},', path, given))
         return lines
 
     def _recorded_in(self, graph: Graph) -> tuple[Plan, Mapping[Axis, Axis], Graph]:
@@ -218,36 +207,46 @@ class Emitter(ABC):
     @abstractmethod
     def body(self, plan: Plan) -> CodeBody: ...
 
-    def emit(self, plan: Plan) -> None:
-        self.bodies[plan.key] = body = self.body(plan)  # while this is written, models that it calls move in
-        body.emit()
+    def tell(self, plan: Plan, place: int, state: InputState) -> None:
+        """What a call says of an argument of a class."""
+        self.inputs[plan][place] = self.inputs[plan][place].joined(state)
 
-    def knows(self, plan: Plan) -> bool:
-        """Whether a class has been written once: what it returns is known."""
-        return plan.key in self.bodies and None not in plan.outputs
+    def lowered(self, plan: Plan) -> ClassPlan:
+        """What a class or function asks of its callers, which have told it of its arguments."""
+        if plan.key not in self.classes:
+            self.classes[plan.key] = self.lowering(plan).lower()
+        return self.classes[plan.key]
 
-    def settle(self) -> list[object]:
-        """Lowers every class, callers first, until their states stand still; gives these."""
-        for root in map(self.program.plan, (self.program.root, *self.program.steps)):
-            for state, item in zip(root.inputs, root.graph.inputs, strict=True):
-                state.leading = FULL
-                if item.default is not None:
-                    state.leading, state.broadcast = SOME, set(plan_axes(root, root.graph.inputs.index(item)))
-        forward = self.program.forward
-        homes = (plan for plan in reversed(forward) if plan.home is plan)
-        classes = [plan for home in homes for plan in (home, *home.methods())]
-        forms = (plan for plan in reversed(forward) if plan.owner is not None)
-        methods = [plan for form in forms for plan in (form, *form.methods())]
-        # What `prepare` keeps, and how it lies, is known before a step reads it.
-        steps = sorted(self.program.plans[len(forward) :], key=_is_preparation)
-        for _ in range(100):
-            before = [plan.state() for plan in self.program.plans]
-            for plan in (*classes, *methods, *reversed(steps)):
-                if plan.graph.kind != "op":
-                    self.emit(plan)
-            if [plan.state() for plan in self.program.plans] == before:
-                return before
-        raise AssertionError("the layouts of the generated code do not settle")
+    def constructor(self, plan: Plan) -> ClassPlan:
+        """What a class or function is built with, where all is lowered that it calls."""
+        return self.classes[plan.key]
+
+    def lowering(self, plan: Plan) -> CodeBody:
+        """The statements of a class or function, which may not be there yet."""
+        if plan.key not in self.bodies:
+            self.bodies[plan.key] = self.body(plan)
+        return self.bodies[plan.key]
+
+    def lower(self) -> None:
+        """Lowers every class, callees before callers. Of its arguments a class is told by all its callers, and by what
+        it returns in a loop: all are lowered again until nobody is told anything new.
+        """
+        roots = [self.program.plan(graph) for graph in (self.program.root, *self.program.steps)]  # `prepare` first
+        for root in roots:
+            for place, item in enumerate(root.graph.inputs):
+                optional = item.default is not None
+                axes = frozenset(plan_axes(root, place)) if optional else frozenset[Axis]()
+                self.tell(root, place, InputState(axes, SOME if optional else FULL))
+        told, plans = None, roots  # of the other classes nothing is known yet
+        while told != (told := self._told()):
+            self.bodies, self.classes = {}, {}
+            for plan in plans:
+                self.lowered(plan)
+            plans = [plan for plan in self.program.plans if plan.graph.kind != "op"]
+
+    def _told(self) -> object:
+        """All that classes were told of their arguments, and steps of what is kept."""
+        return [[*states] for states in self.inputs.values()], {*self.asked}, {**self.kept}
 
 
 def _proved(graph: Graph) -> str:
@@ -281,7 +280,3 @@ def _place_lowered(graph: Graph, place: int, lowered: Graph) -> int:
     before = sum(isinstance(node, Call | Repeat | Scan) for node in graph.nodes[:place])
     places = [i for i, node in enumerate(lowered.nodes) if isinstance(node, Call | Repeat | Scan)]
     return places[before]
-
-
-def _is_preparation(plan: Plan) -> bool:
-    return plan.graph.stepped is not None and plan.graph.stepped.method == "prepare"

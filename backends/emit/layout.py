@@ -4,9 +4,9 @@ Layout. A value in generated code is an array whose last dimensions are `Val.axe
 *leading* dimensions: the batch, and the axes over which a block's caller lifts it. Code inside a class never names
 these, and addresses its own dimensions from the right. So one class serves any batch and any lift.
 
-A body is lowered to statements, which are data (text/statements.py), again and again, while its class's callers and
-callees learn from one another what may be broadcast (of size 1), what has leading dimensions, which sizes they need.
-`Emitter.settle` stops when nothing changes any more; then text/printer.py writes each class once.
+A body is lowered to statements, which are data (text/statements.py), once its callers have told it what may be
+broadcast (of size 1) and what has leading dimensions (`Emitter.lower`). What it asks of its callers in turn is read off
+these statements; then text/printer.py writes each class once.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ...compiler.graph.traits import Choice, Pointwise, Power, Remainder
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis, Const, Static
 from ..plan.capture import Captures
-from ..plan.plan import ModelPlan, Plan, padded
+from ..plan.plan import ClassPlan, InputState, ModelPlan, Plan, padded
 from ..text import ranges
-from ..text.expressions import AND, OR, TERM, Code, Variable, binary, call, filled_in, joined
+from ..text.expressions import AND, OR, TERM, Code, Given, Variable, binary, call, filled_in, joined
 from ..text.names import DEVICE, DTYPE, FOUND, Namer
 from ..text.numbers import static_code
 from ..text.printer import CodePrinter
@@ -51,6 +51,7 @@ class KeptLayout:
 class CodeFile(Protocol):
     """What a body asks of the file that it is written into (file.py)."""
 
+    array: ClassVar[str]
     not_by_name: ClassVar[frozenset[str]]
     program: ModelPlan
     captures: Captures
@@ -58,6 +59,7 @@ class CodeFile(Protocol):
     checked: bool
     globals: frozenset[str]
     asked: set[str]
+    inputs: dict[Plan, list[InputState]]
     functions: dict[str, str]  # what functions are called, by the key of their plans
     kept: dict[tuple[str, str], KeptLayout]
 
@@ -76,11 +78,15 @@ class CodeFile(Protocol):
 
     def foreign(self, graph: Graph) -> str: ...
 
-    def knows(self, plan: Plan) -> bool: ...
+    def tell(self, plan: Plan, place: int, state: InputState) -> None: ...
 
-    def emit(self, plan: Plan) -> None: ...
+    def lowered(self, plan: Plan) -> ClassPlan: ...
 
-    def captured(self, batch: Code) -> list[str]: ...
+    def constructor(self, plan: Plan) -> ClassPlan: ...
+
+    def lowering(self, plan: Plan) -> MemoryLayout: ...
+
+    def captured(self, batch: Code) -> list[Code]: ...
 
 
 @dataclass(slots=True)
@@ -88,9 +94,9 @@ class ClassNames:
     """What the arguments, sizes and consts of one class are called."""
 
     inputs: list[str]
-    axes: dict[Axis, str]
-    consts: dict[Const, str]
-    bounds: dict[Axis, str]  # the largest extent of a bounded width: `max_seq`
+    axes: dict[Axis, Given]
+    consts: dict[Const, Given]
+    bounds: dict[Axis, Given]  # the largest extent of a bounded width: `max_seq`
     namer: Namer
 
 
@@ -99,19 +105,11 @@ def scope_of(plan: Plan, file: CodeFile) -> ClassNames:
     namer = Namer(file.globals)
     names = [item.name for item in plan.graph.inputs]
     inputs = [namer.claim(f"{name}_" if plan.is_root and name in file.not_by_name else name) for name in names]
-    axes = {axis: namer.claim(axis.name) for axis in plan.axes}
+    axes = {axis: Given(namer.claim(axis.name)) for axis in plan.axes}
     counts = {node.index for node in plan.graph.nodes if isinstance(node, Repeat)}  # named where their loop stands
-    consts = {const: namer.claim(const.name) for const in plan.consts if const not in counts}
-    bounds = {axis: namer.give(f"max_{axis.name}") for axis in plan.axes if axis.bound is not None}
+    consts = {const: Given(namer.claim(const.name)) for const in plan.consts if const not in counts}
+    bounds = {axis: Given(namer.give(f"max_{axis.name}")) for axis in plan.axes if axis.bound is not None}
     return ClassNames(inputs, axes, consts, bounds, namer)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The lines of a class or function, without its head, and those of its end."""
-
-    lines: list[str]
-    end: list[str]
 
 
 @dataclass(slots=True)
@@ -178,8 +176,11 @@ class MemoryLayout(ABC):
         self.graph = plan.graph
         self.scope = scope_of(plan, file)
         self.namer = self.scope.namer
+        self.sizes: list[Let] = []  # those that are worked out from others, where it is built with these
         self.prologue: list[Statement] = []
         self.lines: list[Statement] = []
+        self.checks: list[Statement] = []  # what a model does before anything else: those of its border
+        self.statements: list[Statement] = []  # all of them
         self.env: dict[int, Val] = {}
         self.inputs: list[Val] = []
         self.returned: list[Val] = []
@@ -193,6 +194,8 @@ class MemoryLayout(ABC):
         self.told = ToldExtents()
         self._device: Code | None = None
         self._dtype: Code | None = None
+        self.batch_shape = Variable("batch", "batch", lasting=True, unique=True)  # of a model: what its border finds
+        self.given_device, self.given_dtype = Given(DEVICE), Given(DTYPE)  # by callers
         self.readers: dict[int, ReadCount] = {}
         self.counters: dict[Const, Variable] = {}  # the number of a pass -> the variable of the loop around
         self._hints: dict[int, tuple[Axis, ...]] = {}
@@ -202,25 +205,17 @@ class MemoryLayout(ABC):
         # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
         self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
 
-    @cached_property
-    def text(self) -> Written:
-        """What the class or function does, as it is written."""
-        return self.printed([*self.prologue, *self.lines], self.end())
-
-    def printed(self, statements: Sequence[Statement], end: Sequence[Statement]) -> Written:
-        printer = CodePrinter(self.namer, WIDTH - self.margin, [*statements, *end])
-        printer.print(statements)
-        lines = [*printer.lines]
-        printer.print(end)
-        return Written(lines, printer.lines[len(lines) :])
-
+    @property
     def made(self) -> list[str]:
-        """All lines that a class owes to this, but for the last: what tells one model from another."""
-        return self.text.lines
+        """All lines that a class owes to this: what tells one model from another."""
+        return self.text
 
-    @abstractmethod
-    def end(self) -> list[Statement]:
-        """The `return`."""
+    @cached_property
+    def text(self) -> list[str]:
+        """What the class or function does, as it is written."""
+        printer = CodePrinter(self.namer, WIDTH - self.margin, self.statements)
+        printer.print(self.statements)
+        return printer.lines
 
     # -- what a backend must spell ------------------------------------------------------------------------------
 
@@ -337,7 +332,7 @@ class MemoryLayout(ABC):
         return filled_in(template, [each if isinstance(each, Code) else Code(str(each)) for each in operands])
 
     def _bind_input(self, place: int, value: Value) -> None:
-        state = self.plan.inputs[place]
+        state = self.file.inputs[self.plan][place]
         name = self.scope.inputs[place]
         kind = kind_of(value)
         code = Variable(name, name, lasting=True).code
@@ -353,8 +348,7 @@ class MemoryLayout(ABC):
                     bounds = self.bounds.union(bounds, self.bounds.static(item.default))
             axes = self.core(value.type.axes)
             leading = NONE if state.leading is None else state.leading
-            broadcast = frozenset(state.broadcast)
-            val = Val(code, axes, broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
+            val = Val(code, axes, state.broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
         self.inputs.append(val)
         self.keep(value, val)
 
@@ -472,15 +466,14 @@ class MemoryLayout(ABC):
         if self._device is None:
             told = next((val.code for val in self.inputs if not val.number and not self._optional(val)), None)
             told = told or self.first_weight() or (self.root_device() if self.plan.is_root else None)
-            self._device = self._told(DEVICE, "device", told)
-            self.plan.wants_device = self.plan.wants_device or told is None
+            self._device = self._told(self.given_device, "device", told)
         return self._device
 
-    def _told(self, name: str, attribute: str, of: Code | None) -> Code:
+    def _told(self, given: Given, attribute: str, of: Code | None) -> Code:
         """A variable called as everywhere, for an attribute of something; else callers give it."""
         if of is None:
-            return Code(name)
-        variable = Variable(name, name, lasting=True, unique=True)
+            return given.code
+        variable = Variable(given.name, given.name, lasting=True, unique=True)
         self.prologue.append(Let(variable, Code.of(f"{{}}.{attribute}", of.atom), place=Place.ASIDE))
         return variable.code
 
@@ -495,8 +488,7 @@ class MemoryLayout(ABC):
             reals = (val for val in self.inputs if not val.number and val.kind is Scalar.REAL and not val.table)
             told = next((val.code for val in reals if not self._optional(val)), None)
             told = told or self.first_weight() or (self.root_dtype() if self.plan.is_root else None)
-            self._dtype = self._told(DTYPE, "dtype", told)
-            self.plan.wants_dtype = self.plan.wants_dtype or told is None
+            self._dtype = self._told(self.given_dtype, "dtype", told)
         return self._dtype
 
     # -- layout -------------------------------------------------------------------------------------------------

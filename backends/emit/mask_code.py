@@ -12,8 +12,8 @@ from __future__ import annotations
 from ...compiler.graph.term import WORDS, Index, Leaf, Number, Predicate, Term, TermOp, leaves
 from ...compiler.sizes.axes import Literal
 from ...compiler.sizes.functions import Complement, Magnitude, Meaning
-from ..text.expressions import BITAND, BITOR, Code, Variable, joined, number, operator
-from ..text.names import Namer
+from ..text.expressions import BITAND, BITOR, Attribute, Code, Variable, joined, number, operator
+from ..text.names import Namer, plain
 from ..text.statements import Def
 from ..text.values import Val
 from .body import CodeBody
@@ -49,7 +49,7 @@ def define(body: CodeBody, predicate: Predicate, data: list[Val]) -> tuple[Code,
                 for name, other in bound.items():
                     if other == made:
                         return Code(name)
-                wish = made.variable.wish if made.variable else made.text.rsplit(".", 1)[-1]
+                wish = plain(made.variable.wish) if made.variable else "number"
                 name = namer.give(wish if wish.isidentifier() else "number")
                 bound[name] = made
                 return Code(name)
@@ -60,8 +60,13 @@ def define(body: CodeBody, predicate: Predicate, data: list[Val]) -> tuple[Code,
     words = (Code.of("{}={}", name, value) for name, value in bound.items())
     seen = Variable("seen", lasting=True)
     body.lines.append(Def(seen, joined(["q", "k", *params, *words]), given, "of positions"))
-    fixed = ("True", "False")
-    return seen.code, [each for each in bound.values() if not (each.text.startswith("self.") or each.text in fixed)]
+    return seen.code, [each for each in bound.values() if not _is_fixed(each)]
+
+
+def _is_fixed(number: Code) -> bool:
+    """Whether a number comes with the model."""
+    of_model = bool(number.reads) and all(isinstance(variable, Attribute) for variable, _ in number.reads)
+    return of_model or number.text in ("True", "False")
 
 
 def operation(meaning: Meaning, codes: list[Code]) -> Code:

@@ -12,41 +12,35 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Graph, Repeat
 from ...compiler.graph.sources import Sources, over_passes
 from ...compiler.sizes.axes import Axis
-from ..plan.plan import Plan
+from ..plan.plan import ClassPlan, InputState, Plan
 from ..text.expressions import Code, Variable
 from ..text.ranges import ANY
 from ..text.statements import Begin, Block, Do, Statement
-from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
+from ..text.values import FULL, NONE, Val, is_table, join_leading, kind_of, needed, places
 from ..text.writing import is_one_of
-from .calls import arguments, keywords, late, leading_shape, sources_of
+from .calls import arguments, keywords, leading_shape, sources_of
 from .layout import MemoryLayout
 
 
 def repeat(body: MemoryLayout, node: Repeat) -> None:
     plans = [body.program.plan(graph) for graph in node.bodies]
     vals = _enter(body, node, plans)
-    _agree(body, plans, node.carried)
+    made = [body.file.lowered(plan) for plan in plans]
+    _agree(body, plans, made, node.carried)
     if node.index is not None and body.counts(node):
         body.counters[node.index] = Variable(node.index.name)
-    words = [keywords(body, plan, graph, {}, {}) for plan, graph in zip(plans, node.bodies, strict=True)]
-    hang = over_passes([sources_of(plan) for plan in plans], node.carried)
-    leading = _leading(body, node, plans, vals, hang)
+    words = [keywords(body, *each, {}, {}) for each in zip(made, plans, node.bodies, strict=True)]
+    hang = over_passes([*map(sources_of, made)], node.carried)
+    leading = _leading(body, node, made, vals, hang)
     extra = [body.named(val) if not val.number else val for val in vals[node.carried :]]
     targets = _begin(body, node, vals[: node.carried])
     body.lines.append(body.loop(node, plans, targets, [val.code for val in extra], words))
     body.release(node.args)
-    _leave(body, node, plans, vals, hang, targets, leading)
+    _leave(body, node, made, vals, hang, targets, leading)
 
 
 def _enter(body: MemoryLayout, node: Repeat, plans: Sequence[Plan]) -> list[Val]:
-    """The arguments, as all bodies take them; each body is lowered."""
-    if node.index is not None and not body.program.has_list(node):
-        for plan, graph in zip(plans, node.bodies, strict=True):
-            for const, theirs in body.program.bindings[id(graph)][1].items():
-                if theirs == node.index:
-                    plan.late[const] = None
-    for plan, graph in zip(plans, node.bodies, strict=True):
-        late(body, plan, graph, {})
+    """The arguments, as all bodies take them."""
     vals: list[Val] = []
     for plan, graph in zip(plans, node.bodies, strict=True):
         written = len(body.lines)
@@ -54,35 +48,29 @@ def _enter(body: MemoryLayout, node: Repeat, plans: Sequence[Plan]) -> list[Val]
         if vals:
             del body.lines[written:]
         vals = vals or found
-        if not body.file.knows(plan):
-            body.file.emit(plan)
     return vals
 
 
-def _agree(body: MemoryLayout, plans: Sequence[Plan], carried: int) -> None:
+def _agree(body: MemoryLayout, plans: Sequence[Plan], made: Sequence[ClassPlan], carried: int) -> None:
     """What one pass returns, the next one takes, whichever bodies these are."""
     for plan in plans:
         for place in range(carried):
-            for other in plans:
-                state = other.outputs[place]
-                assert state is not None
+            for other, its in zip(plans, made, strict=True):
+                state = its.outputs[place]
                 change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
-                taken = plan.inputs[place]
-                taken.broadcast |= {change.get(axis, axis) for axis in state.broadcast}
-                leading = state.leading
-                taken.leading = leading if taken.leading is None or taken.leading == leading else SOME
-                taken.in_range = taken.in_range and state.in_range
+                broadcast = frozenset(change.get(axis, axis) for axis in state.broadcast)
+                body.file.tell(plan, place, InputState(broadcast, state.leading, state.in_range))
 
 
 def _leading(
-    body: MemoryLayout, node: Repeat, plans: Sequence[Plan], vals: list[Val], hang: Sequence[Sources]
+    body: MemoryLayout, node: Repeat, made: Sequence[ClassPlan], vals: list[Val], hang: Sequence[Sources]
 ) -> dict[int, Code]:
     """Of each result that may lose leading dimensions, the code of those that it must have.
 
     Told before the loop: what tells them goes round.
     """
     leading: dict[int, Code] = {}
-    for place in _losing(plans, vals, hang):
+    for place in _losing(made, vals, hang):
         if not body.reads_left(node.outs[place]) and node.outs[place].id not in body.plan.captured:
             continue
         shape = leading_shape(body, vals, hang[place])
@@ -116,14 +104,14 @@ def _begin(body: MemoryLayout, node: Repeat, carried: Sequence[Val]) -> list[Var
     return [*variables]
 
 
-def _leave(body: MemoryLayout, node: Repeat, plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources],
+def _leave(body: MemoryLayout, node: Repeat, made: Sequence[ClassPlan], vals: Sequence[Val], hang: Sequence[Sources],
     targets: Sequence[Variable], leading: dict[int, Code],
 ) -> None:  # fmt: skip
     """The results, as they lie behind the loop."""
-    after = [_broadcast_after(body, plan, node.bodies[place]) for place, plan in enumerate(plans)]
+    after = [_broadcast_after(body, each, graph) for each, graph in zip(made, node.bodies, strict=True)]
     for place, (out, target) in enumerate(zip(node.outs, targets, strict=True)):
         val = vals[place]
-        broadcast = val.broadcast.union(*(made[place] for made in after))
+        broadcast = val.broadcast.union(*(found[place] for found in after))
         if place in leading:
             own = [Code.of(f"*{{}}.shape[-{len(val.axes)}:]", target.code)] if val.axes else []
             shape = [Code.of("*{}", leading[place]), *own]
@@ -139,13 +127,13 @@ def _leave(body: MemoryLayout, node: Repeat, plans: Sequence[Plan], vals: Sequen
             body.record(out, result)
 
 
-def _broadcast_after(body: MemoryLayout, plan: Plan, graph: Graph) -> list[set[Axis]]:
+def _broadcast_after(body: MemoryLayout, made: ClassPlan, graph: Graph) -> list[set[Axis]]:
     """Of each result of a pass, the axes that may be of size 1."""
     own = body.program.bindings[id(graph)][0]
-    return [{own[axis] for axis in state.broadcast} for state in plan.outputs if state is not None]
+    return [{own[axis] for axis in state.broadcast} for state in made.outputs]
 
 
-def _losing(plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources]) -> list[int]:
+def _losing(plans: Sequence[ClassPlan], vals: Sequence[Val], hang: Sequence[Sources]) -> list[int]:
     """The results of a repeat that may lack leading dimensions of what they hang on: the value that a pass makes
     anew has only those of what it is made of.
     """
@@ -154,10 +142,9 @@ def _losing(plans: Sequence[Plan], vals: Sequence[Val], hang: Sequence[Sources])
         place for place, found in enumerate(wanted) if vals[place].leading != FULL and not found <= {place}
     }  # if there is no pass
 
-    def made(plan: Plan, place: int) -> set[int]:
+    def made(plan: ClassPlan, place: int) -> set[int]:
         """The arguments whose leading dimensions the value of one pass has."""
         state = plan.outputs[place]
-        assert state is not None
         if state.leading == FULL:
             return wanted[place]
         return {

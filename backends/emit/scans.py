@@ -8,18 +8,18 @@ What varies along none of these has none of them, as any argument.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...compiler.graph.nodes import Apply, Scan, reads
 from ...compiler.graph.sources import Sources, over_steps, sources
 from ...compiler.graph.values import Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
-from ..plan.plan import OutputState, Plan
+from ..plan.plan import ClassPlan, InputState, OutputState, Plan
 from ..text.expressions import TERNARY, Code, Variable, call
 from ..text.names import plain
 from ..text.statements import For
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
-from .calls import is_bare, keywords, late, leading_shape, sources_of
+from .calls import is_bare, keywords, leading_shape, sources_of
 from .layout import MemoryLayout, at_items, length, plan_axes, shape_of
 
 
@@ -49,6 +49,7 @@ class _Loop:
     carriers: dict[int, int]
     feeds: tuple[Sources, ...]
     shapes: dict[int, list[Code]]
+    made: ClassPlan = field(default_factory=ClassPlan)
 
     def given(self, place: int, order: Iterable[Axis]) -> tuple[Axis, ...]:
         """The dimensions of an argument: without those lifted over, if it has none of these."""
@@ -59,9 +60,7 @@ class _Loop:
         return tuple(self.to_caller.get(self.own[axis], self.own[axis]) for axis in axes)
 
     def output(self, place: int) -> OutputState:
-        output = self.plan.outputs[place]
-        assert output is not None
-        return output
+        return self.made.outputs[place]
 
     def as_state(self, place: int) -> bool:
         """Whether a result is collected in the shape of the state that it becomes: if it hangs on how that began."""
@@ -69,7 +68,7 @@ class _Loop:
 
     def hang(self, place: int) -> Sources:
         """What a result of all steps hangs on: in this call, where the class may know of more, which others give it."""
-        return self.feeds[place] if self.as_state(place) else over_steps(sources_of(self.plan), self.states)[place]
+        return self.feeds[place] if self.as_state(place) else over_steps(sources_of(self.made), self.states)[place]
 
     def has_all(self, place: int) -> bool:
         """Whether a step gives the next value of a state with all its dimensions ahead of those of the block."""
@@ -85,14 +84,11 @@ class _Loop:
 
 def scan(body: MemoryLayout, node: Scan) -> None:
     """A block called at each index of an axis in order: a loop, whose results are stacked."""
-    graph, consts = node.graph, dict(node.consts)
     loop = _loop_of(body, node)
     _take(body, loop)
     _begin_states(body, loop)
     _tell(body, loop)
-    late(body, loop.plan, graph, consts)
-    if not body.file.knows(loop.plan):
-        body.file.emit(loop.plan)
+    loop.made = body.file.lowered(loop.plan)
     last = [place in loop.carriers and _left_alone(body, out, node) for place, out in enumerate(node.outs)]
     collected = [
         out if not last[place] and (body.reads_left(out) or out.id in body.plan.captured) else None
@@ -220,13 +216,11 @@ def _tell(body: MemoryLayout, loop: _Loop) -> None:
     """What the block's class learns from these arguments."""
     any_leading = any(val.leading != NONE for val in loop.args)
     for place, (val, formal) in enumerate(zip(loop.args, loop.formals, strict=True)):
-        state = loop.plan.inputs[place]
         whole = (val.leading == FULL or not any_leading) and all(val.has(a) for a in loop.spread)
         given = NONE if is_bare(val, loop.spread) else FULL if whole else SOME
-        state.leading = given if state.leading is None or state.leading == given else SOME
         back = dict(zip(formal, plan_axes(loop.plan, place), strict=True))
-        state.broadcast |= {back[a] for a in formal if a in val.broadcast}
-        state.in_range = False
+        broadcast = frozenset(back[a] for a in formal if a in val.broadcast)
+        body.file.tell(loop.plan, place, InputState(broadcast, given, in_range=False))
 
 
 def _steps(
@@ -241,8 +235,12 @@ def _steps(
     for variable in lists.values():
         body.do(Code("[]"), variable)
     axis = node.axis
-    words = keywords(body, loop.plan, graph, loop.to_caller, dict(node.consts))
-    counter = Variable(axis.name if axis.name not in map(plain, body.scope.axes.values()) else f"{axis.name}_index")
+    words = keywords(body, loop.made, loop.plan, graph, loop.to_caller, dict(node.consts))
+    counter = Variable(
+        axis.name
+        if axis.name not in {plain(given.name) for given in body.scope.axes.values()}
+        else f"{axis.name}_index"
+    )
     count = call("range", body.extent(axis))
     with body.looping() as steps:
         given = []

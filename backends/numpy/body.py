@@ -10,7 +10,7 @@ from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.axes import Axis, Const, Static
 from ..emit.body import CodeBody
-from ..emit.border import border, defaults, missing
+from ..emit.border import batch_of, border, defaults
 from ..emit.calls import built, cache_at, counted
 from ..emit.decoder import begin_decoding
 from ..emit.extents import hold_derived
@@ -22,7 +22,7 @@ from ..plan.plan import Plan
 from ..text.expressions import OPERATORS, Code, Variable, call, joined, operator
 from ..text.names import AT, FOUND
 from ..text.numbers import static_code
-from ..text.statements import For
+from ..text.statements import Do, For, Let, Place
 from ..text.values import NONE, Val
 
 Emit = Callable[["NumpyBody", Apply, list[Val], Val | None], Val]
@@ -54,9 +54,7 @@ class NumpyBody(CodeBody):
 
     def __init__(self, file: CodeFile, plan: Plan) -> None:
         super().__init__(file, plan)
-        self.checks: list[str] = []
         self.derived: dict[Axis, Code] = {}
-        self.derivations: dict[str, Code] = {}
 
     @property
     def prefix(self) -> str:
@@ -100,28 +98,22 @@ class NumpyBody(CodeBody):
             return Code(str(axis.extent))
         if axis.bound is not None and axis.extent is None:
             return self.bound_code(axis)
-        name = self.scope.axes[axis]
-        formula = self.plan.formula(axis)
-        if formula is not None:
-            code = static_code(formula, self.size_code, self.const_code)
-            self.derived[axis] = Code(name)
-            self.derivations[name] = self.whole(formula, code)
-        else:
-            self.plan.sizes[axis] = None
-        return Code(name)
+        given, formula = self.scope.axes[axis], self.plan.formula(axis)
+        if formula is None:
+            return given.code
+        code = static_code(formula, self.size_code, self.const_code)
+        variable = Variable(given.name, given.name, lasting=True, unique=True)
+        self.sizes.append(Let(variable, self.whole(formula, code), place=Place.NAMED))
+        self.derived[axis] = variable.code
+        return variable.code
 
     def const_code(self, const: Const) -> Code:
         if const in self.counters:
             return self.counters[const].code
-        if const in self.plan.late:
-            self.plan.read.add(const)
-        else:
-            self.plan.numbers[const] = None
-        return Code(self.scope.consts[const])
+        return self.scope.consts[const].code
 
     def bound_code(self, axis: Axis) -> Code:
-        self.plan.sizes_bound[axis] = None
-        return Code(self.scope.bounds[axis])
+        return self.scope.bounds[axis].code
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
@@ -216,12 +208,9 @@ class NumpyBody(CodeBody):
         if self.plan.is_root and self.plan.owner is not None:
             self.lines += begin_decoding(self)
         if self.graph.kind == "model" and self.graph.inputs:
-            for val in self.inputs:
-                self.checks.append(
-                    f"{val.name} = {val.name} if {val.name} is None else np.asarray({val.name})"
-                    if self._optional(val)
-                    else ""
-                )
-            self.checks = [*missing(self), *(line for line in self.checks if line), *border(self)]
+            for val in filter(self._optional, self.inputs):
+                array = Code.of("{} if {} is None else np.asarray({})", val.code, val.code, val.code)
+                self.checks.append(Do(array, (val.code.variable,)))
+            self.checks += [*border(self), *batch_of(self)]
             hold_derived(self)
             self.lines += defaults(self)

@@ -51,8 +51,6 @@ class NumpyEmitter(Emitter):
         return plan not in self.program.forward
 
     def definition(self, plan: Plan) -> list[str]:
-        body = self.bodies[plan.key]
-        assert isinstance(body, NumpyBody)
         args = []
         owner = self.owns(plan.graph)
         if owner or plan.is_root:
@@ -62,7 +60,7 @@ class NumpyEmitter(Emitter):
         args += self.inputs_of(plan)
         more = [f"{name}: {kind}" + (f" = {value}" if value else "") for name, kind, value in self.sizes_of(plan)]
         more += self.passed_to(plan)
-        if plan.wants_dtype:
+        if self.classes[plan.key].dtype:
             more.append(f"{DTYPE}: np.dtype[Any]" + (' = np.dtype("float32")' if plan.is_root else ""))
         if plan.on_path and not plan.is_root:
             more.append(f"{FOUND}: dict[str, Array]")
@@ -72,8 +70,7 @@ class NumpyEmitter(Emitter):
             lines += [f"    {line}" for line in DOCS[plan.method]]
         elif plan.graph.stepped is None:
             lines += self.words(plan)
-        sizes = [f"{name} = {code.text}" for name, code in body.derivations.items()]
-        return ["\n".join([*lines, *within(self.statements(plan, sizes))])]
+        return ["\n".join([*lines, *within(self.statements(plan))])]
 
     def written(self, header: str) -> ModelCode:
         made = super().written(header)
@@ -86,7 +83,7 @@ class NumpyEmitter(Emitter):
         told = configuration(self, f"dict({', '.join(sizes)})")
         texts = ["\n".join(["def configuration() -> Configuration:", *told])]
         if self.generates:
-            told = wrap(f"    return {decodes(self.decoding, self)}")
+            told = wrap(f"    return {decodes(self.decoding, self).named}")
             texts.append("\n".join(["def decodes() -> Decodes:", *told]))
             texts += decoder_functions(self, "w", "dict[str, Array]", "decodes()")
         return texts

@@ -36,6 +36,7 @@ from ...compiler.sizes.arithmetic import substitute
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ...compiler.sizes.functions import Rounded
 from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
+from ..text.values import SOME
 from ..text.writing import singular
 from .sharing import Homes, differing
 
@@ -190,13 +191,21 @@ def _lifts(steps: Iterable[Graph]) -> dict[tuple[int, str], tuple[Axis, ...]]:
     return {site: tuple(axes) for site, axes in found.items() if len(methods[site]) > 1}
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class InputState:
-    """What all calls of a class agree on about one argument; joined over the call sites until nothing changes."""
+    """What all calls of a class agree on about one argument: its axes that may be of size 1, its leading dimensions
+    (see text/values.py; None before the first call), and whether an index is proved to lie within its axis.
+    """
 
-    broadcast: set[Axis] = field(default_factory=set)
-    leading: int | None = None  # see text/values.py: NONE, SOME, FULL; None before the first call
-    in_range: bool = True  # an index proved to lie within its axis, at every call
+    broadcast: frozenset[Axis] = frozenset()
+    leading: int | None = None
+    in_range: bool = True
+
+    def joined(self, other: InputState) -> InputState:
+        """What holds of both."""
+        known = [each for each in (self.leading, other.leading) if each is not None]
+        leading = None if not known else known[0] if len({*known}) == 1 else SOME
+        return InputState(self.broadcast | other.broadcast, leading, self.in_range and other.in_range)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +218,24 @@ class OutputState:
     number: bool  # whether it is a number rather than an array
     needs: int
     in_range: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPlan:
+    """What a class or function has besides its arguments, read off its statements: the rest is known to its callers.
+
+    sizes, bounds, numbers: what it is built with: sizes of axes, the most that widths have, consts. extents, passed:
+    what it is told at each call: extents of widths, for want of an argument that has them, and consts.
+    """
+
+    outputs: tuple[OutputState, ...] = ()
+    sizes: tuple[Axis, ...] = ()
+    bounds: tuple[Axis, ...] = ()
+    numbers: tuple[Const, ...] = ()
+    extents: tuple[Axis, ...] = ()
+    passed: tuple[Const, ...] = ()
+    device: bool = False
+    dtype: bool = False
 
 
 @dataclass(eq=False)
@@ -231,19 +258,7 @@ class Plan:
     results: str = ""  # the class of its results, where a model has several
     on_path: bool = False  # it, or something nested in it, records values
     placed: bool = False  # its callers say where it stands: not those that call a model as their own
-    # What classes tell one another while they are lowered, joined until nothing changes (`Emitter.settle`):
-    inputs: list[InputState] = field(default_factory=list)
-    outputs: list[OutputState | None] = field(default_factory=list)
-    sizes: dict[Axis, None] = field(default_factory=dict)  # axes whose sizes are parameters when it is built
-    sizes_bound: dict[Axis, None] = field(default_factory=dict)  # bounded widths whose bound is
-    numbers: dict[Const, None] = field(default_factory=dict)  # consts that are
-    extents: dict[Axis, None] = field(default_factory=dict)  # widths that callers must pass, for want of an argument
-    unused: dict[str, None] = field(default_factory=dict)  # extents that callers pass for want of another variant
-    wants_device: bool = False
-    wants_dtype: bool = False
     late: dict[Const, None] = field(default_factory=dict)  # consts that are known at each call
-    read: set[Const] = field(default_factory=set)  # those of them that the code reads
-    made_by: dict[Const, None] = field(default_factory=dict)  # those of them that a module is built with
     open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
     caller: Plan | None = None  # of a model with weights, which stand beside its caller's: this is a method there
@@ -278,27 +293,6 @@ class Plan:
     @cached_property
     def _own(self) -> frozenset[Axis]:
         return frozenset(self.axes)
-
-    def state(self) -> object:
-        """All that other classes see of this one: when no class's state changes any more, the text is final."""
-        return (
-            [(frozenset(i.broadcast), i.leading, i.in_range) for i in self.inputs],
-            list(self.outputs),
-            [
-                list(wanted)
-                for wanted in (self.sizes, self.sizes_bound, self.numbers, self.extents, self.late, self.made_by)
-            ],
-            (self.passed, list(self.unused), self.wants_device, self.wants_dtype),
-        )
-
-    @property
-    def passed(self) -> list[Const]:
-        """The consts that callers pass at each call."""
-        return [const for const in self.late if const in self.read]
-
-    def built_with(self, const: Const) -> bool:
-        """Whether a const is a parameter when it is built."""
-        return const in self.made_by or (const in self.numbers and const not in self.late)
 
     def kind(self, static: Static) -> Scalar:
         """What a number over consts of this class is, whatever its callers give them."""
@@ -386,6 +380,8 @@ class ModelPlan:
         for graph in steps:
             self._visit(graph, frozenset(), "")
         self._open()
+        while self._pass_consts():  # a step may call whole what others have been told of
+            pass
         self._move_in(self.plan(root), set())
         self._name_methods()
         for plan in reversed(self.plans):  # callers first
@@ -460,8 +456,6 @@ class ModelPlan:
             plan = Plan(name, form.key, graph, lifted, form.axes, form.consts, [], top, captured)
             self._adopt(plan)
             plan.on_path = bool(captured) or any(self.plan(c).on_path for n in graph.nodes for c in children(n))
-            plan.inputs = [InputState() for _ in graph.inputs]
-            plan.outputs = [None] * len(graph.outputs)
             self._by_key[form.key] = plan
             self.plans.append(plan)
         binding = (dict(zip(plan.axes, form.axes, strict=True)), dict(zip(plan.consts, form.consts, strict=True)))
@@ -487,6 +481,21 @@ class ModelPlan:
                 for child in children(node):
                     given = node.axes if isinstance(node, Call | Scan) else [(axis, axis) for axis in plan.open]
                     self._mark(child, [theirs for theirs, mine in given if mine in plan.open])
+
+    def _pass_consts(self) -> bool:
+        """Marks consts that hang on a pass without a module, or on the size of an input; says whether any is new."""
+        before = sum(len(plan.late) for plan in self.plans)
+        for plan in reversed(self.plans):  # callers first
+            for node in plan.graph.nodes:
+                given = dict(node.consts) if isinstance(node, Call | Scan) else {}
+                index = node.index if isinstance(node, Repeat) and not self.has_list(node) else None
+                for child in (child for child in children(node) if child.kind != "op"):
+                    for own, theirs in self.bindings[id(child)][1].items():
+                        static = given.get(theirs, ConstOf(theirs))
+                        hangs = theirs == index or not plan.late.keys().isdisjoint(consts_in(static))
+                        if hangs or not all(map(plan.static_size, axes_in(static))):
+                            self.plan(child).late[own] = None
+        return sum(len(plan.late) for plan in self.plans) > before
 
     def _open_as(self, step: Plan, whole: Plan) -> None:
         """A step has the axes and consts of what it is a step of."""

@@ -55,6 +55,21 @@ class Variable:
         return Code(HOLE, ATOM, ((self, 0),))
 
 
+class Given(Variable):
+    """A parameter of the class or function: it is there wherever it is read, under this name."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name.rpartition(".")[2], name, lasting=True, unique=True)
+
+
+class Attribute(Given):
+    """An attribute of the object."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
     """An expression of Python and how tightly its outermost operator binds.
@@ -85,6 +100,12 @@ class Code:
     def atom(self) -> Code:
         """Fit to be followed by `.` or `[`."""
         return self.at(ATOM)
+
+    @property
+    def named(self) -> str:
+        """The text, of variables that have their names."""
+        names = iter(variable.name for variable, _ in self.reads)
+        return "".join(next(names) if each == HOLE else each for each in self.text)
 
     @property
     def variable(self) -> Variable | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import keyword
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
-from .expressions import ATOM, HOLE, Code, Variable
+from .expressions import ATOM, HOLE, Code, Given, Variable
 from .names import Namer, plain
 from .statements import Begin, Block, Def, Do, For, Let, Place, Returns, Statement, codes
 from .writing import is_path, wrap
@@ -26,7 +26,7 @@ class CodePrinter:
         self.namer, self.width = namer, width
         self.lines: list[str] = []
         self._indent = ""
-        self._left = Counter[Variable]()  # reads still to come
+        self.left = Counter[Variable]()  # reads still to come
         self._outside: dict[int, list[Variable]] = {}  # of a loop, the variables that it reads and does not make
         self._latest: dict[Variable, int] = {}  # the last statement that reads a variable, counted from the end
         self._position = 0
@@ -38,7 +38,7 @@ class CodePrinter:
     def _count(self, statements: Sequence[Statement]) -> None:
         """Counts reads, from the end: of what nobody reads nothing is written."""
         for after, statement in zip([None, *reversed(statements)], reversed(statements), strict=False):
-            if isinstance(statement, Let) and statement.place < Place.LINE and not self._left[statement.variable]:
+            if isinstance(statement, Let) and statement.place < Place.LINE and not self.left[statement.variable]:
                 continue
             if (
                 isinstance(after, Returns)
@@ -48,16 +48,16 @@ class CodePrinter:
                 self._result = statement
             self._position += 1
             if isinstance(statement, For):
-                before = self._left.copy()
+                before = self.left.copy()
                 self._count(statement.body)
-                read = [variable for variable, count in self._left.items() if count > before[variable]]
+                read = [variable for variable, count in self.left.items() if count > before[variable]]
                 made = {*statement.variables, *_made(statement.body)}
                 outside = self._outside[id(statement)] = [each for each in read if each not in made]
-                self._left.update(outside)
+                self.left.update(outside)
             elif isinstance(statement, Block):
                 self._count(statement.body)
             read = [variable for code in codes(statement) for variable, _ in code.reads]
-            self._left.update(read)
+            self.left.update(read)
             if not (isinstance(statement, Let) and statement.place is Place.ASIDE):
                 for variable in read:
                     self._latest.setdefault(variable, self._position)
@@ -116,7 +116,8 @@ class CodePrinter:
                 yield from self._parts(let.code)
 
     def _line(self, text: str, comment: str = "") -> None:
-        self.lines += text.split("\n") if "\n" in text else wrap(self._indent + text, comment, self.width)
+        laid = [self._indent + line for line in text.split("\n")]
+        self.lines += laid if len(laid) > 1 else wrap(*laid, comment, self.width)
 
     def _block(self, head: str, body: Sequence[Statement]) -> None:
         self.lines.append(self._indent + head)
@@ -125,7 +126,7 @@ class CodePrinter:
         self._indent = self._indent[:-4]
 
     def _let(self, let: Let) -> None:
-        left = self._left[let.variable]
+        left = self.left[let.variable]
         if not left and let.place < Place.LINE:
             return
         text, _ = self._text(let.code)
@@ -147,7 +148,8 @@ class CodePrinter:
                 return let is self._result
             case Place.ASIDE:
                 reader = self._latest.get(let.variable, 0)  # none of these is read by what is told aside itself
-                return all(self._latest.get(variable, reader + 1) <= reader for variable, _ in let.code.reads)
+                read = [variable for variable, _ in let.code.reads if not isinstance(variable, Given)]
+                return all(self._latest.get(variable, reader + 1) <= reader for variable in read)
             case Place.LINE:
                 return False
 
@@ -172,7 +174,7 @@ class CodePrinter:
             self._line(f"{name} = {text}", comment)
 
     def _for(self, loop: For) -> None:
-        names = [self._named(each) if self._left[each] else "_" for each in loop.variables]
+        names = [self._named(each) if self.left[each] else "_" for each in loop.variables]
         self._block(f"for {', '.join(names)} in {self._taken(loop.over)}:", loop.body)
         for name in names:
             self.namer.free(name)
@@ -193,8 +195,8 @@ class CodePrinter:
     def _read(self, code: Code) -> None:
         """Notes that an expression has been written; a variable that nothing will read again gives its name back."""
         for variable, _ in code.reads:
-            self._left[variable] -= 1
-            if not self._left[variable]:
+            self.left[variable] -= 1
+            if not self.left[variable]:
                 let = self._inline.pop(variable, None)
                 if let is not None:
                     self._read(let.code)
@@ -215,6 +217,11 @@ class CodePrinter:
     def _variable(self, variable: Variable) -> tuple[str, int]:
         let = self._inline.get(variable)
         return self._text(let.code) if let is not None else (self._names.get(variable, variable.name), ATOM)
+
+
+def reads_of(statements: Sequence[Statement]) -> Set[Variable]:
+    """The variables that are read by what is written of these."""
+    return CodePrinter(Namer(), 0, statements).left.keys()
 
 
 def _made(statements: Sequence[Statement]) -> set[Variable]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from .expressions import Code, Variable
+from .expressions import Code, Variable, joined
+from .names import plain
 
 
 class Place(IntEnum):
@@ -86,6 +87,22 @@ class Returns:
 
 
 Statement = Let | Do | Begin | For | Block | Def | Returns
+
+
+SIDE_BY_SIDE = 4  # assignments in one line: who reads more of them counts
+
+
+def side_by_side(assigned: Sequence[tuple[Variable, Variable]], width: int) -> list[Do]:
+    """`a, b = x, y`: assignments of names, as many to a line as are still read at a glance."""
+    lines: list[list[tuple[Variable, Variable]]] = [[]]
+    for pair in assigned:
+        more = [*lines[-1], pair]
+        if len(more) > SIDE_BY_SIDE or sum(len(plain(each.name)) + 2 for pair in more for each in pair) - 1 > width:
+            lines.append([])
+        lines[-1].append(pair)
+    return [
+        Do(joined(value.code for _, value in pairs), tuple(target for target, _ in pairs)) for pairs in lines if pairs
+    ]
 
 
 def refusal(condition: Code, message: Code) -> Block:

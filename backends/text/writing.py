@@ -37,24 +37,6 @@ def is_one_of(counter: str, passes: list[int]) -> str:
     return f"{counter} in {tuple(passes)}"
 
 
-SIDE_BY_SIDE = 4  # assignments in one line: who reads more of them counts
-
-
-def side_by_side(assigned: Sequence[tuple[str, str]], width: int = WIDTH) -> list[str]:
-    """`a, b = x, y`: assignments of names, as many to a line as are still read at a glance."""
-    lines: list[list[tuple[str, str]]] = [[]]
-    for pair in assigned:
-        fits = len(plain(_assignment([*lines[-1], pair]))) <= width
-        if not (fits and len(lines[-1]) < SIDE_BY_SIDE):
-            lines.append([])
-        lines[-1].append(pair)
-    return [_assignment(pairs) for pairs in lines if pairs]
-
-
-def _assignment(pairs: Sequence[tuple[str, str]]) -> str:
-    return f"{', '.join(target for target, _ in pairs)} = {', '.join(value for _, value in pairs)}"
-
-
 _POWER = re.compile(r"(?<![\w.)\]])([\w.]+) \*\* (-?[\w.]+)(?![\w.(\[])")
 _SLICE = re.compile(r"(?<=[\[ ])([\w.]+(?: [+-] [\w.]+)*)?:(-?[\w.]+(?:\[-?\d+\])?)(?=[\],])")
 

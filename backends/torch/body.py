@@ -6,6 +6,7 @@ import keyword
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
@@ -13,7 +14,7 @@ from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.arithmetic import product
 from ...compiler.sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
 from ..emit.body import CodeBody
-from ..emit.border import border, defaults, missing
+from ..emit.border import batch_of, border, defaults
 from ..emit.calls import built, cache_at, counted
 from ..emit.decoder import begin_decoding
 from ..emit.extents import hold_derived
@@ -21,13 +22,15 @@ from ..emit.layout import CodeFile, Words, at_items, shape_of
 from ..emit.ops import COMMON
 from ..emit.repeats import by_pass
 from ..plan.capture import segment
-from ..plan.plan import Plan
-from ..text.expressions import OPERATORS, TERNARY, Code, Variable, call, joined, operator
-from ..text.names import AT, DTYPE, FOUND, MODULE_ATTRIBUTES, Namer, plain
+from ..plan.plan import ClassPlan, Plan
+from ..text.docstrings import remarked
+from ..text.expressions import OPERATORS, TERNARY, Attribute, Code, Variable, call, joined, operator
+from ..text.names import AT, FOUND, MODULE_ATTRIBUTES, Namer
 from ..text.numbers import static_code
-from ..text.statements import For
+from ..text.printer import CodePrinter, reads_of
+from ..text.statements import Block, Do, For, Let, Place, Statement, side_by_side
 from ..text.values import CannotEmit, Val, is_table
-from ..text.writing import is_one_of, singular
+from ..text.writing import WIDTH, is_one_of, singular
 
 
 def accessible(name: str) -> bool:
@@ -39,10 +42,13 @@ def attribute(name: str) -> str:
     return f"self.{name}" if accessible(name) else f'getattr(self, "{name}")'
 
 
-def assigned(name: str, value: str) -> str:
-    return f"self.{name} = {value}" if accessible(name) else f'setattr(self, "{name}", {value})'
+def assigned(name: str, value: Code) -> Do:
+    if accessible(name):
+        return Do(value, (Attribute(attribute(name)),))
+    return Do(Code.of('setattr(self, "{}", {})', name, value))
 
 
+Made = tuple[Plan, Callable[[], list[Code]]]  # the class of a module, and what it is given: known when that is lowered
 HALF = 65504.0  # the largest float16: `torch.full` refuses what its type has no room for
 Emit = Callable[["TorchBody", Apply, list[Val], Val | None], Val]
 Point = Callable[["TorchBody", list[Val], Value], Code]
@@ -73,26 +79,24 @@ class TorchBody(CodeBody):
     def __init__(self, file: CodeFile, plan: Plan) -> None:
         super().__init__(file, plan)
         self.margin = 4 if plan.is_step else 8
-        self.init: list[str] = []
-        self.remarks: dict[str, str] = {}  # what the spec says of lines of `init`
-        self.modules: dict[str, str] = {}  # attribute -> what it is made with
+        self.init: list[Callable[[], Sequence[Do]]] = []  # what it adds to `__init__`, once all is lowered
+        self.remarks: dict[Do, str] = {}  # what the spec says of lines of `__init__`
+        self.modules: dict[str, Code | Plan] = {}  # attribute -> what it is made with
+        self.stored: dict[Variable, Attribute] = {}  # by what `__init__` knows it
         self.derived: dict[Axis, Code] = {}  # sizes that __init__ computes from others
-        self.stored: dict[str, str] = {}  # attribute -> the name in __init__
-        self.checks: list[str] = []
-        self.derivations: dict[str, Code] = {}  # what `__init__` works out, by name
+        self.built: list[Statement] = []  # `__init__`, in the end
         self.top = self  # the body of the class that this is a method of
         self._first_weight: Code | None = None
         self.attributes = Namer(MODULE_ATTRIBUTES | self.program.methods, "")
         self.home: TorchBody | None = None
         self._home_axes: dict[Axis, Axis] = {}
         self._home_consts: dict[Const, Static] = {}
-        self._sizes = ""
         within = plan.owner or plan.caller
         if within is not None:
             self._move_in(file, within)
             return
         self._reserve_weights(file, plan.graph)
-        self._attribute: dict[str, str] = {}
+        self.parts: dict[tuple[str, Code], str] = {}  # of blocks without weights: wish, how it is made -> attribute
         self._first_weight = self._find_weight()
 
     def _reserve_weights(self, file: CodeFile, graph: Graph) -> None:
@@ -109,12 +113,11 @@ class TorchBody(CodeBody):
 
     def _move_in(self, file: CodeFile, within: Plan) -> None:
         """A method besides `forward`: it uses what the class's `__init__` makes, and may add to it."""
-        home = file.bodies[within.key]
+        home = file.lowering(within)
         assert isinstance(home, TorchBody)
         self.home, self.top = home, home.top
-        self.init, self.modules, self.stored, self.derivations = home.init, home.modules, home.stored, home.derivations
-        self.remarks = home.remarks
-        self.attributes, self._attribute = home.attributes, home._attribute
+        self.modules, self.stored, self.sizes, self.remarks = home.modules, home.stored, home.sizes, home.remarks
+        self.attributes = home.attributes
         call = self.plan.call
         if call is not None:
             axes, consts = self.program.bindings[id(call.graph)]
@@ -144,18 +147,18 @@ class TorchBody(CodeBody):
     def parameter(self, weight: Weight) -> Code:
         text = attribute(weight.name)
         if weight.name not in self.modules:
-            shape = ", ".join(self.dim_size(dim) for dim in weight.dims)
-            frozen = ", requires_grad=False" if weight.frozen else ""
-            init = weight.init
-            if init.kind in ("zeros", "ones"):
-                made = assigned(weight.name, f"nn.Parameter(torch.{init.kind}({shape or '()'}){frozen})")
-                self.init.append(made)
-            else:
-                made = assigned(weight.name, f"nn.Parameter(torch.empty({shape or '()'}){frozen})")
-                self.init += [made, self.initialiser(text, weight)]
+            shape = joined(map(self.dim_size, weight.dims)) if weight.dims else "()"
+            frozen = {"requires_grad": "False"} if weight.frozen else {}
+            filled = weight.init.kind if weight.init.kind in ("zeros", "ones") else "empty"
+            code = self.modules[weight.name] = call("nn.Parameter", call(f"torch.{filled}", shape), **frozen)
+            made = assigned(weight.name, code)
+            self.add(made, *([self.initialiser(text, weight)] if filled == "empty" else []))
             self.remarks[made] = weight.doc
-            self.modules[weight.name] = ""
         return Code(text)
+
+    def add(self, *statements: Do) -> None:
+        """Lines of `__init__`."""
+        self.init.append(lambda: statements)
 
     # -- sizes and consts ---------------------------------------------------------------------------------------
 
@@ -169,21 +172,17 @@ class TorchBody(CodeBody):
         if axis not in self.plan.axes:
             return Code(str(axis.extent))
         if axis.bound is not None and axis.extent is None:
-            self.plan.sizes_bound[axis] = None
-            return Code(self.scope.bounds[axis])
-        name = self.scope.axes[axis]
+            return self.scope.bounds[axis].code
         formula = self.plan.formula(axis)
         if isinstance(formula, Literal):
             return Code(str(formula.value))
         if isinstance(formula, SizeOf):
             return self.built_size(formula.axis)
-        if formula is not None:
-            code = static_code(formula, self.built_size, self.built_const)
-            self.derived[axis] = Code(name)
-            self.derivations[name] = self.whole(formula, code)
-        else:
-            self.plan.sizes[axis] = None
-        return Code(name)
+        if formula is None:
+            return self.scope.axes[axis].code
+        code = static_code(formula, self.built_size, self.built_const)
+        self.derived[axis] = self._derived(self.scope.axes[axis].name, self.whole(formula, code))
+        return self.derived[axis]
 
     def _built_at_home(self, axis: Axis) -> Code:
         """The size of an axis that `forward` does not have: worked out from others in `__init__`, or a number."""
@@ -192,22 +191,26 @@ class TorchBody(CodeBody):
         known = size is not None and (self.plan.call is not None or set(axes_in(size)) <= set(self._home_axes))
         if size is None or not known:
             return Code(str(axis.extent))
-        return self._derived(axis.name, self.home.whole(size, static_code(size, self.built_size, self.built_const)))
+        code = self.home.whole(size, static_code(size, self.built_size, self.built_const))
+        return self._worked_out(code) or self._derived(self.top.namer.give(axis.name), code)
 
-    def _derived(self, wish: str, code: Code) -> Code:
-        """The name in `__init__` of what is worked out there."""
-        name = next((name for name, known in self.derivations.items() if known == code), None)
-        if name is None:
-            name = self.top.namer.give(wish)
-            self.derivations[name] = code
-        return Code(name)
+    def _derived(self, name: str, code: Code) -> Code:
+        """What is worked out in `__init__`, by its name there."""
+        let = Let(Variable(name, name, lasting=True, unique=True), code, place=Place.NAMED)
+        self.sizes.append(let)
+        return let.variable.code
+
+    def _worked_out(self, code: Code) -> Code | None:
+        """What is worked out in `__init__` already."""
+        return next((let.variable.code for let in self.sizes if let.code == code), None)
 
     def built_const(self, const: Const) -> Code:
         if self.home is not None and const in self._home_consts:
             code = static_code(self._home_consts[const], self.home.built_size, self.home.built_const)
-            return code if re.fullmatch(r"[\w.]+", code.text) else self._derived(const.name, code)
-        (self.plan.made_by if const in self.plan.late else self.plan.numbers)[const] = None
-        return Code(self.scope.consts[const])
+            if code.variable or re.fullmatch(r"[\w.]+", code.text):
+                return code
+            return self._worked_out(code) or self._derived(self.top.namer.give(const.name), code)
+        return self.scope.consts[const].code
 
     def is_built(self, static: Static) -> bool:
         """Whether a number is known when the module is built: it hangs on no size of an input, nor on a pass."""
@@ -219,14 +222,12 @@ class TorchBody(CodeBody):
 
     def _stored(self, code: Code) -> Code:
         """What `__init__` knows by a name, where other methods find it; a number as it is."""
-        name = code.text
-        if not name.isidentifier() or keyword.iskeyword(name):
+        variable = code.variable
+        if variable is None:
             return code
-        if name not in self._attribute:
-            self._attribute[name] = self.attributes.give(name)
-        found = self._attribute[name]
-        self.stored[found] = name
-        return Code(f"self.{found}")
+        if variable not in self.stored:
+            self.stored[variable] = Attribute(f"self.{self.attributes.give(variable.name)}")
+        return self.stored[variable].code
 
     def size_code(self, axis: Axis) -> Code:
         return self._stored(self.built_size(axis))
@@ -235,15 +236,13 @@ class TorchBody(CodeBody):
         if const in self.counters:
             return self.counters[const].code
         if const in self.plan.late:
-            self.plan.read.add(const)
-            return Code(self.scope.consts[const])
+            return self.scope.consts[const].code
         return self._stored(self.built_const(const))
 
     def bound_code(self, axis: Axis) -> Code:
         if self.home is not None:
             return self.home.bound_code(self._home_axes[axis])
-        self.plan.sizes_bound[axis] = None
-        return self._stored(Code(self.scope.bounds[axis]))
+        return self._stored(self.scope.bounds[axis].code)
 
     def longest(self, axis: Axis) -> Code:  # as the module is built
         if axis.extent is not None:
@@ -253,65 +252,97 @@ class TorchBody(CodeBody):
     def known_size(self, axis: Axis) -> Code:
         return self.size_code(axis)
 
-    def dim_size(self, axes: Sequence[Axis]) -> str:
+    def dim_size(self, axes: Sequence[Axis]) -> Code:
         """The size of one stored dimension: the product of its axes."""
         whole = product(axes, self.plan.formula) if all(map(self.plan.static_size, axes)) else None
         if whole is not None:
-            return self.built_static(whole).text
-        return " * ".join(self.built_size(axis).text for axis in axes) or "1"
+            return self.built_static(whole)
+        return joined((self.built_size(axis) for axis in axes), " * ") if axes else Code("1")
 
-    def initialiser(self, text: str, weight: Weight) -> str:
+    def initialiser(self, text: str, weight: Weight) -> Do:
         """The statement that gives a weight its first values."""
         init = weight.init
         given = ", ".join(repr(float(value)) for value in init.args)
         match init.kind:
             case "normal":
-                return f"nn.init.normal_({text}, std={given})"
+                return Do(call("nn.init.normal_", text, std=given))
             case "uniform":
-                return f"nn.init.uniform_({text}, -{given}, {given})"
+                return Do(call("nn.init.uniform_", text, f"-{given}", given))
             case "zeros" | "ones":
-                return f"nn.init.{init.kind}_({text})"
+                return Do(call(f"nn.init.{init.kind}_", text))
             case "constant":
-                return f"nn.init.constant_({text}, {given})"
+                return Do(call("nn.init.constant_", text, given))
             case "xavier":
-                fans = " + ".join(filter(None, [self.dim_size(init.fan_in), self.dim_size(init.fan_out)]))
-                bound = f"math.sqrt(6 / ({fans}))"
-                return f"nn.init.uniform_({text}, -{bound}, {bound})"
+                fans = joined([self.dim_size(init.fan_in), self.dim_size(init.fan_out)], " + ")
+                bound = Code.of("math.sqrt(6 / ({}))", fans)
+                return Do(call("nn.init.uniform_", text, Code.of("-{}", bound), bound))
         raise CannotEmit(f"initialisation {init.kind!r} of {weight.name}")
 
-    def module(self, node: Apply, made: str, natural: dict[str, Init]) -> str:
-        """A learned op's submodule; `natural` says what its constructor initialises by itself."""
+    def module(self, node: Apply, made: Code, natural: dict[str, Init], without: Sequence[str] = ()) -> str:
+        """A learned op's submodule; `natural` says what its constructor initialises by itself.
+
+        without: what it makes by itself, and the spec does not have.
+        """
         assert node.name is not None
         if node.name not in self.modules:
             self.modules[node.name] = made
-            self.init.append(assigned(node.name, made))
+            self.add(assigned(node.name, made))
             for weight in node.weights:
                 usual = natural.get(weight.name.rsplit(".", 1)[1])
                 if usual is None or (usual.kind, usual.args) != (weight.init.kind, weight.init.args):
-                    self.init.append(self.initialiser(self.weight(weight), weight))
+                    self.add(self.initialiser(self.weight(weight), weight))
+            for part in without:
+                self.add(Do(Code("None"), (Attribute(f"{attribute(node.name)}.{part}"),)))
         return attribute(node.name)
 
     def linear_module(self, node: Apply) -> str:
         """The `nn.Linear` of a map; or, with weights of their own for each group, its GroupedLinear."""
-        bias = "" if len(node.weights) > 1 else ", bias=False"
-        fan_in, fan_out = self.dim_size(node.axes), self.dim_size(node.made)
-        made = f"nn.Linear({fan_in}, {fan_out}{bias})"
+        bias = {} if len(node.weights) > 1 else {"bias": "False"}
+        sizes = [self.dim_size(node.axes), self.dim_size(node.made)]
         if node.each:
-            groups = ", ".join(self.built_size(axis).text for axis in node.each)
-            made = f"GroupedLinear(({groups},), {fan_in}, {fan_out}{bias})"
+            groups = Code.of("({},)", joined(map(self.built_size, node.each)))
+            made = call("GroupedLinear", groups, *sizes, **bias)
+        else:
+            made = call("nn.Linear", *sizes, **bias)
         init = Init("default")
         return self.module(node, made, {"weight": init, "bias": init})
 
+    @property
     def made(self) -> list[str]:
-        return [*(self.init if self.home is None else []), *super().made()]
+        return [*self.constructor, *super().made]
+
+    def construct(self, methods: Sequence[TorchBody], more: Sequence[Code]) -> ClassPlan:
+        """Makes the statements of `__init__`; gives what is read off them. more: what else is read of the class."""
+        made = [statement for body in (self, *methods) for each in body.init for statement in each()]
+        read = {variable for code in more for variable, _ in code.reads}
+        read = read.union(*(reads_of(body.statements) for body in (self, *methods)))
+        kept = [(found, variable) for variable, found in self.stored.items() if found in read]
+        self.built = [*self.sizes, *side_by_side(kept, WIDTH - 8), *made]
+        read, scope = {*reads_of(self.built)}, self.scope
+        return ClassPlan(
+            sizes=tuple(axis for axis in self.plan.axes if scope.axes[axis] in read),
+            bounds=tuple(axis for axis, most in scope.bounds.items() if most in read),
+            numbers=tuple(const for const, given in scope.consts.items() if given in read),
+        )
+
+    @cached_property
+    def constructor(self) -> list[str]:
+        """The lines of `__init__`, with what the spec says of weights."""
+        printer, lines = CodePrinter(self.namer, WIDTH - 8, self.built), list[str]()
+        for statement in self.built:
+            printer.lines = []
+            printer.print([statement])
+            words = self.remarks.get(statement, "") if isinstance(statement, Do) else ""
+            lines += [*remarked(printer.lines[0], words), *printer.lines[1:]] if printer.lines else []
+        return lines
 
     def configuration(self) -> str:
         return "configuration(self)"
 
+    @cached_property
     def sizes_attribute(self) -> str:
         """The attribute that says what a model that decodes was built with."""
-        self.top._sizes = self.top._sizes or self.attributes.give("sizes")
-        return f"self.{self.top._sizes}"
+        return f"self.{self.attributes.give('sizes')}"
 
     def learned(self, maps: list[Apply]) -> Code:
         for node in maps:
@@ -386,10 +417,10 @@ class TorchBody(CodeBody):
 
     def _anchor(self) -> Code:
         """A model without weights keeps an empty tensor that `.to(...)` moves, to know its device and type."""
-        self.attributes.reserve("anchor")
-        text = 'self.register_buffer("anchor", torch.empty(0), persistent=False)'
-        if text not in self.init:
-            self.init.append(text)
+        if "anchor" not in self.modules:
+            self.attributes.reserve("anchor")
+            made = self.modules["anchor"] = Code('self.register_buffer("anchor", torch.empty(0), persistent=False)')
+            self.add(Do(made))
         return Code("self.anchor")
 
     def first_weight(self) -> Code | None:
@@ -416,48 +447,43 @@ class TorchBody(CodeBody):
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def submodule(self, name: str, made: str, owner: bool) -> str:
+    def submodule(self, name: str, made: Made, owner: bool) -> Code:
         """The attribute of a called block: one for a name; for blocks without weights, one for each way to make it."""
-        if owner:
-            known = self.modules.get(name)
-            if known is None:
-                self.modules[name] = made
-                self.init.append(assigned(name, made))
-            elif known.partition("(")[0] != made.partition("(")[0]:  # E0412, E0414
-                raise CannotEmit(
-                    f"{self.graph.name}: the calls of `{name}` share weights but differ: {known} and {made}"
-                )
-            return attribute(name)
-        number_ = 1
-        while True:
-            wish = name if number_ == 1 else f"{name}_{number_}"
-            found = self._attribute.get(f"call {wish}")
-            if found is None:
-                found = self._attribute[f"call {wish}"] = self.attributes.give(wish)
-                self.modules[found] = made
-                self.init.append(assigned(found, made))
-            if self.modules[found] == made:
-                return attribute(found)
-            number_ += 1
+        home, given = made
+        if not owner:
+            found = Attribute("")  # it has a name once it is known how it is made
+            self.init.append(lambda: self.top.part(name, found, call(home.name, *given())))
+            return found.code
+        if name not in self.modules:
+            self.modules[name] = home
+            self.init.append(lambda: [assigned(name, call(home.name, *given()))])
+        elif self.modules[name] is not home:  # E0412, E0414
+            raise CannotEmit(f"{self.graph.name}: the calls of `{name}` share weights but differ")
+        return Code(attribute(name))
 
-    def _made(self, node: Call | Scan) -> str:
-        home, given = self._home_of(node)
-        return call(home.name, *given).text
+    def part(self, wish: str, found: Attribute, made: Code) -> list[Do]:
+        """The line of `__init__` of a block without weights, unless one that is made alike has one; names it."""
+        known = self.parts.get((wish, made))
+        if known is not None:
+            found.name = known
+            return []
+        found.name = self.parts[wish, made] = attribute(self.attributes.give(wish))
+        return [Do(made, (found,))]
 
-    def _home_of(self, node: Call | Scan) -> tuple[Plan, list[Code]]:
+    def _made(self, node: Call | Scan) -> Made:
         """The class that has the weights of a called block, and what it is built with."""
         plan, graph = self.program.plan(node.graph), node.graph
         to_caller, consts = dict(node.axes), dict(node.consts)
         if plan.owner is not None and graph.stepped is not None and graph.stepped.origin is not None:
             assert self.home is not None
-            return self.home._home_of(self._twin(node, graph.stepped.origin))
+            return self.home._made(self._twin(node, graph.stepped.origin))
         if plan.owner is not None:
             axes, numbers = self.program.homes.twins(graph)
             to_caller = {mine: to_caller[theirs] for mine, theirs in axes.items() if theirs in to_caller}
             consts = {mine: consts[theirs] for mine, theirs in numbers.items()}
             graph = self.program.homes.of(graph)
             plan = self.program.plan(graph)
-        return plan, built(self, plan, graph, to_caller, consts, self.built_size, self.built_const)
+        return plan, lambda: built(self, plan, graph, to_caller, consts, self.built_size, self.built_const)
 
     def traced(self, plan: Plan, path: str, counter: Variable | None = None) -> list[Code]:
         """What a class on the way to a captured value takes besides: where it stands, and where to put the value.
@@ -484,17 +510,21 @@ class TorchBody(CodeBody):
         cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
         return self.called(plan, name, *args, *cache, *keywords, *self.traced(plan, at))
 
-    def called(self, plan: Plan, module: Code | str, *given: Code) -> Code:
+    def called(self, plan: Plan, module: Code, *given: Code) -> Code:
         """The call of a module: of its class's `forward`, of another method, or of a function of decoding."""
         if plan.is_step:
             return call(self.file.functions[plan.key], module, *given)
-        if module == "self" or plan.owner is not None:
+        if module == Code("self") or plan.owner is not None:
             return call(Code.of("{}.{}", module, plan.method), *given)
         return call(module, *given)
 
-    def _of_model(self, node: Call | Scan) -> str:
+    def _of_model(self, node: Call | Scan) -> Code:
         """Where a called model stands: in this class if it has weights, else in a module that is like a block."""
-        return "self" if self.program.homes.learns(node) else self.submodule(node.graph.name, self._made(node), False)
+        return (
+            Code("self")
+            if self.program.homes.learns(node)
+            else self.submodule(node.graph.name, self._made(node), False)
+        )
 
     def _step(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
         """The call of a function of decoding over another class."""
@@ -518,35 +548,38 @@ class TorchBody(CodeBody):
 
     def _make_passes(self, node: Repeat) -> None:
         """Makes the list of a repeat's modules in `__init__`; a method besides `forward` finds it there."""
-        if node.name in self.modules:
-            return
-        index, asked = "i", False
+        if node.name not in self.modules:
+            self.modules[node.name] = Code("nn.ModuleList")
+            self.init.append(lambda: [assigned(node.name, self._passes(node))])
+
+    def _passes(self, node: Repeat) -> Code:
+        """The list of a repeat's modules: their kinds by the number of the pass."""
+        index = Variable("i", "i")
 
         def built_const(which: Const) -> Code:
-            nonlocal asked
-            asked = asked or which == node.index
-            return Code(index) if which == node.index else self.built_const(which)
+            return index.code if which == node.index else self.built_const(which)
 
-        made = [self._pass_made(body, built_const) for body in node.bodies]
-        which = [[i for i, runs in enumerate(node.variant) if runs == kind] for kind in range(len(made) - 1)]
-        kinds = "".join(f"{each} if {is_one_of(index, i)} else " for each, i in zip(made, which, strict=False))
-        count = static_code(node.count, self.built_size, self.built_const).text
-        counter = index if asked or kinds else "_"
-        text = f"nn.ModuleList({kinds}{made[-1]} for {counter} in range({count}))"
-        self.modules[node.name] = text
-        self.init.append(assigned(node.name, text))
+        made = [
+            call(plan.name, *given()) for plan, given in (self._pass_made(body, built_const) for body in node.bodies)
+        ]
+        for kind, each in reversed([*enumerate(made[:-1])]):
+            these = is_one_of("{}", [i for i, runs in enumerate(node.variant) if runs == kind])
+            made[-1] = Code.of("{} if {} else {}", each, Code.of(these, index.code), made[-1])
+        counter = "i" if index in (variable for variable, _ in made[-1].reads) else "_"
+        count = static_code(node.count, self.built_size, self.built_const)
+        return call("nn.ModuleList", Code.of(f"{{}} for {counter} in range({{}})", made[-1], count))
 
-    def _pass_made(self, body: Graph, const: Callable[[Const], Code]) -> str:
+    def _pass_made(self, body: Graph, const: Callable[[Const], Code]) -> Made:
         """How the module of a pass is made: where two kinds of passes have one in another call, it is the first's."""
         home = self.program.homes.of(body)
         plan = self.program.plan(home)
-        return call(plan.name, *built(self, plan, home, {}, {}, self.built_size, const)).text
+        return plan, lambda: built(self, plan, home, {}, {}, self.built_size, const)
 
-    def _one_module(self, node: Repeat, body: Graph) -> str:
+    def _one_module(self, node: Repeat, body: Graph) -> Code:
         """The module that all passes of a kind are calls of."""
         learns = self.program.homes.learns(node)
         if learns and node.name in self.modules:
-            return attribute(node.name)
+            return Code(attribute(node.name))
         if body.stepped is not None and body.stepped.origin is not None:
             body = body.stepped.origin
         made = self._pass_made(body, self.built_const)
@@ -559,32 +592,15 @@ class TorchBody(CodeBody):
             return self._counted_loop(node, plans, targets, args, keywords)
         self._make_passes(node)
         each, counter = Variable(singular(node.name) or "layer"), Variable("i")
-        if any(plan.owner is not None for plan in plans):
-            alike = len({(self.file.functions.get(p.key, p.method), p.cached, p.on_path) for p in plans}) == 1
-            counted = plans[0].cached or plans[0].on_path or not alike
-        else:
-            counted = any(plan.on_path for plan in plans)
-            alike = len({plan.on_path for plan in plans}) == 1
-        common = self._common(plans, keywords) if alike or all(plan.owner is None for plan in plans) else None
         calls = []
-        for plan, body, own in zip(plans, node.bodies, keywords, strict=True):
+        for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
             cache = [cache_at(body, counter)] if plan.cached else []
-            words = [*cache, *(own if common is None else common), *self.traced(plan, f"{node.name}.{{i}}", counter)]
-            calls.append(self.called(plan, each.code, *(target.code for target in targets), *args, *words))
-        over = Code(attribute(node.name))
-        body_ = by_pass(self, node, counter, calls[:1] if alike else calls, targets)
+            given = [*args, *cache, *words, *self.traced(plan, f"{node.name}.{{i}}", counter)]
+            calls.append(self.called(plan, each.code, *(target.code for target in targets), *given))
+        over, alike = Code(attribute(node.name)), [*dict.fromkeys(calls)]
+        body_ = by_pass(self, node, counter, calls if len(alike) > 1 else alike, targets)
+        counted = len(alike) > 1 or any(plan.cached or plan.on_path for plan in plans)
         return For((counter, each), call("enumerate", over), body_) if counted else For((each,), over, body_)
-
-    def _common(self, plans: list[Plan], keywords: list[list[Code]]) -> list[Code]:
-        """The words with which a loop calls all kinds of passes, which take those of one another too."""
-        if len(plans) == 1:
-            return keywords[0]
-        words = sorted({word for own in keywords for word in own}, key=lambda word: plain(word.text))
-        for plan, own in zip(plans, keywords, strict=True):
-            plan.wants_dtype = plan.wants_dtype or any(word.text.startswith(f"{DTYPE}=") for word in words)
-            lacking = [word.text.partition("=")[0] for word in words if word not in own]
-            plan.unused |= {name: None for name in lacking if name != DTYPE}
-        return words
 
     def _counted_loop(
         self, node: Repeat, plans: list[Plan], targets: list[Variable], args: list[Code], keywords: list[list[Code]]
@@ -617,6 +633,9 @@ class TorchBody(CodeBody):
             if self.plan.method == "step":
                 self.do(Code("self = cache.parts_of(self)"))
         if self.graph.kind == "model" and self.graph.inputs:
-            self.checks = [*missing(self), *border(self)]
+            checks = border(self)
+            if checks and self.plan.is_root and self.plan.method == "step":  # `generate` has looked at them
+                checks = [Block(Code("if not is_trusted(cache)"), checks)]
+            self.checks = [*checks, *batch_of(self)]
             hold_derived(self)
             self.lines += defaults(self)

@@ -12,12 +12,13 @@ from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, size
 from ..emit.file import Emitter, written
 from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
-from ..plan.plan import ModelPlan, Plan
+from ..plan.plan import ClassPlan, ModelPlan, Plan
 from ..text.carried import TORCH
-from ..text.docstrings import remarked
+from ..text.expressions import Attribute, Code
 from ..text.names import AT, DEVICE, DTYPE, FILE, FOUND, LOCAL, Namer, plain, snake
 from ..text.scopes import renamed
-from ..text.writing import WIDTH, side_by_side, within, wrap
+from ..text.statements import Do
+from ..text.writing import WIDTH, within, wrap
 from .body import TorchBody
 from .ops import OPS, POINTS
 
@@ -35,6 +36,8 @@ class TorchEmitter(Emitter):
         self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None, *, checked: bool = True
     ) -> None:
         super().__init__(program, captures, decoding, checked=checked)
+        self._constructors: dict[str, ClassPlan] = {}
+        self._decodes = Code("")  # what `generate` must know of the model
         self.globals = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
         names = Namer(self.globals, FILE)
         steps = [plan for plan in program.plans if plan.is_step]
@@ -47,6 +50,26 @@ class TorchEmitter(Emitter):
         body = self.bodies[plan.key]
         assert isinstance(body, TorchBody)
         return body
+
+    def lower(self) -> None:
+        super().lower()
+        if self.generates and self.decoding is not None:
+            self._decodes = decodes(self.decoding, self)
+        for plan in self.program.plans:
+            if plan.home is plan and plan.graph.kind != "op":
+                self.constructor(plan)
+        root = self.program.plan(self.program.root)
+        if self.program.steps and self._kept(root):
+            kept = ", ".join(self._kept(root))
+            kept = f"({kept},)" if "," not in kept else kept if len(plain(kept)) < WIDTH - 24 else f"({kept})"
+            self._body(root).built.insert(0, Do(Code(kept), (Attribute(self._body(root).sizes_attribute),)))
+
+    def constructor(self, plan: Plan) -> ClassPlan:
+        if plan.key not in self._constructors:  # a step may call a class that the model does not
+            methods = [self._body(other) for other in self.program.plans if other.home is plan and other is not plan]
+            more = [self._decodes] if plan.is_root else []
+            self._constructors[plan.key] = self._body(plan).construct(methods, more)
+        return self._constructors[plan.key]
 
     def decodes(self, plan: Plan) -> bool:
         return plan.is_step
@@ -61,14 +84,7 @@ class TorchEmitter(Emitter):
         lines = [f"class {plan.name}(nn.Module):"]
         lines += [*words, ""] if (words := self.words(plan)) else []
         params = sorted(self.sizes_of(plan), key=lambda item: item[2] is not None)
-        setup = [*(f"{name} = {code.text}" for name, code in body.derivations.items())]
-        setup += side_by_side([(f"self.{attr}", name) for attr, name in body.stored.items()], WIDTH - 8)
-        setup += body.init
-        if plan.is_root and self.program.steps and self._kept(plan):
-            kept = ", ".join(self._kept(plan))
-            kept = f"({kept},)" if "," not in kept else kept if len(plain(kept)) < WIDTH - 24 else f"({kept})"
-            setup.insert(0, f"{body.sizes_attribute()} = {kept}")
-        if params or setup:
+        if params or body.constructor:
             shown = [
                 "self",
                 *(["*"] if params else []),
@@ -77,9 +93,7 @@ class TorchEmitter(Emitter):
             lines += wrap(f"    def __init__({', '.join(shown)}) -> None:")
             hidden = any(plain(name) == "super" for name, _, _ in params)
             lines.append("        nn.Module.__init__(self)" if hidden else "        super().__init__()")
-            for text in setup:
-                lines += remarked(f"        {text}", body.remarks.get(text, ""))
-            lines.append("")
+            lines += [*within(within(body.constructor)), ""]
         methods = [plan, *(other for other in self.program.plans if other.home is plan and other is not plan)]
         for place, method in enumerate(method for method in methods if not method.is_step):
             lines += [""] if place else []
@@ -88,11 +102,9 @@ class TorchEmitter(Emitter):
 
     def _function(self, plan: Plan) -> list[str]:
         """A method, or a function of decoding, whose `self` is no such name yet."""
-        more = self.passed_to(plan)
-        taken = {word.partition(":")[0] for word in more}
-        more += [f"{name}: int = 0" for name in plan.unused if name not in taken]  # other callers do not give them
-        more += [f"{DEVICE}: torch.device"] if plan.wants_device else []
-        more += [f"{DTYPE}: torch.dtype"] if plan.wants_dtype else []
+        more, made = self.passed_to(plan), self.classes[plan.key]
+        more += [f"{DEVICE}: torch.device"] if made.device else []
+        more += [f"{DTYPE}: torch.dtype"] if made.dtype else []
         if plan.on_path:
             more += [f"{AT}: str"] if plan.placed else []
             more += [] if plan.is_root else [f"{FOUND}: dict[str, Tensor]"]
@@ -106,21 +118,16 @@ class TorchEmitter(Emitter):
         lines += [f"    {line}" for line in DOCS[plan.method]] if plan.is_root and plan.is_step else []
         return [*lines, *within(self.statements(plan))]
 
-    def guarded(self, plan: Plan, checks: list[str]) -> list[str]:
-        if not checks or not (plan.is_root and plan.method == "step"):
-            return checks
-        return ["if not is_trusted(cache):", *(f"    {text}" for text in checks)]  # `generate` has looked at them
-
     def around_steps(self) -> list[str]:
         root = self.program.plan(self.program.root)
         assert self.decoding is not None
         kind = root.name
         names = " ".join(map(plain, self._kept(root)))
-        sizes = f'dict(zip("{names}".split(), {self._body(root).sizes_attribute()}, strict=True))'
+        sizes = f'dict(zip("{names}".split(), {self._body(root).sizes_attribute}, strict=True))'
         head = [f"def configuration(self: {kind}) -> Configuration:"]
         texts = [_over_net([*head, *configuration(self, sizes if names else "{}")])]
         if self.generates:
-            told = wrap(f"    return {decodes(self.decoding, self)}")
+            told = wrap(f"    return {self._decodes.named}")
             texts.append(_over_net([f"def decodes(self: {kind}) -> Decodes:", *told]))
             texts += decoder_functions(self, "net", kind, "decodes(net)")
         told = wrap(f"    lay_out(net, {self._side_by_side()}, undo)")

@@ -119,7 +119,7 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
 
 def embed(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     ids = body.checked(vals[0], node.axes[0])
-    made = f"nn.Embedding({body.dim_size(node.axes)}, {body.dim_size(node.made)})"
+    made = call("nn.Embedding", body.dim_size(node.axes), body.dim_size(node.made))
     given = ids.code if not ids.number else body.filled(Code("()"), ids.code, Scalar.INT, None)
     code = call(body.module(node, made, {"weight": Init("normal", (1.0,))}), given)
     if len(node.made) > 1:
@@ -135,16 +135,13 @@ def norm(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
     eps = node.options["eps"]
     learned = []
     if names:
-        shape = ", ".join(body.dim_size((axis,)) for axis in node.axes)
-        given = [f"({shape})" if len(node.axes) > 1 else shape]
-        if body.is_built(eps):
-            given.append(f"eps={body.built_static(eps).text}")
+        shape = joined(body.dim_size((axis,)) for axis in node.axes)
+        given = {"eps": body.built_static(eps)} if body.is_built(eps) else {}
         if kind == "LayerNorm" and names == ["weight"]:
-            given.append("bias=False")
-        made = f"nn.{kind}({', '.join(given)})"
-        module = body.module(node, made, {"weight": Init("ones"), "bias": Init("zeros")})
-        if names == ["bias"] and f"{module}.weight = None" not in body.init:
-            body.init.append(f"{module}.weight = None")
+            given["bias"] = Code("False")
+        made = call(f"nn.{kind}", Code.of("({})", shape) if len(node.axes) > 1 else shape, **given)
+        without_weight = ["weight"] if names == ["bias"] else []
+        module = body.module(node, made, {"weight": Init("ones"), "bias": Init("zeros")}, without_weight)
         if body.is_built(eps) and body.modules.get(node.name or "") == made:
             return body.combine([x], call(module, x.code), x.axes, node.out)
         learned = [f"{module}.{name}" for name in (("weight", "bias") if kind == "LayerNorm" else ("weight",))]
