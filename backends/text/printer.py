@@ -117,7 +117,7 @@ class CodePrinter:
 
     def _line(self, text: str, comment: str = "") -> None:
         laid = [self._indent + line for line in text.split("\n")]
-        self.lines += laid if len(laid) > 1 else wrap(*laid, comment, self.width)
+        self.lines += laid if len(laid) > 1 else wrap(laid[0], comment, self.width)
 
     def _block(self, head: str, body: Sequence[Statement]) -> None:
         self.lines.append(self._indent + head)

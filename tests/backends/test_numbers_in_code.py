@@ -6,7 +6,7 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +17,14 @@ import torch
 import attnc
 from attnc.backends.runtime.common import numbers as helpers
 from attnc.backends.runtime.common.numbers import number_exp, number_rest
-from attnc.backends.text.expressions import ATOM, UNARY, Code, binary, number, operator
+from attnc.backends.text.expressions import ATOM, UNARY, Attribute, Code, Given, binary, number, operator
+from attnc.backends.text.names import Namer
 from attnc.backends.text.numbers import _least as least_of
 from attnc.backends.text.numbers import apply, of_unknown, static_code
+from attnc.backends.text.printer import CodePrinter
 from attnc.backends.text.ranges import ANY, Bounds, Interval, constant
-from attnc.backends.text.writing import is_one_of, is_path, side_by_side, wrap
+from attnc.backends.text.statements import side_by_side
+from attnc.backends.text.writing import is_one_of, is_path, wrap
 from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import Anything, Function, LogSum, Pointwise, Product, Reads
@@ -258,17 +261,25 @@ def test_the_width_of_a_line() -> None:
     assert len(wrap(f"x = f({'a' * 100}, {'b' * 15})")) == 4
 
 
+def beside(names: Sequence[str], width: int = 120) -> list[str]:
+    """Attributes and the names that they are given, in lines."""
+    pairs = [(Attribute(f"self.{name}"), Given(name)) for name in names]
+    printer = CodePrinter(Namer(), 120, lines := side_by_side(pairs, width))
+    printer.print(lines)
+    return printer.lines
+
+
 def test_assignments_side_by_side() -> None:
-    pairs = [(f"self.{name}", name) for name in ("one", "two", "three", "four", "five", "six")]
-    assert side_by_side([]) == []
-    assert side_by_side(pairs[:1]) == ["self.one = one"]
-    assert side_by_side(pairs) == [
+    names = ("one", "two", "three", "four", "five", "six")
+    assert beside([]) == []
+    assert beside(names[:1]) == ["self.one = one"]
+    assert beside(names) == [
         "self.one, self.two, self.three, self.four = one, two, three, four", "self.five, self.six = five, six",
     ]  # fmt: skip
-    assert side_by_side(pairs[:3], 30) == ["self.one, self.two = one, two", "self.three = three"]
-    assert side_by_side(pairs[:2], 29) == ["self.one, self.two = one, two"]
-    assert side_by_side(pairs[:2], 28) == ["self.one = one", "self.two = two"]
-    assert side_by_side(pairs[:2], 1) == ["self.one = one", "self.two = two"]
+    assert beside(names[:3], 30) == ["self.one, self.two = one, two", "self.three = three"]
+    assert beside(names[:2], 29) == ["self.one, self.two = one, two"]
+    assert beside(names[:2], 28) == ["self.one = one", "self.two = two"]
+    assert beside(names[:2], 1) == ["self.one = one", "self.two = two"]
 
 
 PASSES = {
