@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import ClassVar
 
@@ -39,6 +39,7 @@ class Emitter(ABC):
         self.program, self.captures, self.decoding = program, captures, decoding
         self.checked = checked  # whether a model's inputs are checked in full
         self.functions: dict[str, str] = {}  # what each function is called, by the key of its plan
+        self.over_nothing: Set[Plan] = frozenset()
         self.globals: frozenset[str] = frozenset()  # names of the file's own functions and classes: no variable's
         self.bodies: dict[str, CodeBody] = {}
         self.classes: dict[str, ClassPlan] = {}  # what was read off the bodies that are lowered

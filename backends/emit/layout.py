@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -61,6 +61,7 @@ class CodeFile(Protocol):
     asked: set[str]
     inputs: dict[Plan, list[InputState]]
     functions: dict[str, str]  # what functions are called, by the key of their plans
+    over_nothing: Set[Plan]  # those of blocks that have nothing to keep in a module
     kept: dict[tuple[str, str], KeptLayout]
 
     @property

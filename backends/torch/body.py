@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -78,7 +78,7 @@ class TorchBody(CodeBody):
 
     def __init__(self, file: CodeFile, plan: Plan) -> None:
         super().__init__(file, plan)
-        self.margin = 4 if plan.is_step else 8
+        self.margin = 4 if plan.key in file.functions else 8
         self.init: list[Callable[[], Sequence[Do]]] = []  # what it adds to `__init__`, once all is lowered
         self.remarks: dict[Do, str] = {}  # what the spec says of lines of `__init__`
         self.modules: dict[str, Code | Plan] = {}  # attribute -> what it is made with
@@ -91,7 +91,7 @@ class TorchBody(CodeBody):
         self.home: TorchBody | None = None
         self._home_axes: dict[Axis, Axis] = {}
         self._home_consts: dict[Const, Static] = {}
-        within = plan.owner or plan.caller
+        within = None if plan in file.over_nothing else plan.owner or plan.caller
         if within is not None:
             self._move_in(file, within)
             return
@@ -223,7 +223,7 @@ class TorchBody(CodeBody):
     def _stored(self, code: Code) -> Code:
         """What `__init__` knows by a name, where other methods find it; a number as it is."""
         variable = code.variable
-        if variable is None:
+        if variable is None or self.plan in self.file.over_nothing:
             return code
         if variable not in self.stored:
             self.stored[variable] = Attribute(f"self.{self.attributes.give(variable.name)}")
@@ -498,6 +498,10 @@ class TorchBody(CodeBody):
         return [Code.of("{}={}", AT, at), Code(f"{FOUND}={FOUND}")]
 
     def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
+        at = self.traced(plan, segment(self.graph, node) if isinstance(node, Call) else node.name)
+        if plan in self.file.over_nothing:
+            cache = [cache_at(node.graph)] if plan.cached else []
+            return self._function(plan, node.graph, dict(node.axes), dict(node.consts), [*args, *cache, *keywords, *at])
         if plan.is_step:
             return self._step(node, plan, args, keywords)
         if node.name == "":
@@ -506,9 +510,15 @@ class TorchBody(CodeBody):
                 extra = [Code(f"{AT}={AT}" if self.plan.placed else f'{AT}=""'), *extra]
             return self.called(plan, self._of_model(node), *args, *keywords, *extra)
         name = self.submodule(node.name, self._made(node), self.file.owns(node.graph))
-        at = segment(self.graph, node) if isinstance(node, Call) else node.name
         cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
-        return self.called(plan, name, *args, *cache, *keywords, *self.traced(plan, at))
+        return self.called(plan, name, *args, *cache, *keywords, *at)
+
+    def _function(
+        self, plan: Plan, graph: Graph, axes: Mapping[Axis, Axis], consts: Mapping[Const, Static], given: list[Code]
+    ) -> Code:
+        """The call of a block that is a function, which is told sizes by name."""
+        sizes = built(self, plan, graph, axes, consts, self.size_code, self.const_code)
+        return call(self.file.functions[plan.key], *given, *sizes)
 
     def called(self, plan: Plan, module: Code, *given: Code) -> Code:
         """The call of a module: of its class's `forward`, of another method, or of a function of decoding."""
@@ -610,10 +620,13 @@ class TorchBody(CodeBody):
         name = segment(self.graph, node)
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
-            module = self._one_module(node, body)
             cache = [cache_at(body, counter)] if plan.cached else []
             at = self.traced(plan, name) if node.shared else self.traced(plan, f"{name}.{{i}}", counter)
-            calls.append(self.called(plan, module, *(target.code for target in targets), *args, *cache, *words, *at))
+            given = [*(target.code for target in targets), *args, *cache, *words, *at]
+            if plan in self.file.over_nothing:
+                calls.append(self._function(plan, body, {}, {}, given))
+            else:
+                calls.append(self.called(plan, self._one_module(node, body), *given))
         count = static_code(node.count, self.extent, self.const_code)
         return For((counter,), call("range", count), by_pass(self, node, counter, calls, targets))
 

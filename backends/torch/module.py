@@ -1,4 +1,6 @@
-"""PyTorch source: one `nn.Module` class per block, model and repeat body; state_dict keys are the weight paths."""
+"""PyTorch source: one `nn.Module` class per block, model and repeat body, a function where nothing is kept; state_dict
+keys are the weight paths.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,9 @@ from collections.abc import Sequence
 
 from ...compiler.decoding import Decoding
 from ...compiler.decoding.join_maps import maps_of_step
-from ...compiler.graph.nodes import Graph
+from ...compiler.graph.nodes import Apply, Graph, Parameter, Repeat, children
 from ...compiler.pipeline import PASSES, Pass
+from ...compiler.rewrites.tools.same import draws
 from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model
 from ..emit.file import Emitter, written
 from ..files.code import Library, ModelCode
@@ -24,7 +27,7 @@ from .ops import OPS, POINTS
 
 
 class TorchEmitter(Emitter):
-    """All modules of a model, and the functions of its decoding."""
+    """All modules of a model, its functions, and those of its decoding."""
 
     library = Library("attnc_runtime_torch", TORCH, frozenset(), frozenset({"check"}), ("torch", "jaxtyping"))
     array = "Tensor"
@@ -38,10 +41,14 @@ class TorchEmitter(Emitter):
         super().__init__(program, captures, decoding, checked=checked)
         self._constructors: dict[str, ClassPlan] = {}
         self._decodes = Code("")  # what `generate` must know of the model
-        self.globals = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
-        names = Namer(self.globals, FILE)
-        steps = [plan for plan in program.plans if plan.is_step]
-        self.functions = {plan.key: plan.method if plan.is_root else names.give(snake(plan.name)) for plan in steps}
+        classes = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
+        names = Namer(classes, FILE)
+        self.over_nothing = _over_nothing(program)
+        for plan in program.plans:
+            if plan.is_step or plan in self.over_nothing:
+                self.functions[plan.key] = plan.method if plan.is_root else names.give(snake(plan.name))
+        made = (self.functions[plan.key] for plan in self.over_nothing if not plan.is_step)
+        self.globals = classes.union(map(plain, made))
 
     def body(self, plan: Plan) -> TorchBody:
         return TorchBody(self, plan)
@@ -56,7 +63,7 @@ class TorchEmitter(Emitter):
         if self.generates and self.decoding is not None:
             self._decodes = decodes(self.decoding, self)
         for plan in self.program.plans:
-            if plan.home is plan and plan.graph.kind != "op":
+            if self.is_class(plan):
                 self.constructor(plan)
         root = self.program.plan(self.program.root)
         if self.program.steps and self._kept(root):
@@ -65,11 +72,21 @@ class TorchEmitter(Emitter):
             self._body(root).built.insert(0, Do(Code(kept), (Attribute(self._body(root).sizes_attribute),)))
 
     def constructor(self, plan: Plan) -> ClassPlan:
+        if plan in self.over_nothing:
+            return self.classes[plan.key]
         if plan.key not in self._constructors:  # a step may call a class that the model does not
-            methods = [self._body(other) for other in self.program.plans if other.home is plan and other is not plan]
+            methods = [self._body(other) for other in self._methods(plan)]
             more = [self._decodes] if plan.is_root else []
             self._constructors[plan.key] = self._body(plan).construct(methods, more)
         return self._constructors[plan.key]
+
+    def is_class(self, plan: Plan) -> bool:
+        return plan.home is plan and plan.graph.kind != "op" and plan not in self.over_nothing
+
+    def _methods(self, plan: Plan) -> list[Plan]:
+        """Those of a class besides `forward`, and the functions of decoding over it."""
+        plans = self.program.plans
+        return [other for other in plans if other.home is plan and other is not plan and other not in self.over_nothing]
 
     def decodes(self, plan: Plan) -> bool:
         return plan.is_step
@@ -77,6 +94,8 @@ class TorchEmitter(Emitter):
     def definition(self, plan: Plan) -> list[str]:
         if plan.is_step:
             return [_over_net(self._function(plan))]
+        if plan in self.over_nothing:
+            return ["\n".join(self._function(plan))]
         return ["\n".join(self._class(plan))] if plan.home is plan else []
 
     def _class(self, plan: Plan) -> list[str]:
@@ -94,28 +113,31 @@ class TorchEmitter(Emitter):
             hidden = any(plain(name) == "super" for name, _, _ in params)
             lines.append("        nn.Module.__init__(self)" if hidden else "        super().__init__()")
             lines += [*within(within(body.constructor)), ""]
-        methods = [plan, *(other for other in self.program.plans if other.home is plan and other is not plan)]
-        for place, method in enumerate(method for method in methods if not method.is_step):
+        methods = (method for method in (plan, *self._methods(plan)) if not method.is_step)
+        for place, method in enumerate(methods):
             lines += [""] if place else []
             lines += within(self._function(method))
         return lines
 
     def _function(self, plan: Plan) -> list[str]:
-        """A method, or a function of decoding, whose `self` is no such name yet."""
-        more, made = self.passed_to(plan), self.classes[plan.key]
+        """A method, or a function; the `self` of one of decoding is no such name yet."""
+        made, over_nothing = self.classes[plan.key], plan in self.over_nothing
+        more = [f"{name}: {kind}" for name, kind, _ in self.sizes_of(plan)] if over_nothing else []
+        more += self.passed_to(plan)
         more += [f"{DEVICE}: torch.device"] if made.device else []
         more += [f"{DTYPE}: torch.dtype"] if made.dtype else []
         if plan.on_path:
             more += [f"{AT}: str"] if plan.placed else []
             more += [] if plan.is_root else [f"{FOUND}: dict[str, Tensor]"]
-        of = f"self: {plan.home.name}" if plan.is_step else "self"
-        args = [of, *self.inputs_of(plan), *(["*", *more] if more else [])]
-        name = self.functions[plan.key] if plan.is_step else plan.method
+        of = [] if over_nothing else [f"self: {plan.home.name}"] if plan.is_step else ["self"]
+        args = [*of, *self.inputs_of(plan), *(["*", *more] if more else [])]
+        name = self.functions.get(plan.key, plan.method)
         mark = LOCAL if plan.caller is not None else ""  # called as a model of the spec is
         lines = ["@torch.inference_mode()"] if plan.is_root and plan.is_step else []
         width = WIDTH - self._body(plan).margin + 4
         lines += wrap(f"def {mark}{name}({', '.join(args)}) -> {self.result_type(plan)}:", "", width)
         lines += [f"    {line}" for line in DOCS[plan.method]] if plan.is_root and plan.is_step else []
+        lines += self.words(plan) if over_nothing and not plan.is_step else []
         return [*lines, *within(self.statements(plan))]
 
     def around_steps(self) -> list[str]:
@@ -153,9 +175,9 @@ class TorchEmitter(Emitter):
     def _side_by_side(self) -> str:
         """Which maps a step does as one, of each class."""
         entries = []
-        for plan in (plan for plan in self.program.plans if plan.home is plan):
+        for plan in filter(self.is_class, self.program.plans):
             found: list[tuple[str, ...]] = []
-            for method in (one for one in self.program.plans if one.home is plan and one is not plan):
+            for method in self._methods(plan):
                 for group in maps_of_step(method.graph):
                     names = [node.name for node in group if node.name]
                     if 1 < len(names) == len(group) and len({*names}.union(*found)) == len(names) + sum(
@@ -166,6 +188,27 @@ class TorchEmitter(Emitter):
                 quoted = (", ".join(f'"{name}"' for name in names) for names in found)
                 entries.append(f"{plan.name}: [{', '.join(f'({names})' for names in quoted)}]")
         return f"{{{', '.join(entries)}}}"
+
+
+def _over_nothing(program: ModelPlan) -> frozenset[Plan]:
+    """The blocks and passes that need no module: nothing in them has weights, or asks whether the model is trained."""
+    found = set[Plan]()
+    for plan in program.plans:  # callees before callers
+        own = any(
+            isinstance(node, Parameter) or (isinstance(node, Apply) and _is_kept(node)) for node in plan.graph.nodes
+        )
+        inner = {program.plan(child) for node in plan.graph.nodes for child in children(node) if child.kind != "op"}
+        if plan.graph.kind in ("block", "repeat") and not (own or plan.is_root) and inner <= found:
+            found.add(plan)
+    for plan in program.plans:
+        for node in plan.graph.nodes:
+            if isinstance(node, Repeat) and program.has_list(node):  # each of its passes is a module
+                found -= {program.plan(graph) for body in node.bodies for graph in (body, program.homes.of(body))}
+    return frozenset(found)
+
+
+def _is_kept(node: Apply) -> bool:
+    return bool(node.weights) or draws(node)
 
 
 def _over_net(lines: Sequence[str]) -> str:
