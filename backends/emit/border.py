@@ -181,8 +181,11 @@ def defaults(body: CodeBody) -> list[Statement]:
         if item.default is not None:
             dtype = body.dtype if val.kind is Scalar.REAL else None
             full = body.filled(shape_of(["1"] * len(val.axes)), body.static(item.default), val.kind, dtype)
-            within = [Do(full, (val.code.variable,)), *_default_index(body, val, item)]
-            lines.append(Block(Code.of("if {} is None", val.code), within))
+            checks = _default_index(body, val, item)
+            if checks:
+                lines.append(Block(Code.of("if {} is None", val.code), [Do(full, (val.code.variable,)), *checks]))
+            else:
+                lines.append(Do(Code.of("{} if {} is None else {}", full, val.code, val.code), (val.code.variable,)))
     return lines
 
 

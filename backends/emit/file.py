@@ -144,7 +144,7 @@ class Emitter(ABC):
         return [*found, "last: int = 0"] if plan.is_root and plan.method == "step" else found
 
     def sizes_of(self, plan: Plan) -> list[tuple[str, str, str | None]]:
-        """What a class is built with, or a function is given by name: sizes and numbers, each with its default."""
+        """What a class is built with, or a function is given by name: sizes and numbers; a model's have defaults."""
         scope, made, found = self.bodies[plan.key].scope, self.constructor(plan), list[tuple[str, str, str | None]]()
         for axis in plan.axes:
             if axis in made.sizes:
@@ -154,7 +154,7 @@ class Emitter(ABC):
         for const in made.numbers:
             default = None if const.value is None else number(const.value).text
             found.append((scope.consts[const].name, plan.annotation(const), default))
-        return found
+        return found if plan.is_root else [(name, kind, None) for name, kind, _ in found]
 
     def passed_to(self, plan: Plan) -> list[str]:
         """What is known at each call alone."""

@@ -16,6 +16,7 @@ from .statements import Begin, Block, Def, Do, For, Let, Place, Returns, Stateme
 from .writing import is_path, wrap
 
 INLINE = 64  # characters: a longer expression gets a line of its own
+PATH = 16  # characters: so short a path is written wherever it is read
 LONG, SHORT = 20, 4  # characters: a part that gets one where there is no room; a name that takes its place
 
 
@@ -31,6 +32,8 @@ class CodePrinter:
         self._latest: dict[Variable, int] = {}  # the last statement that reads a variable, counted from the end
         self._position = 0
         self._result: Let | None = None  # what is returned as it is, right behind it
+        self._assigned = set(_assigned(statements))
+        self._wishes = {plain(variable.name or variable.wish) for variable in self._assigned}
         self._names: dict[Variable, str] = {}
         self._inline: dict[Variable, Let] = {}  # what is written where it is read
         self._count(statements)
@@ -130,7 +133,8 @@ class CodePrinter:
         if not left and let.place < Place.LINE:
             return
         text, _ = self._text(let.code)
-        if (left == 1 and self._stands_within(let, text)) or (let.place < Place.ASIDE and is_path(text)):
+        short = let.place < Place.ASIDE or (len(plain(text)) <= PATH and all(self._stays(v) for v, _ in let.code.reads))
+        if (left == 1 and self._stands_within(let, text)) or (let.place < Place.LINE and short and is_path(text)):
             self._inline[let.variable] = let
             return
         self._make_room([let.code], len(f"{let.variable.name or let.variable.wish} = ") + len(let.comment))
@@ -148,10 +152,15 @@ class CodePrinter:
                 return let is self._result
             case Place.ASIDE:
                 reader = self._latest.get(let.variable, 0)  # none of these is read by what is told aside itself
-                read = [variable for variable, _ in let.code.reads if not isinstance(variable, Given)]
-                return all(self._latest.get(variable, reader + 1) <= reader for variable in read)
+                read = (variable for variable, _ in let.code.reads)
+                return all(self._stays(each) or self._latest.get(each, reader + 1) <= reader for each in read)
             case Place.LINE:
                 return False
+
+    def _stays(self, variable: Variable) -> bool:
+        """Whether it is what it is from the beginning to the end: given, and its name is nobody else's wish."""
+        given = isinstance(variable, Given) or (variable.lasting and variable not in self._assigned)
+        return given and plain(variable.name) not in self._wishes
 
     def _begin(self, begin: Begin) -> None:
         texts = [self._text(code)[0] for code in begin.codes]
@@ -222,6 +231,20 @@ class CodePrinter:
 def reads_of(statements: Sequence[Statement]) -> Set[Variable]:
     """The variables that are read by what is written of these."""
     return CodePrinter(Namer(), 0, statements).left.keys()
+
+
+def _assigned(statements: Sequence[Statement]) -> Iterator[Variable]:
+    """All variables that these give a value."""
+    for statement in statements:
+        match statement:
+            case Let(variable) | Def(variable):
+                yield variable
+            case Begin(variables) | For(variables):
+                yield from variables
+            case Do(targets=targets):
+                yield from (target for target in targets if target is not None)
+        if isinstance(statement, For | Block):
+            yield from _assigned(statement.body)
 
 
 def _made(statements: Sequence[Statement]) -> set[Variable]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -92,12 +92,21 @@ Statement = Let | Do | Begin | For | Block | Def | Returns
 SIDE_BY_SIDE = 4  # assignments in one line: who reads more of them counts
 
 
-def side_by_side(assigned: Sequence[tuple[Variable, Variable]], width: int) -> list[Do]:
-    """`a, b = x, y`: assignments of names, as many to a line as are still read at a glance."""
+def side_by_side(
+    assigned: Sequence[tuple[Variable, Variable]], width: int, known: Mapping[Variable, str] | None = None
+) -> list[Do]:
+    """`a, b = x, y`: assignments of names, as many to a line as are still read at a glance.
+
+    known: what may be written in the place of some of them.
+    """
+
+    def room(variable: Variable) -> int:
+        return max(len(plain(text)) for text in (variable.name, (known or {}).get(variable, ""))) + len(", ")
+
     lines: list[list[tuple[Variable, Variable]]] = [[]]
     for pair in assigned:
         more = [*lines[-1], pair]
-        if len(more) > SIDE_BY_SIDE or sum(len(plain(each.name)) + 2 for pair in more for each in pair) - 1 > width:
+        if len(more) > SIDE_BY_SIDE or sum(room(each) for pair in more for each in pair) - 1 > width:
             lines.append([])
         lines[-1].append(pair)
     return [

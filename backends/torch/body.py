@@ -24,7 +24,7 @@ from ..emit.repeats import by_pass
 from ..plan.capture import segment
 from ..plan.plan import ClassPlan, Plan
 from ..text.docstrings import remarked
-from ..text.expressions import OPERATORS, TERNARY, Attribute, Code, Variable, call, joined, operator
+from ..text.expressions import OPERATORS, TERNARY, Attribute, Code, Given, Variable, call, joined, operator
 from ..text.names import AT, FOUND, MODULE_ATTRIBUTES, Namer
 from ..text.numbers import static_code
 from ..text.printer import CodePrinter, reads_of
@@ -149,10 +149,12 @@ class TorchBody(CodeBody):
         if weight.name not in self.modules:
             shape = joined(map(self.dim_size, weight.dims)) if weight.dims else "()"
             frozen = {"requires_grad": "False"} if weight.frozen else {}
-            filled = weight.init.kind if weight.init.kind in ("zeros", "ones") else "empty"
-            code = self.modules[weight.name] = call("nn.Parameter", call(f"torch.{filled}", shape), **frozen)
-            made = assigned(weight.name, code)
-            self.add(made, *([self.initialiser(text, weight)] if filled == "empty" else []))
+            if weight.init.kind in ("zeros", "ones"):
+                filled = call(f"torch.{weight.init.kind}", shape)
+            else:
+                filled = self.initial(call("torch.empty", shape), weight)
+            code = self.modules[weight.name] = call("nn.Parameter", filled, **frozen)
+            self.add(made := assigned(weight.name, code))
             self.remarks[made] = weight.doc
         return Code(text)
 
@@ -196,7 +198,9 @@ class TorchBody(CodeBody):
 
     def _derived(self, name: str, code: Code) -> Code:
         """What is worked out in `__init__`, by its name there."""
-        let = Let(Variable(name, name, lasting=True, unique=True), code, place=Place.NAMED)
+        alone = all(isinstance(variable, Given) for variable, _ in code.reads)  # how long it is, is known
+        place = Place.INLINE if alone else Place.NAMED
+        let = Let(Variable(name, name, lasting=True, unique=True), code, place=place)
         self.sizes.append(let)
         return let.variable.code
 
@@ -259,23 +263,23 @@ class TorchBody(CodeBody):
             return self.built_static(whole)
         return joined((self.built_size(axis) for axis in axes), " * ") if axes else Code("1")
 
-    def initialiser(self, text: str, weight: Weight) -> Do:
-        """The statement that gives a weight its first values."""
+    def initial(self, of: Code, weight: Weight) -> Code:
+        """A tensor with the first values of a weight."""
         init = weight.init
         given = ", ".join(repr(float(value)) for value in init.args)
         match init.kind:
             case "normal":
-                return Do(call("nn.init.normal_", text, std=given))
+                return call("nn.init.normal_", of, std=given)
             case "uniform":
-                return Do(call("nn.init.uniform_", text, f"-{given}", given))
+                return call("nn.init.uniform_", of, f"-{given}", given)
             case "zeros" | "ones":
-                return Do(call(f"nn.init.{init.kind}_", text))
+                return call(f"nn.init.{init.kind}_", of)
             case "constant":
-                return Do(call("nn.init.constant_", text, given))
+                return call("nn.init.constant_", of, given)
             case "xavier":
                 fans = joined([self.dim_size(init.fan_in), self.dim_size(init.fan_out)], " + ")
                 bound = Code.of("math.sqrt(6 / ({}))", fans)
-                return Do(call("nn.init.uniform_", text, Code.of("-{}", bound), bound))
+                return call("nn.init.uniform_", of, Code.of("-{}", bound), bound)
         raise CannotEmit(f"initialisation {init.kind!r} of {weight.name}")
 
     def module(self, node: Apply, made: Code, natural: dict[str, Init], without: Sequence[str] = ()) -> str:
@@ -290,7 +294,7 @@ class TorchBody(CodeBody):
             for weight in node.weights:
                 usual = natural.get(weight.name.rsplit(".", 1)[1])
                 if usual is None or (usual.kind, usual.args) != (weight.init.kind, weight.init.args):
-                    self.add(self.initialiser(self.weight(weight), weight))
+                    self.add(Do(self.initial(Code(self.weight(weight)), weight)))
             for part in without:
                 self.add(Do(Code("None"), (Attribute(f"{attribute(node.name)}.{part}"),)))
         return attribute(node.name)
@@ -317,7 +321,8 @@ class TorchBody(CodeBody):
         read = {variable for code in more for variable, _ in code.reads}
         read = read.union(*(reads_of(body.statements) for body in (self, *methods)))
         kept = [(found, variable) for variable, found in self.stored.items() if found in read]
-        self.built = [*self.sizes, *side_by_side(kept, WIDTH - 8), *made]
+        worked_out = {let.variable: let.code.named for let in self.sizes}
+        self.built = [*self.sizes, *side_by_side(kept, WIDTH - 8, worked_out), *made]
         read, scope = {*reads_of(self.built)}, self.scope
         return ClassPlan(
             sizes=tuple(axis for axis in self.plan.axes if scope.axes[axis] in read),
