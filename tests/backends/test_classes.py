@@ -96,7 +96,7 @@ model net(x: [t, m], y: [t], z: [m], w: [hour, m], i: int[t]) -> (p: [t, m], q: 
 def test_classes(what: str, classes: int) -> None:
     block, one, two = (SHARED | APART)[what]
     graph = graph_of(HEAD + "width hour = 5\n" + block + MODEL.format(one, two))
-    assert len(re.findall(r"(?m)^class F_?\d*\(", torch_source(graph))) == classes
+    assert len(re.findall(r"(?m)^(?:class F|def f)_?\d*\(", torch_source(graph))) == classes
     assert len(re.findall(r"(?m)^def f_?\d*\(", numpy_source(graph))) == classes
 
 
@@ -106,4 +106,4 @@ def test_a_table_of_positions_is_given_in_the_models_type_or_to_a_class_of_its_o
     graph = graph_of(HEAD + "width hour = 5\n" + block + MODEL.format("f.a(x, t / 3)", "f.b(x, y)"))
     for left_out, classes in (([], 1), (["hoist"], 2)):
         source = torch_source(graph, passes=passes_without(left_out))
-        assert len(re.findall(r"(?m)^class F_?\d*\(", source)) == classes
+        assert len(re.findall(r"(?m)^(?:class F|def f)_?\d*\(", source)) == classes
