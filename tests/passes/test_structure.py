@@ -271,7 +271,7 @@ model f(x: [q, d], near: bool[k, q]) -> [q, d] {
     assert [axis.name for axis in item.value.type.axes] == ["q", "k"]
     code = attnc.loads(text).model("f").source("torch")
     assert code[code.index("class F(") :].count("near.mT") == 1
-    loop = code[code.index("def f_pass(") : code.index("class F(")]
+    loop = code[code.index("def fpass(") : code.index("class F(")]
     assert "mask=near" in loop and "near.mT" not in loop
     same_numbers(text, (7,))
 
@@ -463,7 +463,7 @@ model f(x: [q, heads, d]) -> [q, heads, d] {
 }
 """
     code = attnc.loads(text).model("f").source("torch")
-    loop = code[code.index("def f_pass(") :]
+    loop = code[code.index("def fpass(") :]
     assert loop.count(".to(") == 1  # once for all passes
     same_numbers(text, (7,))
 
