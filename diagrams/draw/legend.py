@@ -48,8 +48,8 @@ def _entries(sheet: Canvas) -> list[Entry]:
             key = step.mark if step.mark != "bracket" or step.border is None or step.border.along is None else "scan"
             if key == "mask" and not step.cases and len(step.on) > 1:
                 key = "general"
-            if key == "pill" and step.kind is StepKind.ON:
-                key = "along"
+            if key == "pill" and step.kind in (StepKind.ON, StepKind.SOURCE):
+                key = "along" if step.kind is StepKind.ON else "counted"
             steps.setdefault(key, step)
             if step.mark == "block":
                 closed[step.title] = step.tint
@@ -111,6 +111,7 @@ _MEANING: dict[str, str] = {
     "gate": "product, element by element",
     "arrow": "function of each element",
     "pill": "reduction",
+    "counted": "numbers made of a mask",
     "along": "op along its axis, which goes on",
     "pick": "the item that an index says",
     "bar": "axes split, merged, joined",
@@ -164,7 +165,7 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
             draw_mask(sheet, id, box, GENERAL, _MEANING[mark])
         case "ring":
             shape(shape="circle", fillcolor=colors.norm, penwidth="1.8")
-        case "pill" | "along" | "pick":
+        case "pill" | "along" | "counted" | "pick":
             shape(shape="box", style="filled,rounded", fillcolor=colors.reduce)
         case "hidden":
             shape(shape="box", style="filled,rounded,dashed", fillcolor="white", penwidth="1")

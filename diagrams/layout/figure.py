@@ -405,7 +405,7 @@ def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:
             return [[w for w in meeting.ins[0] if w.axis in step.on]]
         case StepKind.THROUGH:
             return [gone(meeting), born(meeting)]
-        case StepKind.SOURCE if step.mark in ("predicate", "learned", "table", "hidden"):
+        case StepKind.SOURCE if step.mark in ("predicate", "learned", "table", "hidden", "pill"):
             return meeting.outs
         case _:
             return []

@@ -131,7 +131,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(2, learned_width(step), after)
         case StepKind.SOURCE if step.mark == "predicate":
             return GlyphSize(2, width(predicate_text(step), theme.WORD) + 8 + squares_width(step), after)
-        case StepKind.SOURCE if step.mark == "hidden":
+        case StepKind.SOURCE if step.mark in ("hidden", "pill"):
             return GlyphSize(2, pill_width(step), after)
         case StepKind.SOURCE if step.mark == "input":
             return GlyphSize(0, widest(stacked(step.text), name_size(step)) + 7, after)
@@ -204,7 +204,7 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
             far = _beyond(height(pill_text(step), theme.CAPTION) + 8, most, 12.0) if step.mark == "pill" else 12.0
             below = 25.0 if step.mark == "bar" and bar_note(step, meeting) else far
             return {w.number: (far, below) for w in touched}
-        case StepKind.SOURCE if step.mark in ("learned", "block", "predicate", "hidden"):
+        case StepKind.SOURCE if step.mark in ("learned", "block", "predicate", "hidden", "pill"):
             return {w.number: (13.0, 13.0) for w in every}
         case StepKind.SOURCE if step.mark == "table" and every:
             beyond = max(

@@ -15,6 +15,7 @@ from ...compiler.sizes.axes import Axis
 from ..base.names import name_text
 from ..base.text import bold, roman
 from .elementwise import Elementwise
+from .formulas.counted import counted, is_counted
 from .formulas.patterns import cases
 from .formulas.predicates import predicate
 from .formulas.symbolic import Symbolic, is_short, leaf_of, renamed, written
@@ -45,6 +46,11 @@ class Steps(Elementwise):
                 )  # fmt: skip
                 return tensor
             case Symbolic():
+                if is_counted(item) and all(leaf.boolean_input for leaf in item.leaves):
+                    tensor = Tensor(item.axes, item.text or name)
+                    step = DrawStep(StepKind.SOURCE, "pill", [], [tensor], frame.section, text=written(item), late=True)
+                    self.add(step).tip = f"counted {item.text or name}".strip()
+                    return tensor
                 if item.leaves:
                     return self.computed(frame, item)
                 if not item.block and not is_short(item, _LONGEST) and isinstance(item.made_by, OpTraits):
@@ -105,6 +111,9 @@ class Steps(Elementwise):
         name = node.out.name or ""
         if glyph.shape is Shape.SILENT and items:
             return items[0]
+        if (formula := counted(node, items, axes)) is not None:
+            return formula
+        items = [self.tensor(frame, item) if is_counted(item) else item for item in items]
         if all(isinstance(item, Symbolic) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
             args = tuple(item for item in items if isinstance(item, Symbolic))
             over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step shows where the wires end

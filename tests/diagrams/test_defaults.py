@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 import attnc
 from attnc.diagrams import Diagram
+from attnc.diagrams.base.text import plain
 from attnc.diagrams.scene.positional import makes_table, turns
+from attnc.diagrams.scene.steps import StepKind
 
 from .geometry import faults
 
@@ -74,6 +78,48 @@ def test_alibi_is_one_glyph_at_every_depth() -> None:
         made = [step.mark for step in drawn._sheet.scene.steps if not step.ins]
         assert len(made) == 2 and made[0] == "input", made
     assert blocks(attnc.loads(text).model("f").draw(depth=0)) == ["alibi"]
+
+
+PLACES = """
+width t <= 512
+depth m = 64
+model f(x: [t, m], real: bool[t]) -> [t, m] {{
+    param P: [t, m] ~ normal(0.01)
+    place = {place}
+    return x + P[t = place]
+}}
+"""
+
+
+def pills(place: str) -> list[str]:
+    drawn = attnc.loads(PLACES.format(place=place)).model("f").draw()
+    assert faults(drawn._sheet) == []
+    return [plain(step.text) for step in drawn._sheet.scene.steps if step.mark == "pill" or step.kind is StepKind.LANE]
+
+
+def test_what_is_made_of_a_padding_mask_is_one_pill() -> None:
+    assert pills("max(cumsum[t](select(real, 1, 0)) - 1, 0)") == ["max(cumsum([real]) − 1, 0)"]
+    assert pills("min(cumsum[t](select(real, 0, 1)), |t| - 1)") == ["min(cumsum(0 if real else 1), |t| − 1)"]
+    assert pills("select(real, int(t), 0)") == ["t if real else 0"]
+    drawn = attnc.loads(PLACES.format(place="max(cumsum[t](select(real, 1, 0)) - 1, 0)")).model("f").draw(legend=True)
+    assert "numbers made of a mask" in drawn.dot and "reduction" not in drawn.dot
+
+
+def test_numbers_of_data_are_no_pill_of_a_mask() -> None:
+    """What is read for each item of data has its wires, and so has what goes on from whole numbers to reals."""
+    assert pills("max(cumsum[t](select(mean[m](x) > 0, 1, 0)) - 1, 0)")[-1] != "max(cumsum([real]) − 1, 0)"
+    text = "width t\ndepth m = 4\nmodel f(x: [t], real: bool[t]) -> [t] {\n"
+    text += "    return x * select(real, 1, 0) + sqrt(cumsum[t](select(real, 1, 0)) + 1)\n}\n"
+    drawn = attnc.loads(text).model("f").draw()
+    made = [plain(step.text) for step in drawn._sheet.scene.steps if step.mark == "pill"]
+    assert made == ["[real]", "cumsum([real]) + 1"] and faults(drawn._sheet) == []
+
+
+def test_row_one_of_gpt2_is_not_its_masks() -> None:
+    drawn = attnc.load("examples/zoo/gpt2.attn").model("gpt2").draw()
+    before = itertools.takewhile(lambda step: step.mark != "bracket", drawn._sheet.scene.steps)
+    marks = [step.mark for step in before if step.mark not in ("copy", "input")]
+    assert sorted(marks) == ["embed", "embed", "pill", "sign"]
 
 
 SCAN = """

@@ -218,6 +218,8 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
             return (*roman("|"), *_write(args[0])[0], *roman("|")), _ATOM
         case Complement():
             return (*roman("not "), *_closed(*_write(args[0]), 3)), 2
+        case Choice() if _is_indicator(args):
+            return (*roman("["), *_write(args[0])[0], *roman("]")), _ATOM
         case Choice():
             condition, yes, no = (_closed(*_write(arg), 1) for arg in args)
             return (*yes, *roman(" if "), *condition, *roman(" else "), *no), 0
@@ -239,6 +241,13 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
 def copied(formula: Symbolic) -> bool:
     """Whether it has the numbers of its operand."""
     return isinstance(formula.made_by, OpTraits) and as_it_is(formula.made_by)
+
+
+def _is_indicator(args: Sequence[Symbolic]) -> bool:
+    """Whether these are a mask that comes in, 1 and 0: `[real]`, as mathematicians write it."""
+    mask, *numbers = args
+    named = mask.data is not None and mask.data.boolean_input
+    return named and [(arg.op, arg.number) for arg in numbers] == [("number", 1), ("number", 0)]
 
 
 def as_it_is(op: OpTraits) -> bool:
