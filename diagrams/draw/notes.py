@@ -176,7 +176,7 @@ def draw_plates(sheet: Canvas) -> None:
     for k, (mark, color) in enumerate(sheet.scene.tints):
         box = _box(sheet, (mark, None))
         if box is not None:
-            _plate(sheet, f"tint{k}", box, color)
+            _plate(sheet, f"tint{k}", box, _shade(sheet, color))
 
 
 def draw_notes(sheet: Canvas, placed: Sequence[_PlacedNote]) -> None:
@@ -187,18 +187,18 @@ def draw_notes(sheet: Canvas, placed: Sequence[_PlacedNote]) -> None:
         for k in range(len(sheet.rows)):
             edges[k] = _edge(sheet, k, [p for p in placed if p.row == k and p.above is above], above=above)
     for n, p in enumerate(placed):
-        boxes = _boxes(sheet, p.note)
+        boxes, color = _boxes(sheet, p.note), _shade(sheet, p.note.color)
         edge = (tops if p.above else feet)[p.row][p.level]
         box = (p.x, edge - p.high, p.x + p.wide, edge) if p.above else (p.x, edge, p.x + p.wide, edge + p.high)
         for k, (around, is_wire) in enumerate(_joined(boxes)):
             if not is_wire:
-                _plate(sheet, f"note{n}_{k}", around, p.note.color)
-            _wedge(sheet, f"wedge{n}_{k}", p, edge, around)
+                _plate(sheet, f"note{n}_{k}", around, color)
+            _wedge(sheet, f"wedge{n}_{k}", p, edge, around, color)
         for step, axis in p.note.marks:
             if axis is not None and isinstance(step, DrawStep):
-                _halo(sheet, _wire(sheet, step, axis), p.note.color)
+                _halo(sheet, _wire(sheet, step, axis), color)
         sheet.shape(f"note{n}", box, "note", p.note.text, covers=False, shape="box", style="filled",
-                    fillcolor=p.note.color, color=p.note.color, penwidth="0")  # fmt: skip
+                    fillcolor=color, color=color, penwidth="0")  # fmt: skip
         for k, line in enumerate(p.lines):
             _write(sheet, (box[0] + box[2]) / 2, box[1] + _EDGE + _LINE * (k + 0.5) - 1.5, line)
         sheet.occupied.take(box)
@@ -236,6 +236,15 @@ def _edge(sheet: Canvas, row: int, notes: Sequence[_PlacedNote], *, above: bool)
     return found
 
 
+def _shade(sheet: Canvas, color: str) -> str:
+    """A tint of the author's; where there are no colours, the gray that is as light."""
+    if sheet.theme.width != sheet.theme.ink:
+        return color
+    red, green, blue = (int(color[k : k + 2], 16) for k in (1, 3, 5))
+    light = round(0.3 * red + 0.59 * green + 0.11 * blue)
+    return f"#{light:02X}{light:02X}{light:02X}"
+
+
 def _plate(sheet: Canvas, id: str, box: Box, color: str) -> None:
     sheet.picture.clusters.append(Cluster(id, box, (), (box[0], box[1]), color, "", theme.CAPTION, "plate"))
     sheet.include(box)
@@ -261,7 +270,7 @@ def _axis(p: _PlacedNote, y: float, to: Box) -> tuple[Point, Point]:
     return (x, y), (min(max(x, to[0] + 4), to[2] - 4), to[1] + 2 if p.above else to[3] - 2)
 
 
-def _wedge(sheet: Canvas, id: str, p: _PlacedNote, y: float, to: Box) -> None:
+def _wedge(sheet: Canvas, id: str, p: _PlacedNote, y: float, to: Box, color: str) -> None:
     """Begins within the note's box, which hides its blunt end."""
     begin, end = _axis(p, y + (-3 if p.above else 3), to)
     if (end[1] - begin[1]) * (1 if p.above else -1) < 3:
@@ -270,7 +279,7 @@ def _wedge(sheet: Canvas, id: str, p: _PlacedNote, y: float, to: Box) -> None:
     sheet.point(f"{id}_2", end)
     chain = [begin, *straight(begin, end)]
     attributes = {
-        "color": p.note.color,
+        "color": color,
         "penwidth": f"{_WEDGE}",
         "style": "tapered",
         "class": "wedge",

@@ -84,7 +84,8 @@ def draw_sections(sheet: Canvas) -> None:
             _loops(sheet, section, x0 + 4, x1 - 4, bottom - 4)
         elif section.loops and (opens or closes):  # the other bracket is in another row: say it in words
             own = listed(section.loops)
-            text = (*own, *roman(" go round")) if opens else (*roman("next "), *own)
+            goes = " goes round" if len(section.loops) == 1 else " go round"
+            text = (*own, *roman(goes)) if opens else (*roman("next "), *own)
             x, wide = x0 if opens else x1, width(text, theme.CAPTION)
             places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
             sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, ""))

@@ -34,6 +34,9 @@ class Applied:
             if isinstance(mark, Section):
                 message = f"`{said.text}` is open in this figure, so it cannot be hidden"
                 wrong.append(error("E1004", message, said.span, help="close it, or hide a value within it"))
+            elif mark.mark == "input":
+                message = f"`{said.text}` is an input: nothing is behind it that could be hidden"
+                wrong.append(error("E1004", message, said.span, help="hide what is made of it"))
             else:
                 scene.steps[scene.steps.index(mark)] = _hidden(mark, said)
         self._raise(wrong)

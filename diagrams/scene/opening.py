@@ -15,7 +15,7 @@ from enum import Enum
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
 from ...compiler.graph.traits import Product, Quotient
 from ...compiler.graph.values import Role, Scalar, Value
-from .op_glyphs import is_silent
+from .op_glyphs import BIRTH, Shape, glyph_of, is_silent
 from .positional import makes_table, turns
 
 GLUE = 4  # glyphs at most, and
@@ -140,7 +140,9 @@ class Opening:
     def _fixed(self, graph: Graph) -> How | None:
         """How a block that says where items stand is drawn, unless it is opened by name."""
         if id(graph) not in self.fixed:
-            self.fixed[id(graph)] = How.INLINE if makes_table(graph) else How.CLOSED if turns(graph) else None
+            table = makes_table(graph)
+            how = How.INLINE if table and _is_formula(graph) else How.CLOSED if table or turns(graph) else None
+            self.fixed[id(graph)] = how
         return self.fixed[id(graph)]
 
     def _glue(self, graph: Graph) -> bool:
@@ -231,6 +233,14 @@ def _the_scan(graph: Graph) -> Scan | None:
             return _the_scan(inner)
         case _:
             return None
+
+
+def _is_formula(graph: Graph) -> bool:
+    """Whether what a table is made of can be written down: nothing joins, sums or rearranges items."""
+    plain = (Shape.SILENT, Shape.LANE, Shape.JOIN, Shape.RENAME)
+    nodes = [node for node in graph.nodes if isinstance(node, Apply)]
+    written = all(glyph_of(n.traits).shape in plain or glyph_of(n.traits) is BIRTH for n in nodes)
+    return written and all(_is_formula(inner) for node in graph.nodes for inner in children(node))
 
 
 def _is_seen(node: object) -> bool:

@@ -80,6 +80,19 @@ def test_alibi_is_one_glyph_at_every_depth() -> None:
     assert blocks(attnc.loads(text).model("f").draw(depth=0)) == ["alibi"]
 
 
+@pytest.mark.parametrize("name", ["sinusoid", "sinusoid_halves"])
+def test_a_table_is_one_glyph(name: str) -> None:
+    """Its formula or, where items are rearranged, the name of the block that makes it."""
+    text = f"use std.positions: {name}\nwidth t\ndepth m = 4\n"
+    text += f"model f(x: [t, m]) -> [t, m] {{ return x + {name}[t, m]() }}\n"
+    for depth in (None, 0, 9):
+        drawn = attnc.loads(text).model("f").draw(depth=depth)
+        assert [step.mark for step in drawn._sheet.scene.steps] == ["input", "block", "sign", "output"]
+    assert (
+        "bar" in [s.mark for s in attnc.loads(text).model("f").draw(open=name)._sheet.scene.steps] or name == "sinusoid"
+    )
+
+
 PLACES = """
 width t <= 512
 depth m = 64

@@ -207,6 +207,17 @@ def test_an_open_block_is_not_hidden() -> None:
     assert "is open in this figure" in wrong({"open": "heads", "hide": "heads"}, "net").message
 
 
+def test_an_input_is_not_hidden() -> None:
+    assert "nothing is behind it" in wrong({"hide": "x"}).message
+
+
+def test_notes_in_ink_alone() -> None:
+    made = drawn({"note": NOTES, "tint": {"scores": "violet"}}, theme="mono")
+    fills = {c.fill for c in made._sheet.picture.clusters if c.cls == "plate"}
+    fills |= {e.attributes["color"] for e in made._sheet.picture.edges if e.attributes["class"] in ("wedge", "halo")}
+    assert fills and all(fill[1:3] == fill[3:5] == fill[5:7] for fill in fills)
+
+
 def test_kinds_of_hints() -> None:
     with pytest.raises(TypeError, match="a file or a dict, not int"):
         attnc.loads(SPEC).block("heads").draw(hints=3)  # type: ignore[arg-type]
