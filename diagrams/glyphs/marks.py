@@ -128,7 +128,7 @@ def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     sheet.write(slot.middle, (top + bottom) / 2, pill_text(step), theme.CAPTION)
     if step.kind is StepKind.ON:
         return
-    if not gone(meeting):  # a comparison with an index
+    if step.ins and not gone(meeting):  # a comparison with an index
         middle = (top + bottom) / 2
         y = min((sheet.y(w, slot.column) for w in meeting.ins[0]), key=lambda y: abs(y - middle))
         tie(sheet, f"{slot.id}_t", (slot.middle, y), (slot.middle, bottom if y > middle else top), step.tip)
