@@ -3,18 +3,19 @@
 A step stands in the first column after those of its operands, so that independent steps share a column. What is inside
 a region or repeat lies between the two columns of its border. A repeat shares its columns with nothing outside it, and
 what is first needed after the repeat stands after it. Inputs stand at the left unless a repeat lies before their first
-reader; parameters and tables stand just before that reader.
+reader; parameters and tables stand just before that reader. A layout may ask for what a repeat does not need to stand
+before it all the same (`early`), or for inputs to stand just before their readers (`late`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ..scene.steps import DrawStep, Scene, Section, StepKind
 
 
-def columns_of(scene: Scene) -> list[list[DrawStep]]:
-    """The steps of each column, left to right; within a column in the scene's order."""
+def columns_of(scene: Scene, *, early: bool = False, late: Collection[int] = ()) -> list[list[DrawStep]]:
+    """The steps of each column, left to right; within a column in the scene's order. `late`: inputs, by id."""
     steps = scene.steps
     n = len(steps)
     at = {id(step): i for i, step in enumerate(steps)}
@@ -37,7 +38,7 @@ def columns_of(scene: Scene) -> list[list[DrawStep]]:
             if inner.exit is not None:
                 edge(i, at[id(inner.exit)])
             inner = inner.parent
-    _apart(scene, steps, at, before, edge)
+    _apart(scene, steps, at, before, edge, early=early)
     order = _sorted(before, after)
     column = [0] * n
     for i in order:
@@ -51,7 +52,8 @@ def columns_of(scene: Scene) -> list[list[DrawStep]]:
         latest[i] = min((latest[j] - 1 for j in after[i]), default=last)
     for i in reversed(order):  # parameters and tables stand as late as may be
         step = steps[i]
-        if step.kind is StepKind.SOURCE and (step.late or before[i]):
+        behind = step.kind is StepKind.COPY and any(id(steps[j]) in late for j in before[i])
+        if behind or (step.kind is StepKind.SOURCE and (step.late or before[i] or id(step) in late)):
             column[i] = min((column[j] for j in after[i]), default=last) - 1
     _abreast(steps, order, before, after, column)
     low = min(column, default=0)
@@ -91,6 +93,8 @@ def _apart(
     at: dict[int, int],
     before: list[set[int]],
     edge: Callable[[int, int], None],
+    *,
+    early: bool,
 ) -> None:
     """Give each repeat columns of its own: every step of its scope comes before or after it."""
     n = len(steps)
@@ -123,7 +127,7 @@ def _apart(
                 continue
             if below & inside:  # something inside reads it without the border between
                 edge(i, enter)
-            elif below & (down[leave] | later_repeats) or i > leave:
+            elif not early and (below & (down[leave] | later_repeats) or i > leave):
                 edge(leave, i)
             elif not up[i] >> leave & 1:
                 edge(i, enter)

@@ -14,11 +14,11 @@ from . import lanes, rows
 from .columns import columns_of
 from .glyph_sizes import Slot, born, covered, extents, gone, label_of, measure
 from .order import order_of
-from .wires import Column, Dash, Lane, Meeting, Track, Wire, weave
+from .wires import Column, Dash, Lane, Meeting, Track, Weave, Wire, weave
 
 PAD = 3.6  # left free around the figure (DOT's `pad`)
 _APART = 27.0  # between rows
-_TRIES = 4  # ways to fold the figure into rows
+_TRIES = 4  # ways to fold the figure into rows, for each way to place inputs
 _STRAIGHT = 20.0  # what each point costs by which a wire changes its height; for a dashed line it is 2
 _KIN = 0.6  # what each point more between two wires of one tensor costs, in each column
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
@@ -41,6 +41,26 @@ class Border:
     x1: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where inputs stand: all before a repeat that does not need them, or not; and which just before their readers."""
+
+    early: bool = False
+    late: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Folded:
+    """One way to fold, found by these widths of columns. `parted`: inputs in another row than their first reader."""
+
+    placing: Placing
+    woven: Weave
+    stranded: list[int]
+    widths: list[float]
+    cost: float = 0.0
+    parted: frozenset[int] = frozenset()
+
+
 class FigureLayout:
     """The scene on a page of `page` points.
 
@@ -56,28 +76,60 @@ class FigureLayout:
         self.columns: list[Column] = []
         self.rows: list[list[int]] = []
         self.borders: list[Border] = []
-        plan = columns_of(scene)
+        self.meetings: dict[int, Meeting] = {}
+        length = page * theme.CAPTION / theme.LEAST
+        best = self._tried(Placing(), length, sizes)
+        if len(self.rows) > 1:
+            best = self._placed(best, length, sizes)
+        self._fold(best, best.widths, length, starts=10 if len(self.rows) < 12 else 3)
+        self._widths()
+
+    # -- where inputs stand
+
+    def _placed(self, best: Folded, length: float, sizes: bool) -> Folded:
+        """The cheapest rows of some ways to place inputs."""
+        for early in (False, True) if any(section.repeat for section in self.scene.sections) else (False,):
+            trial = best if not early else self._tried(Placing(early=True), length, sizes)
+            while trial.parted - trial.placing.late:  # an input stands in a row, and its first reader in another one
+                if trial.cost < best.cost:
+                    best = trial
+                placing = Placing(early, trial.placing.late | trial.parted)
+                trial = self._tried(placing, length, sizes)
+            if trial.cost < best.cost:
+                best = trial
+        if self.meetings is not best.woven.meetings:
+            best = self._tried(best.placing, length, sizes)  # again: copies are sorted in place
+        return best
+
+    def _tried(self, placing: Placing, length: float, sizes: bool) -> Folded:
+        """The cheapest of some ways to fold: one is chosen by the widths of columns, which hang on the fold."""
+        plan = columns_of(self.scene, early=placing.early, late=placing.late)
         woven = weave(plan, order_of(plan))
-        self.meetings: dict[int, Meeting] = woven.meetings
+        self.meetings = woven.meetings
         if sizes:
             _sized(woven.columns)
-        length = page * theme.CAPTION / theme.LEAST
+        waits = rows.waiting(plan)
+        stranded = [sum(a <= j < b for a, b in waits.values()) for j in range(len(plan))]
         widths = _estimates(woven.columns, self.meetings)
-        best: tuple[float, list[float]] | None = None
+        best: Folded | None = None
         seen: list[list[list[int]]] = []
-        for _ in range(_TRIES):  # a fold is chosen by the widths of columns, which hang on the fold
-            cost = self._fold(woven.columns, widths, length, starts=1)
+        for _ in range(_TRIES):
+            folded = Folded(placing, woven, stranded, widths)
+            prices = self._fold(folded, widths, length, starts=1)
             self._widths()
-            cost += sum(max(0.0, self.right[row[-1]] - self.left[row[0]] - length) for row in self.rows)
-            if best is None or cost < best[0]:
-                best = cost, widths
+            lengths = [self.right[row[-1]] - self.left[row[0]] for row in self.rows]
+            folded.cost = rows.cost(lengths, prices, length)
+            if best is None or folded.cost < best.cost:
+                best = folded
+                row_of = {id(step): r for r, row in enumerate(self.rows) for j in row for step in self.columns[j].steps}
+                first = {key: plan[b][0] for key, (_, b) in waits.items() if b < len(plan)}
+                best.parted = frozenset(key for key, reader in first.items() if row_of[key] < row_of[id(reader)])
             if self.rows in seen:
                 break
             seen.append(self.rows)
             widths = self._measured(woven.columns)
         assert best is not None
-        self._fold(woven.columns, best[1], length, starts=10 if len(self.rows) < 12 else 3)
-        self._widths()
+        return best
 
     # -- folding, lanes, columns
 
@@ -90,8 +142,9 @@ class FigureLayout:
                 wide[id(self.columns[j])] = end - self.left[j]
         return [wide[id(column)] for column in columns]
 
-    def _fold(self, columns: Sequence[Column], widths: Sequence[float], length: float, starts: int) -> float:
-        folded, cost = rows.fold(columns, widths, length)
+    def _fold(self, plan: Folded, widths: Sequence[float], length: float, starts: int) -> list[float]:
+        """Fold and find the heights; returns what each fold costs."""
+        folded, prices = rows.fold(plan.woven.columns, widths, length, plan.stranded)
         self.columns = [column for row in folded for column in row]
         self.rows = []
         at = 0
@@ -105,7 +158,7 @@ class FigureLayout:
         top = 0.0
         for row in self.rows:
             top = self._lanes(row, top, starts) + _APART
-        return cost
+        return prices
 
     def lower(self, first: int, by: float) -> None:
         """Move a row, and those beneath it, further down."""
@@ -304,7 +357,7 @@ class FigureLayout:
                 before = max((size.before for size in sizes), default=4.0)
                 start = 4.0
                 if not column.steps and not k_in_row:  # the start of a folded row: room for labels
-                    start = max((width(label_of(s), theme.AXIS) + 12 for s in column.left if isinstance(s, Wire)),
+                    start = max((width(label_of(s), theme.AXIS) + 9 for s in column.left if isinstance(s, Wire)),
                                 default=4.0)  # fmt: skip
                 if k_in_row and any(s.kind is StepKind.COPY for s in self.columns[row[k_in_row - 1]].steps):
                     earlier = {id(s) for s in self.columns[row[k_in_row - 1]].right}
@@ -321,6 +374,10 @@ class FigureLayout:
                 kinds = {s.kind for s in column.steps}
                 if kinds & {StepKind.BOX, StepKind.THROUGH} and StepKind.SOURCE not in kinds:
                     spare, after = max(0.0, after - 6.0), min(after, 6.0)
+                    if k_in_row + 1 < len(row) and any(
+                        s.kind is StepKind.SINK for s in self.columns[row[k_in_row + 1]].steps
+                    ):
+                        spare = 0.0  # the label stands at the output
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
                 for k, (step, size) in enumerate(zip(column.steps, sizes, strict=True)):
                     if _at_right(step):

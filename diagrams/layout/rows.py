@@ -1,64 +1,128 @@
 """Folding: where a figure too wide for the page goes on in a row beneath.
 
-The best places are the borders of repeats; a fold within a region is the last resort. Rows get about equal lengths.
-Where the author says that a row begins, one does.
+The rows are the cheapest ones, found by dynamic programming. A row costs what it leaves empty, and the more so where it
+is filled by less than `FILLED`. A fold costs the wires and the sections that it cuts, and what it takes from what
+belongs to it: a copy from its branches, a sum from its operands, a bracket from what it holds, an input from the first
+step that reads it. The last row may be short. Where the author says that a row begins, one does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import accumulate
 
-from ..scene.steps import Section, StepKind
+from ..scene.steps import DrawStep, Section, StepKind
 from .wires import Column, Wire
 
+FILLED = 0.6  # of the longest row: what every row but the last should fill
 CUT = 60.0  # what one more row costs
 EMPTY = 30.0  # points that the start and the end of a row take
+_STRANDED = 40.0  # what it costs to part an input from the first step that reads it
+_LENGTHS = (1.0, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64, 0.58)  # how long the longest row may be, of the longest possible
+_LONG = 400  # columns: so many are tried with the longest rows alone
+_MOST = 60  # columns of a row, at most
+
+Cuts = list[tuple[int, int]]
 
 
-def fold(columns: Sequence[Column], widths: Sequence[float], page: float) -> tuple[list[list[Column]], float]:
-    """The columns as rows, and what the folds cost; a fold adds an empty column on both its sides.
+def fold(
+    columns: Sequence[Column], widths: Sequence[float], page: float, stranded: Sequence[int] = ()
+) -> tuple[list[list[Column]], list[float]]:
+    """The columns as rows, and the price of each fold; a fold adds an empty column on both its sides.
 
-    `widths` and `page` in points.
+    widths, page: in points, of each column and of the longest row.
+    stranded:     how many inputs a fold after each column parts from their readers.
     """
     n = len(columns)
     begins = {j for j, column in enumerate(columns) if j and any(step.breaks for step in column.steps)}
     if sum(widths) <= page and not begins:
-        return [list(columns)], 0.0
+        return [list(columns)], []
     prices = [_price(columns, j) for j in range(n - 1)]
-    best: list[tuple[float, int]] = [(0.0, 0)]  # cost of the first i columns, start of their last row
-    for i in range(1, n + 1):
-        length = 0.0
-        cheapest: tuple[float, int] | None = None
-        for start in range(i - 1, -1, -1):
-            length += widths[start]
-            total = length + (EMPTY if start else 0) + (EMPTY if i < n else 0)
-            over = max(0.0, total - page)
-            if over and start < i - 1 and cheapest is not None:
-                break
-            slack = (page - total) / page if total < page else 0.0
-            cost = best[start][0] + CUT + 12 * slack * slack + 3 * over
-            cost += prices[start - 1] if start and start not in begins else 0.0
-            if cheapest is None or cost < cheapest[0]:
-                cheapest = cost, start
-            if start in begins:
-                break
-        assert cheapest is not None
-        best.append(cheapest)
-    cuts = []
-    i = n
-    while i > 0:
-        start = best[i][1]
-        cuts.append((start, i))
-        i = start
+    for j, count in enumerate(stranded[: n - 1]):
+        prices[j] += _STRANDED * count
+    for j in begins:
+        prices[j - 1] = 0.0
+    best: tuple[float, Cuts] | None = None
+    for share in _LENGTHS if n < _LONG else _LENGTHS[:1]:
+        cuts = _cheapest(widths, prices, page * share, begins)
+        lengths = [sum(widths[a:b]) + (EMPTY if a else 0.0) + (EMPTY if b < n else 0.0) for a, b in cuts]
+        found = cost(lengths, [prices[a - 1] for a, _ in cuts[1:]], page)
+        if best is None or found < best[0] - 1e-9:
+            best = found, cuts
+    assert best is not None
     rows = []
-    for start, end in reversed(cuts):
+    for start, end in best[1]:
         row = list(columns[start:end])
         if start:
             row.insert(0, _empty(columns[start - 1]))
         if end < n:
             row.append(_empty(columns[end - 1]))
         rows.append(row)
-    return rows, CUT * (len(rows) - 1) + sum(prices[start - 1] for start, _ in cuts if start)
+    return rows, [prices[start - 1] for start, _ in best[1][1:]]
+
+
+def cost(lengths: Sequence[float], prices: Sequence[float], page: float) -> float:
+    """What rows of such lengths cost, with the folds between them."""
+    longest = max(lengths)
+    rows = sum(_row(length, longest, page) for length in lengths[:-1]) + _row(lengths[-1], longest, page, last=True)
+    return rows + sum(prices)
+
+
+def _row(length: float, longest: float, page: float, *, last: bool = False) -> float:
+    empty = max(0.0, 1 - length / longest)
+    ragged = 0.0 if last else 40.0 + 300 * (FILLED - 1 + empty) if empty > 1 - FILLED else 0.0
+    return CUT + (3 if last else 12) * empty * empty + ragged + 3 * max(0.0, length - page)
+
+
+def _cheapest(widths: Sequence[float], prices: Sequence[float], longest: float, begins: Collection[int]) -> Cuts:
+    """Begin and end of each row, none longer than `longest` unless a column alone is. `begins`: where a row must."""
+    n = len(widths)
+    upto = [0.0, *accumulate(widths)]
+    best: list[tuple[float, int]] = [(0.0, 0)]  # cost of the first i columns, start of their last row
+    for i in range(1, n + 1):
+        cheapest = float("inf"), i - 1
+        for start in range(i - 1, max(-1, i - _MOST), -1):
+            length = upto[i] - upto[start] + (EMPTY if start else 0.0) + (EMPTY if i < n else 0.0)
+            if length > longest and start < i - 1:
+                break
+            found = best[start][0] + _row(length, longest, longest, last=i == n) + (prices[start - 1] if start else 0.0)
+            if found < cheapest[0]:
+                cheapest = found, start
+            if start in begins:
+                break
+        best.append(cheapest)
+    cuts: Cuts = []
+    i = n
+    while i > 0:
+        cuts.append((best[i][1], i))
+        i = best[i][1]
+    return cuts[::-1]
+
+
+def waiting(columns: Sequence[Sequence[DrawStep]]) -> dict[int, tuple[int, int]]:
+    """Of each input (a step, by id): its column, and that of the first step that reads it; copies do not."""
+    at = {id(step): j for j, column in enumerate(columns) for step in column}
+    readers: dict[int, list[DrawStep]] = {}
+    for column in columns:
+        for step in column:
+            for tensor in step.ins:
+                readers.setdefault(id(tensor), []).append(step)
+
+    def first(step: DrawStep, tensors: Collection[int]) -> int:
+        found = len(columns)
+        for key in tensors:
+            for reader in readers.get(key, ()):
+                if reader.kind is StepKind.COPY:
+                    found = min(found, first(reader, [id(t) for t in reader.outs]))
+                elif reader.kind in (StepKind.ENTER, StepKind.EXIT):
+                    through = [id(b) for a, b in zip(reader.ins, reader.outs, strict=False) if id(a) == key]
+                    found = min(found, first(reader, through))
+                else:
+                    found = min(found, at[id(reader)])
+        return found
+
+    inputs = [step for column in columns for step in column if step.kind is StepKind.SOURCE and step.mark == "input"]
+    return {id(step): (at[id(step)], first(step, [id(t) for t in step.outs])) for step in inputs}
 
 
 def _empty(column: Column) -> Column:
