@@ -100,7 +100,8 @@ def _cheapest(widths: Sequence[float], prices: Sequence[float], longest: float, 
 
 
 def waiting(columns: Sequence[Sequence[DrawStep]]) -> dict[int, tuple[int, int]]:
-    """Of each input (a step, by id): its column, and that of the first step that reads it; copies do not."""
+    """Of each input (a step, by id): its column, and that of the first step that reads it. A copy does not, nor does the
+    border of a region; the bracket of a repeat does, for there it says that it is the same in every pass."""
     at = {id(step): j for j, column in enumerate(columns) for step in column}
     readers: dict[int, list[DrawStep]] = {}
     for column in columns:
@@ -114,7 +115,7 @@ def waiting(columns: Sequence[Sequence[DrawStep]]) -> dict[int, tuple[int, int]]
             for reader in readers.get(key, ()):
                 if reader.kind is StepKind.COPY:
                     found = min(found, first(reader, [id(t) for t in reader.outs]))
-                elif reader.kind in (StepKind.ENTER, StepKind.EXIT):
+                elif reader.kind in (StepKind.ENTER, StepKind.EXIT) and reader.mark != "bracket":
                     through = [id(b) for a, b in zip(reader.ins, reader.outs, strict=False) if id(a) == key]
                     found = min(found, first(reader, through))
                 else:
