@@ -100,8 +100,11 @@ def _cheapest(widths: Sequence[float], prices: Sequence[float], longest: float, 
 
 
 def waiting(columns: Sequence[Sequence[DrawStep]]) -> dict[int, tuple[int, int]]:
-    """Of each input (a step, by id): its column, and that of the first step that reads it. A copy does not, nor does the
-    border of a region; the bracket of a repeat does, for there it says that it is the same in every pass."""
+    """Of each input (a step, by id): its column, and that of the first step that reads it.
+
+    A copy does not read, nor the border of a region; the bracket of a repeat does: a note there says that the value is
+    the same in every pass.
+    """
     at = {id(step): j for j, column in enumerate(columns) for step in column}
     readers: dict[int, list[DrawStep]] = {}
     for column in columns:
