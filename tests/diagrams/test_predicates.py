@@ -60,6 +60,14 @@ def test_what_is_said(predicate: str) -> None:
     assert plain(mask(predicate).note) == SAID[predicate]
 
 
+def test_the_order_of_operands_does_not_matter() -> None:
+    for one, other in (
+        ("k % 4 == 0 and k < 9 and q - k > 2", "q - k > 2 and 9 > k and 0 == k % 4"),
+        ("real[q as k] and (k <= q or seen)", "(seen or k <= q) and real[q as k]"),
+    ):
+        assert plain(mask(one).note) == plain(mask(other).note)
+
+
 def test_data_that_come_in_as_wires_do_so_along_the_axes_that_are_read() -> None:
     for predicate, name in (("k <= q and flags[q as k]", "k"), ("k <= q and flags", "q")):
         step = mask(predicate)

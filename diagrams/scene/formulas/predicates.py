@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 
-from ....compiler.graph.traits import Compared, Complement, Conjunction, Disjunction, Sum
+from ....compiler.graph.traits import Compared, Complement, Conjunction, Disjunction, Product, Sum
 from ....compiler.sizes.axes import Axis
 from ....compiler.sizes.functions import OPERATIONS
 from ...base.names import axis_label, name_text
@@ -173,7 +173,10 @@ class _Order:
         meaning = formula.meaning
         means = repr(meaning) if is_dataclass(meaning) else type(meaning).__name__
         own = f"{data:03} {means} {formula.op} {place:05} {formula.number}"
-        return f"{_rank(formula)} {own}({','.join(map(self.key, formula.args))})"
+        args = [self.key(arg) for arg in formula.args]
+        if isinstance(meaning, Product) or meaning == Sum((1, 1)):  # its operands have no order
+            args.sort()
+        return f"{_rank(formula)} {own}({','.join(args)})"
 
     def of(self, part: _Part) -> str:
         match part:
