@@ -81,6 +81,7 @@ class TorchEmitter(Emitter):
         return self._constructors[plan.key]
 
     def is_class(self, plan: Plan) -> bool:
+        """Whether it is a module, of which others may be methods."""
         return plan.home is plan and plan.graph.kind != "op" and plan not in self.over_nothing
 
     def _methods(self, plan: Plan) -> list[Plan]:
@@ -92,11 +93,9 @@ class TorchEmitter(Emitter):
         return plan.is_step
 
     def definition(self, plan: Plan) -> list[str]:
-        if plan.is_step:
-            return [_over_net(self._function(plan))]
-        if plan in self.over_nothing:
-            return ["\n".join(self._function(plan))]
-        return ["\n".join(self._class(plan))] if plan.home is plan else []
+        if self.is_class(plan):
+            return ["\n".join(self._class(plan))]
+        return [_over_net(self._function(plan))] if plan.key in self.functions else []
 
     def _class(self, plan: Plan) -> list[str]:
         body = self._body(plan)

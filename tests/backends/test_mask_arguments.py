@@ -23,12 +23,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 CLASSES = {
     "transformer.attn": "Place Multihead Join FeedForward EncodeLayer Encode DecodeLayer Decode Transformer",
     "zoo/gpt2.attn": "Multihead FeedForwardGeluTanh Gpt2Layer Gpt2",
-    "zoo/llama.attn": "Rotary RotaryAttention Swiglu LlamaLayer Llama",
+    "zoo/llama.attn": "rotary RotaryAttention Swiglu LlamaLayer Llama",
     "zoo/bert.attn:bert": "Multihead AddNorm FeedForwardGelu EncodeLayer Encode Bert",
     "zoo/vit.attn": "Multihead FeedForwardGelu VitLayer Vit",
     "zoo/bart.attn": "Place Multihead AddNorm FeedForwardGelu BartEncoder BartDecoder Bart",
     # What differs: which way relative positions go, and whether there is an offset, and a mask of positions beside it.
-    "zoo/t5.attn": "RelativeBucket RelativeBias Attention FeedForward Feed T5Encoder RelativeBucket2 RelativeBias2"
+    "zoo/t5.attn": "relative_bucket RelativeBias Attention FeedForward Feed T5Encoder relative_bucket2 RelativeBias2"
     " Attention2 Attention3 T5Decoder T5",
 }
 
@@ -38,7 +38,8 @@ def test_one_class_for_each_block(example: str) -> None:
     path, _, name = example.partition(":")
     spec = attnc.load(EXAMPLES / path)
     source = spec.model(name or spec.models[-1]).source("torch")
-    assert re.findall(r"(?m)^class (\w+)\(.*nn\.Module", source) == CLASSES[example].split()
+    found = re.findall(r"(?m)^(?:class (?=.*nn\.Module)|def (?!check\())(\w+)\(", source)  # a function keeps nothing
+    assert found == CLASSES[example].split()
 
 
 HEAD = """\
