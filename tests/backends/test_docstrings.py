@@ -256,10 +256,10 @@ def test_what_is_said_behind_a_param_stands_behind_its_weight() -> None:
     """)
     lines = [line.strip() for line in spec.model("m").source("torch").split("\n") if "nn.Parameter(" in line]
     assert lines == [
-        "self.w = nn.Parameter(torch.empty(a, b))  # drawn from N(0, 0.02)",
+        "self.w = nn.Parameter(nn.init.normal_(torch.empty(a, b), std=0.02))  # drawn from N(0, 0.02)",
         "self.c = nn.Parameter(torch.zeros(b))  # a start",
-        "self.d = nn.Parameter(torch.empty(b), requires_grad=False)",
-        "self.s = nn.Parameter(torch.empty(b))",
+        "self.d = nn.Parameter(nn.init.normal_(torch.empty(b), std=0.02), requires_grad=False)",
+        "self.s = nn.Parameter(nn.init.normal_(torch.empty(b), std=0.02))",
     ]
 
 
