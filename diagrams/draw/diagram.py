@@ -175,16 +175,16 @@ def draw(
 
     ends = len(graph.inputs) + len(graph.outputs)
 
-    def scene(opening: Opening, strict: bool) -> Scene:
+    def scene(opening: Opening, *, strict: bool = False) -> Scene:
         own = Applied(hints, graph, strict=strict)
         made = scene_of(graph, opening, title, own.arrange)
         own.annotate(made)
         return made
 
-    def sheet_of(opening: Opening, *, strict: bool = True) -> Sheet:
-        if (count := len(scene(opening, strict).steps) + ends) > MOST:
+    def sheet_of(opening: Opening) -> Sheet:
+        if (count := len(scene(opening).steps) + ends) > MOST:
             raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
-        return fitted(lambda page: Sheet(scene(opening, strict), colors, page, sizes=sizes, legend=legend))
+        return fitted(lambda page: Sheet(scene(opening), colors, page, sizes=sizes, legend=legend))
 
     def fitted(make: Callable[[float], Sheet]) -> Sheet:
         """Rows are folded by the widths of columns. If text beside them makes a figure wider than its page, it is drawn
@@ -210,13 +210,16 @@ def draw(
             if len(larger.rows) <= len(sheet.rows) and (points is None or larger.scale >= sheet.scale):
                 sheet = larger
                 break
+        else:
+            opening.grown = set()
+    scene(opening, strict=True)  # what hints name must be in the figure that was chosen, not in those that were tried
 
     def redraw(toggled: frozenset[str]) -> Sheet:
         """The figure with these blocks closed if they were open, and open if they were closed."""
         other = Opening(graph, opened, depth, closed)
         other.grown = opening.grown
         other.toggled = toggled
-        return sheet_of(other, strict=False)  # what is named may be closed now
+        return sheet_of(other)  # what hints name may be closed now
 
     return Diagram(sheet, graph, redraw, opening.openable(graph), type=points, titled=title is not None)
 

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Scan, children, values_of
 from ...dsl.diagnostic import Diagnostic, error
-from ..base.text import plain
 from ..scene.steps import DrawStep, Mark, Scene, Section, StepKind
 from ..scene.tensors import tail
 from .hints import Said
@@ -33,7 +32,7 @@ class FigureNames:
             )
             return error("E1004", f"`{said.text}` is no name of a thing in a figure", said.span, help=help)
         path, name, axis = form[1].split(".")[:-1], form[2], form[3]
-        marks: list[DrawStep | Section] = [] if inputs else [s for s in self.scene.sections if name in s.names]
+        marks: list[DrawStep | Section] = [] if inputs else [s for s in self.scene.sections if name in _called_open(s)]
         marks += [s for s in self.steps if name in called(s) and (inputs is None or inputs is (s.mark == "input"))]
         marks = [mark for mark in marks if _within(mark.path, path)]
         if not marks:
@@ -58,7 +57,7 @@ class FigureNames:
             dict.fromkeys(n for step in self.steps if not inputs or step.mark == "input" for n in called(step))
         )
         if not inputs:
-            known += [name for section in self.scene.sections for name in sorted(section.names)]
+            known += [name for section in self.scene.sections for name in sorted(_called_open(section))]
         near = get_close_matches(name, known, 1, 0.6)
         if closed is not None and name not in known:
             return error(
@@ -76,9 +75,17 @@ def called(step: DrawStep) -> set[str]:
     own = set(step.names)
     if step.kind is StepKind.SOURCE:
         own |= {tensor.name for tensor in step.outs}
-    if step.mark == "mask" or step.block:
-        own |= set(plain(step.note).split(", "))
-    return {name.replace(" ", "_") for name in own if name}
+    if step.mark == "mask" or step.block:  # what is set in italics there, but for axes, is data
+        axes = {axis.label for tensor in (*step.ins, *step.outs) for axis in tensor.axes}
+        own |= {run.text.strip() for run in step.note if run.style == "i"} - axes
+    names = {name.replace(" ", "_") for name in own}
+    return {name for name in names if name.isidentifier()}
+
+
+def _called_open(section: Section) -> set[str]:
+    """The names of an open block: its own, and that of what it makes."""
+    made = section.exit.names if section.exit is not None and not section.repeat else set()
+    return set(section.names) | made
 
 
 def _within(path: tuple[frozenset[str], ...], wanted: list[str]) -> bool:

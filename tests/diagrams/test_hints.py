@@ -203,6 +203,20 @@ def test_what_is_in_a_closed_block_is_said_to_be() -> None:
     assert found.help == 'it is in `heads`, which is closed: `open = ["heads"]`'
 
 
+def test_names_are_those_of_the_figure_that_is_drawn() -> None:
+    """Blocks that a small figure opens by itself are tried first: what is within them is there."""
+    text = "width t\ndepth m = 4\nblock part(x: [t, m]) -> [t, m] {\n    a = linear.A[m -> m](x)\n"
+    text += "    b = linear.B[m -> m](relu(a))\n    return softmax[m](b)\n}\n"
+    text += "model f(x: [t, m]) -> [t, m] {\n    y = part(x)\n    return x + y\n}\n"
+    model = attnc.loads(text).model("f")
+    assert {s.name for s in model.draw(hints={})._sheet.scene.sections} == {"part"}
+    assert len(boxes(model.draw(hints={"note": [{"at": "b", "text": "within"}, {"at": "y", "text": "a block"}]}))) == 2
+    with pytest.raises(AttnError, match="no thing `b`"):
+        model.draw(hints={"close": "part", "note": [{"at": "b", "text": "within"}]})
+    with pytest.raises(AttnError, match="no wire `z`"):
+        model.draw(hints={"note": [{"at": "b[z]", "text": "a wire"}]})
+
+
 def test_an_open_block_is_not_hidden() -> None:
     assert "is open in this figure" in wrong({"open": "heads", "hide": "heads"}, "net").message
 
