@@ -15,6 +15,7 @@ from enum import Enum
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
 from ...compiler.graph.traits import Product, Quotient
 from ...compiler.graph.values import Role, Scalar, Value
+from .graphs.canonical import Canonical
 from .op_glyphs import BIRTH, Shape, glyph_of, is_silent
 from .positional import makes_table, turns
 
@@ -54,6 +55,7 @@ class Opening:
         self.holds: dict[int, bool] = {}
         self.named: dict[int, frozenset[str]] = {}
         self.fixed: dict[int, How | None] = {}
+        self.canonical = Canonical()
         self.grown: set[int] = set()
         self.toggled: frozenset[str] = frozenset()  # blocks to open if they would be closed, and close if open
         self.growth: list[int] = []  # calls (by id) that a small figure might also open, smallest first
@@ -179,7 +181,7 @@ class Opening:
     def _grow(self, graph: Graph) -> None:
         """List the smallest blocks, as many as a small figure can open and stay small."""
         total = self._size(graph)[0]
-        front = list(_calls(graph))
+        front = list(_calls(graph, self.canonical))
         while front:
             front.sort(key=lambda call: self._size(call.graph)[0])
             call = front.pop(0)
@@ -190,7 +192,7 @@ class Opening:
                 return
             total += size - 1
             self.growth.append(id(call))
-            front.extend(_calls(call.graph))
+            front.extend(_calls(call.graph, self.canonical))
 
 
 def is_drawn(node: Apply) -> bool:
@@ -212,15 +214,15 @@ def pointwise(graph: Graph) -> bool:
     return single and within and max(uses(graph).values(), default=0) > 1
 
 
-def _calls(graph: Graph) -> Iterator[Call | Scan]:
-    """The calls of a body and of its repeats."""
-    for node in graph.nodes:
+def _calls(graph: Graph, canonical: Canonical | None = None) -> Iterator[Call | Scan]:
+    """The calls of a body and of its repeats, as they are written or in an order that does not hang on that."""
+    for node in graph.nodes if canonical is None else canonical.nodes(graph):
         if isinstance(node, Call | Scan):
             if node.graph.kind != "op":
                 yield node
         elif isinstance(node, Repeat):
             for body in node.bodies:
-                yield from _calls(body)
+                yield from _calls(body, canonical)
 
 
 def _the_scan(graph: Graph) -> Scan | None:

@@ -74,7 +74,7 @@ class _Unfolding(Steps):
     def body(self, frame: Frame) -> None:
         if frame.graph.kind == "op":  # an op that the user wrote in Python: its inside is not known
             self.foreign(frame)
-        for node in frame.graph.nodes:
+        for node in self.opening.canonical.nodes(frame.graph):
             match node:
                 case Constant(value, out):
                     frame.items[out.id] = self.static(frame, value)

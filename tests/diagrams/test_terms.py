@@ -84,7 +84,7 @@ def test_operands_that_may_be_exchanged_have_no_part(body: str) -> None:
         ("return 1 - a", "1 − ·"),
         ("return 2 / a", "2/ ·"),
         ("return a + 1 / 3", "+ 1/3"),
-        ("return a * (2 + |m|)", "× (2 + |m|)"),
+        ("return a * (2 + |m|)", "× (|m| + 2)"),
         ("return a * 0.123456789", "× 0.123456789"),
         ("return a * ((|h| + 1) / |h|)", "× (|h| + 1)/|h|"),
         ("return 2 ^ a", "2 ^ ·"),

@@ -175,9 +175,36 @@ def titled(
     return replace(formula, text=name, block=True, axes=tuple(own), given=given)
 
 
+def _parts(formula: Symbolic) -> tuple[Symbolic, ...]:
+    """The operands as they are written: of a product a number first, of a sum last. Of those of numbers known at build
+    time, which come as the spec has them, those that may be exchanged are put in an order that does not hang on that.
+    """
+    match formula.meaning:
+        case Sum((1, 1)) | Product() as meaning if len(formula.args) == 2:
+            args = formula.args
+            if not isinstance(formula.made_by, OpTraits):
+                args = tuple(sorted(args, key=_shape))
+            first = isinstance(meaning, Product)
+            return tuple(sorted(args, key=lambda arg: _is_number(arg) is not first))
+        case _:
+            return formula.args
+
+
+def _is_number(formula: Symbolic) -> bool:
+    return formula.op == "number" or (formula.meaning == Sum((-1,)) and _is_number(formula.args[0]))
+
+
+def _shape(formula: Symbolic) -> str:
+    """What a formula is, whatever things are called."""
+    own = (formula.op, formula.number, formula.axis.id if formula.axis is not None else None)
+    parts = [_shape(arg) for arg in formula.args]
+    alike = isinstance(formula.meaning, Product) or formula.meaning == Sum((1, 1))
+    return f"{own}{sorted(parts) if alike else parts}"
+
+
 def _write(formula: Symbolic) -> tuple[Rich, int]:
     """(text, how tightly it binds)."""
-    args = formula.args
+    args = _parts(formula)
     match formula.op:
         case "number":
             return _decimal(formula.number)

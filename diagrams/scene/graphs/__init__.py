@@ -1,0 +1,1 @@
+"""What is read off graphs before steps are made of them."""
