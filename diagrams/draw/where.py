@@ -15,14 +15,15 @@ _ABOVE = 16.0
 
 def write_where(sheet: Canvas) -> None:
     """One formula after the other. Tables of one formula along different axes, as their wires tell, are told once."""
-    told: dict[object, Rich] = {}
+    told: dict[object, tuple[DrawStep, Rich]] = {}
     for column in sheet.columns:
         for step in column.steps:
             if is_apart(step):
-                told.setdefault((plain(step.text), _without_axes(step)), (*step.text, *roman(" = "), *step.note))
+                formula = (*step.text, *roman(" = "), *step.note)
+                told.setdefault((plain(step.text), _without_axes(step)), (step, formula))
     x0, _, x1, y = sheet.extent
     y += _ABOVE if told else 0.0
-    for number, formula in enumerate(told.values()):
+    for number, (sheet.step, formula) in enumerate(told.values()):
         text = joined((*roman("" if number else "where "), *formula))
         for line in lines(text, max(_LEAST, x1 - x0), theme.CAPTION):
             sheet.write((x0 + x1) / 2, y, line, theme.CAPTION, cls="where")

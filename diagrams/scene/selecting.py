@@ -135,10 +135,14 @@ def window(frame: Frame, node: Apply) -> Rich:
     name, stride, pad = name_of(node.traits), constant(options["stride"]), constant(options["pad"])
     taps = frame.axis(node.made[-1]).extent
     step = roman("") if stride == 1 else (*roman(", stride "), *written(options["stride"]))
-    if pad is None or taps is None:
+    if pad is None or taps is None or (_of_sizes(options["pad"]) and pad != taps - 1):
         return (*roman(name), *roman(", pad "), *written(options["pad"]), *step)
     ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
     return (*roman(f"{name} {'…'.join(dict.fromkeys(ends))}"), *step)
+
+
+def _of_sizes(formula: Symbolic) -> bool:
+    return formula.op == "size" or any(map(_of_sizes, formula.args))
 
 
 def masked(steps: Collector, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:

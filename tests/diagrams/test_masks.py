@@ -94,7 +94,7 @@ def test_a_mask_past_telling_lies_over_all_its_axes() -> None:
     ("taps", "pad", "text"),
     [
         (3, "|t| - 1", "window −2…0"),
-        (3, "floor(|t| / 2)", "window −1…+1"),
+        (3, "floor(|t| / 2)", "window, pad floor(|t|/2)"),
         (2, "0", "window 0…+1"),
         (1, "0", "window 0"),
     ],
