@@ -181,9 +181,8 @@ def _parts(formula: Symbolic) -> tuple[Symbolic, ...]:
     """
     match formula.meaning:
         case Sum((1, 1)) | Product() as meaning if len(formula.args) == 2:
-            args = formula.args
-            if not isinstance(formula.made_by, OpTraits):
-                args = tuple(sorted(args, key=_shape))
+            given = isinstance(formula.made_by, OpTraits)
+            args = formula.args if given else sorted(formula.args, key=_shape)
             first = isinstance(meaning, Product)
             return tuple(sorted(args, key=lambda arg: _is_number(arg) is not first))
         case _:
