@@ -144,13 +144,16 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.THROUGH if step.mark == "embed":
             return GlyphSize(INDEX, learned_width(step), after)
         case StepKind.THROUGH if step.mark == "bar":
-            return GlyphSize(8, 4, after)
+            half = width(bar_note(step, meeting), theme.CAPTION) / 2
+            return GlyphSize(max(8, half), 4, max(after, half))
         case StepKind.THROUGH if step.mark == "birth":
             return GlyphSize(2, 6, after)
         case StepKind.THROUGH | StepKind.ON if step.mark == "pill":
             return GlyphSize(8, pill_width(step), after if step.made else 12)
         case StepKind.ON if step.mark == "ring":
-            return GlyphSize(4, max(24.0, width(step.text, theme.CAPTION) + 7), 4)
+            ring = max(24.0, width(step.text, theme.CAPTION) + 7)
+            beside = max(4.0, (width(step.note, theme.CAPTION) - ring) / 2 + 2)
+            return GlyphSize(beside, ring, beside)
         case StepKind.ON if step.mark == "triangle":
             return GlyphSize(6, 21, 5)
         case StepKind.ON:
