@@ -270,7 +270,7 @@ def test_an_axis_ends_where_truths_are_reduced() -> None:
         "model f(x: [t], real: bool[t]) -> [t] {\n"
         "    return select(any[s](real[t as s]), x, -x) + select(all[t](real), x, -x)\n}"
     )
-    assert [step.tip for step in steps(diagram) if step.mark == "pill"] == ["any[s]", "all[t]"]
+    assert [step.tip for step in steps(diagram) if step.mark == "pill"] == ["all[t]", "any[s]"]
 
 
 def test_a_table_that_a_block_makes_bears_its_name_where_the_formula_is_too_long() -> None:
