@@ -183,8 +183,9 @@ def _parts(formula: Symbolic) -> tuple[Symbolic, ...]:
         case Sum((1, 1)) | Product() as meaning if len(formula.args) == 2:
             given = isinstance(formula.made_by, OpTraits)
             args = formula.args if given else sorted(formula.args, key=_shape)
-            first = isinstance(meaning, Product)
-            return tuple(sorted(args, key=lambda arg: _is_number(arg) is not first))
+            if isinstance(meaning, Product):  # a minus leads
+                return tuple(sorted(args, key=lambda arg: (not _is_number(arg), arg.meaning != Sum((-1,)))))
+            return tuple(sorted(args, key=_is_number))
         case _:
             return formula.args
 
@@ -252,7 +253,9 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
         case meaning if operator := _operator(meaning):
             sign, level = operator
             minus = level == 5 and plain(_write(args[0])[0])[:1] == "−"  # −8 h: no brackets where it leads
-            left, right = _closed(*_write(args[0]), 4 if minus else level), _closed(*_write(args[1]), level + 1)
+            joins = meaning in (Sum((1, 1)), Product()) and args[1].meaning == meaning  # a b c, a + b + c
+            left = _closed(*_write(args[0]), 4 if minus else level)
+            right = _closed(*_write(args[1]), level if joins else level + 1)
             if isinstance(meaning, Product) and plain(right)[:1].isdigit():
                 sign = " · "
             return (*left, *roman(sign), *right), 4 if minus else level
