@@ -64,7 +64,7 @@ def joined(rich: Iterable[Run]) -> Rich:
     return tuple(out)
 
 
-_BREAKS = {"+", "−", "and", "or", "if", "else", "<", ">", "≤", "≥", "=", "≠"}  # a line of a formula may begin so
+_SIGNS = "+−<>≤≥=≠"  # a line of a formula may begin so, or with a word such as "if"
 
 
 def lines(rich: Rich, most: float, size: float) -> list[Rich]:
@@ -73,19 +73,20 @@ def lines(rich: Rich, most: float, size: float) -> list[Rich]:
     for run in rich:
         for k, part in enumerate(run.text.split(" ") if not run.shift else [run.text]):
             before = plain(tuple(words[-1]))
-            if k and (part in _BREAKS or before.endswith(",")):
+            word = len(part) > 1 and part.isalpha() and part != "mod" and not run.style
+            if k and (word or part in (*_SIGNS,) or before.endswith(",")):
                 words.append([])
             elif k:
                 words[-1].append(Run(" ", run.style))
             if part:
                 words[-1].append(Run(part, run.style, run.shift))
     out: list[Rich] = []
-    for word in words:
-        longer = joined((*out[-1], Run(" "), *word)) if out else ()
+    for piece in words:
+        longer = joined((*out[-1], Run(" "), *piece)) if out else ()
         if out and width(longer, size) <= most:
             out[-1] = longer
         else:
-            out.append(joined(word))
+            out.append(joined(piece))
     return out
 
 

@@ -36,7 +36,7 @@ class End:
 
 
 @dataclass(slots=True)
-class Role:
+class OperandNote:
     """What is to be written at the wires of an operand. `x`, `dots`: where they meet those of the `others`."""
 
     text: Rich
@@ -69,7 +69,7 @@ class Canvas(FigureLayout):
         self.placed: set[str] = set()
         self.at: dict[str, Point] = {}  # of dots and points
         self.glyphs: list[tuple[str, Box, DrawStep]] = []
-        self.roles: list[Role] = []
+        self.roles: list[OperandNote] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
         self.notes: list[tuple[Rich, float, list[Point], float, str]] = []  # text, size, places, width, axis
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not

@@ -11,7 +11,7 @@ from ..base.curves import sampled
 from ..base.picture import Point
 from ..base.text import bold, plain, width
 from ..layout.wires import Wire
-from .drawing import Canvas, Role
+from .drawing import Canvas, OperandNote
 
 _NEAR = 64.0  # how far from the dot, at most
 _BETWEEN = 200.0  # what it costs to stand between wires of one other operand
@@ -35,7 +35,7 @@ def write_roles(sheet: Canvas) -> None:
         sheet.write(x, y, text, size, cls="op role")
 
 
-def _arriving(sheet: Canvas, role: Role, wires: Sequence[Wire]) -> list[list[Point]]:
+def _arriving(sheet: Canvas, role: OperandNote, wires: Sequence[Wire]) -> list[list[Point]]:
     """Where each wire runs just before it meets the others, from there on back."""
     numbers = {wire.number for wire in wires}
     chains = (chain for wire, chain in sheet.curves if wire.number in numbers)
@@ -52,7 +52,7 @@ def _back(chain: list[Point], x: float) -> list[Point]:
 
 
 def _places(
-    role: Role, own: Sequence[list[Point]], others: Sequence[list[Point]], half: float, size: float
+    role: OperandNote, own: Sequence[list[Point]], others: Sequence[list[Point]], half: float, size: float
 ) -> Iterator[tuple[float, Point]]:
     """Places for its middle, and how good each is: the less the better."""
     met = [run for run in own if any(abs(run[0][1] - y) < 1 for y in role.dots)] or own

@@ -11,7 +11,7 @@ from ..base import theme
 from ..base.curves import half_loop, sampled
 from ..base.picture import Edge, Point
 from ..base.text import bold, plain, width
-from ..canvas.drawing import Role
+from ..canvas.drawing import OperandNote
 from ..layout.glyph_sizes import DOT, LOOP, TURN, Slot, born, gone, leading, pill_span, pill_text, scale_lines
 from ..layout.wires import Meeting, Wire
 from ..scene.steps import DrawStep
@@ -98,7 +98,7 @@ def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> float |
     for role, own in zip(step.roles, meeting.ins, strict=False):
         if role:
             others = [wire for wires in meeting.ins if wires is not own for wire in wires]
-            sheet.roles.append(Role(role, own, others, x, dots))
+            sheet.roles.append(OperandNote(role, own, others, x, dots))
     return min(dots, default=None)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..base import theme
 from ..base.names import name_text
 from ..base.text import plain, roman, width
-from ..canvas.drawing import Role
+from ..canvas.drawing import OperandNote
 from ..layout.glyph_sizes import (
     DOT,
     INDEX,
@@ -167,7 +167,7 @@ def _number(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
     if heights != sorted(heights):
         for k, (wire, y) in enumerate(zip(joint, heights, strict=True)):
             others = [other for other in joint if other is not wire]
-            sheet.roles.append(Role(roman(str(k + 1)), [wire], others, slot.x0 - 3, [y]))
+            sheet.roles.append(OperandNote(roman(str(k + 1)), [wire], others, slot.x0 - 3, [y]))
 
 
 def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:

@@ -132,11 +132,12 @@ def one_hot(
 def window(frame: Frame, node: Apply) -> Rich:
     """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
     options = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
-    name, stride, pad = name_of(node.traits), constant(options["stride"]), constant(options["pad"])
+    before = options["pad"]
+    name, stride, pad = name_of(node.traits), constant(options["stride"]), constant(before)
     taps = frame.axis(node.made[-1]).extent
     step = roman("") if stride == 1 else (*roman(", stride "), *written(options["stride"]))
-    if pad is None or taps is None or (_of_sizes(options["pad"]) and pad != taps - 1):
-        return (*roman(name), *roman(", pad "), *written(options["pad"]), *step)
+    if pad is None or taps is None or (_of_sizes(before) and pad != taps - 1):
+        return (*roman(name), *roman(", pad "), *written(before), *step)
     ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
     return (*roman(f"{name} {'…'.join(dict.fromkeys(ends))}"), *step)
 

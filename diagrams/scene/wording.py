@@ -9,7 +9,7 @@ from .formulas.symbolic import Symbolic, of_static, written
 from .op_glyphs import name_of
 from .steps import Frame
 
-_ELSEWHERE = ("eps", "p", "scale", "bias", "left", "value", "stride", "pad")
+_ELSEWHERE = ("eps", "p", "scale", "bias", "left", "value")
 """Options that the glyph tells in another way, and those that figures leave out (docs/diagrams.md)."""
 
 

@@ -51,7 +51,7 @@ class Rank:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Ordering:
     """One graph while it is put in order."""
 
     graph: Graph
@@ -86,8 +86,8 @@ class Canonical:
             self._made[id(graph)] = graph, made or (Rank(_TABLE, 1, 0, _digest(graph.kind, len(graph.inputs))),)
         return self._made[id(graph)][1]
 
-    def _read(self, graph: Graph) -> _Reading:
-        reading = _Reading(graph)
+    def _read(self, graph: Graph) -> _Ordering:
+        reading = _Ordering(graph)
         for number, entry in enumerate(graph.inputs):
             for axis in entry.value.type.axes:
                 reading.axes.setdefault(axis, f"axis {len(reading.axes)}")
@@ -96,7 +96,7 @@ class Canonical:
             self._rank(reading, node)
         return reading
 
-    def _rank(self, reading: _Reading, node: Node) -> None:
+    def _rank(self, reading: _Ordering, node: Node) -> None:
         ranks = reading.ranks
 
         def axis(a: Axis) -> str:
