@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..base.curves import sampled, straight
 from ..base.names import bar_over
+from ..base.paper import Paper
 from ..base.picture import Box, Cluster, Edge, Node, Picture, Point
 from ..base.text import LEADING, Rich, Run, kern, plain, rows, shifted, width
 from ..base.theme import Theme
@@ -56,8 +57,8 @@ class Canvas(FigureLayout):
     roles, later, notes, titles: text that is written last, where it finds a free place.
     """
 
-    def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False) -> None:
-        super().__init__(scene, page, sizes=sizes)
+    def __init__(self, scene: Scene, colors: Theme, paper: Paper, *, sizes: bool = False) -> None:
+        super().__init__(scene, paper, sizes=sizes)
         self.theme = colors
         self.picture = Picture()
         self.occupied = Occupied()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,14 +13,16 @@ from graphviz import Source
 
 from ...compiler.graph.nodes import Graph
 from ..base import theme
-from ..base.theme import CAPTION, LEAST
+from ..base.paper import Paper, paper
+from ..base.theme import CAPTION
 from ..formats import dot, export, tikz
 from ..hints.apply import Applied
 from ..hints.hints import NONE, Hints
 from ..scene.opening import Opening, UnknownBlock
 from ..scene.steps import Scene
 from ..scene.unfold import scene_of
-from . import page
+from . import page as html_page
+from .panels import Panel, panels
 from .sheet import Sheet
 
 __all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
@@ -36,40 +39,51 @@ class TooLarge(ValueError):
 
 
 class Diagram:
-    """A figure, laid out. `dot` is the whole figure as text; Graphviz draws it without changing any position."""
+    """A figure, laid out. `dot` is the whole figure as text; Graphviz draws it without changing any position.
+
+    letter: of a panel; "" for the figure itself.
+    suffix: what the name of its file has more than that of the figure.
+    panels: what a page had no room for: the blocks that have panels of their own (a, b, ..), and further pages.
+    """
 
     def __init__(
         self,
-        sheet: Sheet,
-        graph: Graph,
-        redraw: page.Redraw,
+        panel: Panel,
+        redraw: html_page.Redraw,
         openable: tuple[str, ...],
+        panels: tuple[Diagram, ...] = (),
         *,
         type: float | None = None,
         titled: bool = True,
     ) -> None:
-        self._sheet = sheet
+        self._sheet = sheet = panel.sheet
         self._type = type
-        self._paper = sheet.picture if titled else sheet.untitled
-        self._graph = graph
+        self._paper = sheet.picture if titled or panel.suffix else sheet.untitled
+        self._graph = panel.graph
         self._redraw = redraw
         self._openable = openable
-        self.dot: str = dot.write(sheet.picture, sheet.scale, sheet.theme.ink, graph.name)
+        self.letter = panel.letter
+        self.suffix = panel.suffix
+        self.panels = panels
+        self.dot: str = dot.write(sheet.picture, sheet.scale, sheet.theme.ink, panel.graph.name)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What keeps the figure from being fit for its page, and what to do about it."""
-        sheet = self._sheet
+        sheet, paper = self._sheet, self._sheet.paper
+        out = []
         points = sheet.scale * theme.CAPTION
-        wanted = theme.LEAST if self._type is None else self._type
-        if points >= wanted - 0.05:
-            small = wanted < theme.LEAST - 0.05
-            return (f"letters of {wanted:g} pt print badly: {theme.LEAST:g} pt is the least",) if small else ()
-        needed = sheet.width * wanted / theme.CAPTION / 72
-        titles = dict.fromkeys(s.name or s.title for s in sheet.scene.sections if not s.repeat)
-        closing = f"close {' or '.join(f'`{t}`' for t in titles)}, or " if titles else ""
-        why = f"and {theme.LEAST:g} pt is the least that prints well" if self._type is None else f"not at {wanted:g} pt"
-        return (f"the text comes out at {points:.1f} pt, {why}: {closing}give it a width of {needed:.1f}in",)
+        if points < paper.least - 0.05:
+            needed = (sheet.width * paper.least / theme.CAPTION) / 72
+            titles = dict.fromkeys(s.name or s.title for s in sheet.scene.sections if not s.repeat)
+            closing = f"close {' or '.join(f'`{t}`' for t in titles)}, or " if titles else ""
+            size = f"a width of {needed:.1f}in" if sheet.fits else "a higher page"
+            least = f"and {paper.least:g} pt is the least that prints well"
+            why = least if self._type is None else f"not at {paper.least:g} pt"
+            out.append(f"the text comes out at {points:.1f} pt, {why}: {closing}give it {size}")
+        elif paper.least < theme.LEAST - 0.05:
+            out.append(f"letters of {paper.least:g} pt print badly: {theme.LEAST:g} pt is the least")
+        return (*out, *(warning for panel in self.panels for warning in panel.warnings))
 
     @cached_property
     def _svg(self) -> str:
@@ -86,7 +100,7 @@ class Diagram:
 
     def html(self) -> str:
         """One page by itself: hover, click, keyboard. ExportError where Graphviz is missing."""
-        return page.write(self._graph, self._sheet, self._openable, self._redraw)
+        return html_page.write(self._graph, self._sheet, self._openable, self._redraw)
 
     def graphviz(self) -> Source:
         """The figure as an object of the package `graphviz`: `.view()`, `.render()`, `.pipe()`, a notebook's display.
@@ -97,9 +111,13 @@ class Diagram:
         return made
 
     def save(self, path: str | os.PathLike[str], *, outline: bool = False) -> Path:
-        """Write .svg, .pdf, .png, .dot, .tex or .html. Raises ExportError, and then leaves nothing behind.
+        """Write .svg, .pdf, .png, .dot, .tex or .html; panels beside it: `figure-a.pdf`, and `figure-2.pdf` where the
+        figure goes on. A page of HTML has no panels: there, blocks open and close.
 
-        What goes into a paper, .pdf and .tex, has no title unless one was asked for: a caption says it.
+        Raises ExportError, and then leaves nothing behind of the file that it could not write.
+
+        What goes into a paper, .pdf and .tex, has no title unless one was asked for: a caption says it. Panels keep the
+        letter and the name that boxes refer to.
         """
         ending = Path(path).suffix.removeprefix(".").lower()
         if outline and ending != "svg":
@@ -116,7 +134,10 @@ class Diagram:
                 content = export.render(dot.write(self._paper, sheet.scale, sheet.theme.ink, self._graph.name), "pdf")
             case _:
                 content = export.render(self.dot, ending or "(no ending)")
-        return export.write_whole(Path(path), content)
+        path = export.write_whole(Path(path), content)
+        for panel in self.panels if ending != "html" else ():
+            panel.save(path.with_name(f"{path.stem}{panel.suffix}{path.suffix}"), outline=outline)
+        return path
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -129,6 +150,7 @@ def draw(
     close: str | Collection[str] = (),
     depth: int | None = None,
     width: float | None = None,
+    page: str | tuple[float, float] | None = None,
     type: str | float | None = None,
     theme: str = "color",
     title: str | None = None,
@@ -142,6 +164,9 @@ def draw(
     close:  names of blocks, or labels of calls, to draw as boxes whatever else is said.
     depth:  how many levels of calls to open; without it, what makes a readable figure.
     width:  of the page, in inches (5.5); a figure too wide for it goes on in rows beneath.
+    page:   instead of `width`, the width and height of the page: in inches, or as text ("14x20cm"), or one of the
+            presets "neurips", "acl-column", "ieee", "slide-16x9", "poster". What a figure too large for it would open
+            is in `panels`, each on its page.
     type:   the size of words in boxes, in points ("8pt" or 8), so that all figures of a paper have the same; letters
             of axes are a little larger, names larger, scripts smaller. Without it a figure has 12 pt, or as many, down
             to 7, as let it fit the page.
@@ -153,14 +178,12 @@ def draw(
             `close` and `depth` say nothing.
 
     Raises AttnError for a name in `hints` that the figure does not have; UnknownBlock for a name in `open` or `close`
-    that no call in the figure has; ValueError for an unknown theme, a width that no page has, a size that no
+    that no call in the figure has; ValueError for an unknown theme, a width or page that there is not, a size that no
     letters have, a title that is not text, or a depth below 0; TooLarge for more than 2000 steps.
     """
     colors = _themes().get(theme)
     if colors is None:
         raise ValueError(f"no theme `{theme}`: there is {', '.join(sorted(_themes()))}")
-    if width is not None and (isinstance(width, str) or not 0.3 <= width < 1000):
-        raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")
     if depth is not None and (not isinstance(depth, int) or depth < 0):
         raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
     if title is not None and re.search("[\ud800-\udfff\ufffe\uffff]", title):
@@ -169,59 +192,91 @@ def draw(
         open = [said.text for said in hints.open]
     close = close or [said.text for said in hints.close]
     opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
-    page_width = _page() if width is None else width * 72
     points = None if type is None else letters(type)
-    laid_out = page_width if points is None else page_width * LEAST / points  # where letters of 7 pt would be as wide
+    paper = _paper(width, page)
+    if points is not None:
+        paper = replace(paper, least=points, most=points)
 
-    ends = len(graph.inputs) + len(graph.outputs)
-
-    def scene(opening: Opening, *, strict: bool = False) -> Scene:
+    def scene(graph: Graph, opening: Opening, letter: str = "", *, strict: bool = False) -> Scene:
+        if letter:  # a panel: what the author says is of the figure
+            return scene_of(graph, opening)
         own = Applied(hints, graph, strict=strict)
         made = scene_of(graph, opening, title, own.arrange)
         own.annotate(made)
         return made
 
-    def sheet_of(opening: Opening) -> Sheet:
-        if (count := len(scene(opening).steps) + ends) > MOST:
+    def sheet_of(graph: Graph, opening: Opening, letter: str = "", rows: tuple[int, int] | None = None) -> Sheet:
+        count = len(scene(graph, opening, letter).steps) + len(graph.inputs) + len(graph.outputs)
+        if count > MOST:
             raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
-        return fitted(lambda page: Sheet(scene(opening), colors, page, sizes=sizes, legend=legend))
 
-    def fitted(make: Callable[[float], Sheet]) -> Sheet:
+        def made(paper: Paper) -> Sheet:
+            drawn = scene(graph, opening, letter)
+            return Sheet(drawn, colors, paper, sizes=sizes, legend=legend, letter=letter, rows=rows)
+
+        return fitted(made)
+
+    def fitted(make: Callable[[Paper], Sheet]) -> Sheet:
         """Rows are folded by the widths of columns. If text beside them makes a figure wider than its page, it is drawn
         again with shorter rows."""
-        sheet, page = make(laid_out), laid_out
+        sheet, narrow = make(paper), paper
         for _ in range(4):
-            over = sheet.width * LEAST / CAPTION - laid_out
-            if over <= 0.05 or page < laid_out / 2:
+            over = sheet.width * paper.least / CAPTION - paper.width
+            if over <= 0.05 or narrow.width < paper.width / 2:
                 break
-            page -= max(over + 1, 0.03 * laid_out)
-            shorter = make(page)
+            narrow = replace(narrow, width=narrow.width - max(over + 1, 0.03 * paper.width))
+            shorter = make(narrow)
             if shorter.width < sheet.width:
                 sheet = shorter
-        sheet.fit(page_width, 1.0 if points is None else points / CAPTION)
+        sheet.fit(paper)
         return sheet
 
     opening = Opening(graph, opened, depth, closed)
-    sheet = sheet_of(opening)
+    sheet = sheet_of(graph, opening)
     if opening.growth:  # open as many of these blocks as need no further row
         for count in range(len(opening.growth), 0, -1):
             opening.grown = set(opening.growth[:count])
-            larger = sheet_of(opening)
-            if len(larger.rows) <= len(sheet.rows) and (points is None or larger.scale >= sheet.scale):
+            larger = sheet_of(graph, opening)
+            fits = larger.fits >= sheet.fits and (points is None or larger.scale >= sheet.scale)
+            if len(larger.rows) <= len(sheet.rows) and fits:
                 sheet = larger
                 break
         else:
             opening.grown = set()
-    scene(opening, strict=True)  # what hints name must be in the figure that was chosen, not in those that were tried
+    scene(
+        graph, opening, strict=True
+    )  # what hints name must be in the figure that was chosen, not in those that were tried
 
     def redraw(toggled: frozenset[str]) -> Sheet:
         """The figure with these blocks closed if they were open, and open if they were closed."""
         other = Opening(graph, opened, depth, closed)
         other.grown = opening.grown
         other.toggled = toggled
-        return sheet_of(other)  # what hints name may be closed now
+        return sheet_of(graph, other)  # what hints name may be closed now
 
-    return Diagram(sheet, graph, redraw, opening.openable(graph), type=points, titled=title is not None)
+    openable = opening.openable(graph)
+    drawn = [Panel("", 1, graph, sheet)] if sheet.fits else panels(graph, opening, sheet_of)
+    if len(drawn) > 1:  # letters of one size
+        least = min(panel.sheet.scale for panel in drawn)
+        for panel in drawn:
+            panel.sheet.scale = least
+    rest = tuple(Diagram(panel, redraw, openable, type=points) for panel in drawn[1:])
+    return Diagram(drawn[0], redraw, openable, rest, type=points, titled=title is not None)
+
+
+def _paper(width: float | None, page: str | tuple[float, float] | None) -> Paper:
+    if page is None:
+        if width is not None and (isinstance(width, str) or not 0.3 <= width < 1000):
+            raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")
+        return Paper() if width is None else Paper(width * 72)
+    if width is not None:
+        raise ValueError("`page` says how wide the page is, so `width` cannot be given too")
+    if isinstance(page, str):
+        return paper(page)
+    wide, high = page
+    if not (0.5 <= wide <= 200 and 0.5 <= high <= 200):
+        raise ValueError(f"no page is {wide!r} by {high!r} in: `page` is a width and a height, such as (5.5, 9)")
+    return Paper(wide * 72, high * 72)
 
 
 def letters(size: str | float) -> float:
@@ -235,7 +290,3 @@ def letters(size: str | float) -> float:
 
 def _themes() -> dict[str, theme.Theme]:
     return theme.THEMES
-
-
-def _page() -> float:
-    return theme.PAGE

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..base import theme
+from ..base.paper import Paper
 from ..base.picture import Box, Node
-from ..base.text import roman
+from ..base.text import bold, roman
 from ..base.theme import Theme
 from ..canvas.drawing import Canvas
 from ..canvas.lettering import write_labels, write_signs, write_titles
@@ -22,14 +23,21 @@ from .wiring import draw_dashes, draw_links, draw_row
 
 
 class Sheet(Canvas):
-    """Everything drawn of one scene, on a page of `page` points.
+    """Everything drawn of one scene, or of some of its rows (from, to).
 
-    scale: of points of the drawing to points on paper.
+    letter: of a panel, before its title.
     untitled: the picture without its title.
+    scale:  of points of the drawing to points on paper.
+    fits:   whether it is no higher than its page, with letters that are large enough.
     """
 
-    def __init__(self, scene: Scene, colors: Theme, page: float, *, sizes: bool = False, legend: bool = False) -> None:
-        super().__init__(scene, colors, page, sizes=sizes)
+    def __init__(
+        self, scene: Scene, colors: Theme, paper: Paper, *, sizes: bool = False, legend: bool = False,
+        letter: str = "", rows: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(scene, colors, paper, sizes=sizes)
+        if rows is not None:
+            self.keep(*rows)
         notes = plan_notes(self)
         draw_sections(self)
         for j, column in enumerate(self.columns):
@@ -52,16 +60,27 @@ class Sheet(Canvas):
         if legend:
             draw_legend(self)
         self.untitled = replace(self.picture, nodes=[*self.picture.nodes, *corners(self.extent)])
-        if scene.title:
+        title = (*bold(letter), *roman(f" {scene.title}" if letter and scene.title else scene.title))
+        if rows is not None and rows[0] and scene.title:
+            title = (*title, *roman(", continued"))
+        if title:
             x0, y0, x1, _ = self.extent
-            self.write((x0 + x1) / 2, y0 - 14, roman(scene.title), theme.TITLE, cls="title")
+            self.write((x0 + x1) / 2, y0 - 14, title, theme.TITLE, cls="title")
         self.picture.nodes += corners(self.extent)
-        self.fit(page)
+        self.fit(paper)
 
-    def fit(self, page: float, most: float = 1.0) -> None:
-        """Scale it to `most`, or less if it has to fit a page of so many points."""
-        self.page = page - 2 * PAD
-        self.scale = min(most, self.page / max(1.0, self.extent[2] - self.extent[0]))
+    def fit(self, paper: Paper) -> None:
+        """Scale it to a page."""
+        self.paper = paper
+        x0, y0, x1, y1 = self.extent
+        self.page = paper.width - 2 * PAD
+        least = paper.least / theme.CAPTION
+        self.scale = min(paper.most / theme.CAPTION, self.page / max(1.0, x1 - x0))
+        self.fits, self.room = True, float("inf")
+        if paper.height is not None:
+            self.room = (paper.height - 2 * PAD) / min(least, self.scale)
+            self.fits = y1 - y0 <= self.room
+            self.scale = min(self.scale, (paper.height - 2 * PAD) / max(1.0, y1 - y0))
 
     @property
     def width(self) -> float:

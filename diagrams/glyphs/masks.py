@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..base import theme
-from ..base.text import height, plain, roman, width
+from ..base.text import bold, height, plain, roman, width
 from ..layout.glyph_sizes import (
     SQUARE,
     Slot,
@@ -118,7 +118,7 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     wires = [w for own in (*meeting.ins, *meeting.outs) for w in own]
     top, bottom = span(wires, slot.column, 12)
     text = wrapped(plain(step.text))
-    lines = text.count("\n") + 1
+    lines = text.count("\n") + 1 + bool(step.panel)
     need = box_height(step)
     if bottom - top < need:
         spare = (need - (bottom - top)) / 2
@@ -152,6 +152,9 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
             wide = width(words, theme.CAPTION)
             sheet.write(square[2] + 4 + wide / 2, m, words, theme.CAPTION, cls="op mask")
         m += high / 2
+    if step.panel:
+        sheet.write(x, y + 7 * (lines - 1), bold(step.panel), theme.BLOCK, cls="panel")
+        y -= 7
     sheet.write(x, y, roman(text), theme.BLOCK)
     for own in meeting.ins:
         for wire in own:

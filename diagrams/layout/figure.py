@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from ...compiler.sizes.axes import Axis
 from ..base import theme
+from ..base.paper import Paper
 from ..base.text import width
 from ..scene.steps import DrawStep, Scene, Section, StepKind
 from . import lanes, rows
@@ -62,27 +63,35 @@ class Folded:
 
 
 class FigureLayout:
-    """The scene on a page of `page` points.
+    """The scene on a page.
 
     rows:     the columns (by number) of each row.
     left, right: sides of each column.
+    heights:  of each row, the y at which it begins and at which the next may begin.
     slots:    of each step, where its glyph goes.
     borders:  the extents of sections, row by row.
     """
 
-    def __init__(self, scene: Scene, page: float, *, sizes: bool = False) -> None:
+    def __init__(self, scene: Scene, paper: Paper, *, sizes: bool = False) -> None:
         self.scene = scene
-        self.page = page = page - 2 * PAD
+        self.page = paper.width - 2 * PAD
         self.columns: list[Column] = []
         self.rows: list[list[int]] = []
         self.borders: list[Border] = []
         self.meetings: dict[int, Meeting] = {}
-        length = page * theme.CAPTION / theme.LEAST
+        length = self.page * theme.CAPTION / paper.least
         best = self._tried(Placing(), length, sizes)
         if len(self.rows) > 1:
             best = self._placed(best, length, sizes)
         self._fold(best, best.widths, length, starts=10 if len(self.rows) < 12 else 3)
         self._widths()
+
+    def keep(self, start: int, end: int) -> None:
+        """Only these rows. Columns keep their numbers; those of other rows have nothing in them."""
+        self.rows = self.rows[start:end]
+        kept = {j for row in self.rows for j in row}
+        self.columns = [column if j in kept else Column([]) for j, column in enumerate(self.columns)]
+        self.borders = [border for border in self.borders if border.columns[0] in kept]
 
     # -- where inputs stand
 
@@ -156,8 +165,11 @@ class FigureLayout:
                 track.y.clear()
         self.borders = []
         top = 0.0
+        self.heights: list[tuple[float, float]] = []
         for row in self.rows:
-            top = self._lanes(row, top, starts) + _APART
+            low = self._lanes(row, top, starts) + _APART
+            self.heights.append((top, low))
+            top = low
         return prices
 
     def lower(self, first: int, by: float) -> None:

@@ -341,8 +341,8 @@ def mask_line(text: Rich) -> float:
 
 
 def box_height(step: DrawStep) -> float:
-    """The height that a box needs for its title and masks."""
-    return (wrapped(plain(step.text)).count("\n") + 1) * 14 + 10 + masks_size(step)[1]
+    """The height that a box needs for its title, the letter of its panel, and its masks."""
+    return (wrapped(plain(step.text)).count("\n") + 1 + bool(step.panel)) * 14 + 10 + masks_size(step)[1]
 
 
 def span(wires: Sequence[Wire], column: int, beyond: float) -> tuple[float, float]:

@@ -58,6 +58,8 @@ class Opening:
         self.canonical = Canonical()
         self.grown: set[int] = set()
         self.toggled: frozenset[str] = frozenset()  # blocks to open if they would be closed, and close if open
+        self.apart: set[str] = set()  # blocks with a panel of their own: boxes, whatever else is said
+        self.letters: dict[int, str] = {}  # of those panels, by call
         self.growth: list[int] = []  # calls (by id) that a small figure might also open, smallest first
         known = sorted(self._names(graph))
         for names, verb in ((self.open, "open"), (self.close, "close")):
@@ -89,9 +91,34 @@ class Opening:
         walk(graph)
         return tuple(names)
 
+    def opened(self, graph: Graph) -> list[str]:
+        """The blocks drawn open under `graph`: the innermost first, of those the largest; not the very small ones."""
+        levels: dict[str, tuple[int, int]] = {}
+        for call, level in self._reached(graph, 0):
+            size = self._size(call.graph)[0]
+            if size > TINY and self.how(call, level) is not How.CLOSED:
+                levels[call.graph.name] = max(levels.get(call.graph.name, (0, 0)), (level, size))
+        return sorted(levels, key=lambda name: levels[name], reverse=True)
+
+    def closed(self, graph: Graph) -> Iterator[tuple[Call | Scan, Opening]]:
+        """The calls under `graph` that have panels of their own, and what to open in each."""
+        for call, level in self._reached(graph, 0):
+            if call.graph.name in self.apart:
+                within = self._names(call.graph)
+                depth = None if self.depth is None else max(0, self.depth - level - 1)
+                open, close = ([name for name in names if name in within] for names in (self.open, self.close))
+                yield call, Opening(call.graph, open, depth, close)
+
+    def _reached(self, graph: Graph, level: int) -> Iterator[tuple[Call | Scan, int]]:
+        """The calls that are drawn under `graph`, as boxes or open, with their levels."""
+        for call in _calls(graph):
+            yield call, level
+            if self.how(call, level) is not How.CLOSED:
+                yield from self._reached(call.graph, level + 1)
+
     def _how(self, call: Call | Scan, level: int) -> How:
         names = self._own(call)
-        if any(name in names for name in self.close):
+        if call.graph.name in self.apart or any(name in names for name in self.close):
             return How.CLOSED
         if any(name in names for name in self.open):
             return How.REGION

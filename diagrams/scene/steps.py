@@ -95,6 +95,7 @@ class DrawStep:
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
     block: str = ""  # of a closed block: its name
     title: str = ""  # of a block: what it is called, wherever it occurs
+    panel: str = ""  # of a closed block: the letter of the panel that shows its contents
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
     weights: int = 0  # glyphs with the same number (not 0) share their weights
     span: Span | None = None  # where the spec says it

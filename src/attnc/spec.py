@@ -520,6 +520,7 @@ class Model:
         depth: int | None = None,
         width: float | None = None,
         type: str | float | None = None,
+        page: str | tuple[float, float] | None = None,
         theme: Literal["color", "mono"] = "color",
         title: str | None = None,
         sizes: bool = False,
@@ -533,6 +534,8 @@ class Model:
         close:  names of blocks, or one name, to draw as boxes, whatever else is said.
         depth:  how many levels of blocks to open (None: as many as stay readable).
         width:  of the page, in inches (5.5): what is wider goes on in rows beneath.
+        page:   instead of `width`, the width and height of the page, in inches or as text ("14x20cm"), or one of
+                "neurips", "acl-column", "ieee", "slide-16x9", "poster". What is too large for it is drawn in panels.
         type:   the size of letters, in points ("8pt" or 8), the same for all figures of a paper. Where such letters do
                 not fit the width, `.warnings` says so, and what would. Without it they are as large as fits, 7 to 12.
         theme:  "color", or "mono" for print without colours.
@@ -545,11 +548,13 @@ class Model:
         tint:   a colour behind each value that has a name, as `latex(tint=True)` has it; the author's own, if hints
                 give some.
 
-        The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.save(path)` (.svg, .pdf, .png, .dot,
-        .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and .tex need the
-        program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a graphviz.ExecutableNotFound too.
+        The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.panels`, `.save(path)` (.svg, .pdf,
+        .png, .dot, .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and
+        .tex need the program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a
+        graphviz.ExecutableNotFound too.
         Raises ValueError for a block that is not there, an unknown theme, a width that no page or a size that no
-        letters have; AttnError, with every mistake, for hints that are wrong; OSError if their file cannot be read.
+        letters have, an unknown page; AttnError, with every mistake, for hints that are wrong; OSError if their file
+        cannot be read.
         """
         from . import diagrams
 
@@ -560,6 +565,7 @@ class Model:
             depth=depth,
             width=width,
             type=type,
+            page=page,
             theme=theme,
             title=title,
             sizes=sizes,

@@ -1,16 +1,24 @@
-"""Rows: balanced, and no input parted from what reads it, in every figure of the examples, the zoo and the library."""
+"""Rows, balanced, with no input parted from its reader; pages and panels: in the examples, the zoo, the library."""
 
 from __future__ import annotations
 
+import itertools
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import attnc
+from attnc.diagrams import Diagram
 from attnc.diagrams.base import theme
+from attnc.diagrams.base.paper import PRESETS
 from attnc.diagrams.draw.sheet import Sheet
+from attnc.diagrams.layout.figure import PAD
 from attnc.diagrams.layout.rows import FILLED, waiting
+
+from .geometry import faults
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -75,3 +83,97 @@ def test_the_transformer_takes_two_rows() -> None:
     kinds = [[step.mark for j in row for step in sheet.columns[j].steps] for row in sheet.rows]
     assert kinds[0].count("input") == 2 and "input" not in kinds[1]
     assert [row.count("bracket") for row in kinds] == [2, 2]
+
+
+# -- pages
+
+
+def heights(diagram: Diagram) -> list[float]:
+    """Of each panel, in points on paper, as Graphviz makes its page."""
+    sheets = [panel._sheet for panel in (diagram, *diagram.panels)]
+    return [(sheet.extent[3] - sheet.extent[1]) * sheet.scale + 2 * PAD for sheet in sheets]
+
+
+def check_pages(path: Path, pages: tuple[str, ...], depths: tuple[int, ...]) -> None:
+    """No panel is higher or wider than its page, letters are large enough, and nothing lies on anything else."""
+    for model in models(path):
+        for page, depth in itertools.product(pages, depths):
+            diagram = model.draw(depth=depth, page=page)
+            name, paper = f"{model.name} {page} {depth}", PRESETS[page]
+            assert paper.height is not None and max(heights(diagram)) <= paper.height + 0.01, name
+            for panel in (diagram, *diagram.panels):
+                assert panel._sheet.extent[2] - panel._sheet.extent[0] <= paper.row, name
+                assert faults(panel._sheet) == [], (name, panel.suffix)
+            assert diagram.warnings == (), name
+
+
+QUICK = [path for path in SPECS if path.stem in ("transformer", "gpt", "latent", "retention", "convolution")]
+
+
+@pytest.mark.parametrize("path", QUICK, ids=lambda path: path.stem)
+def test_pages(path: Path) -> None:
+    check_pages(path, ("neurips",), (1,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_every_page(path: Path) -> None:
+    check_pages(path, ("neurips",), (1, 2))
+
+
+def test_panels_hold_what_the_main_panel_closes() -> None:
+    diagram = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw(depth=2, page="neurips")
+    a, b = diagram.panels
+    assert (diagram.letter, a.letter, b.letter) == ("", "a", "b")
+    boxes = [step for step in diagram._sheet.scene.steps if step.panel]
+    assert [step.panel for step in boxes] == ["a", "b", "a"]  # over padding; causal; over padding
+    assert {step.block for step in boxes} == {"multihead"}
+    assert "attend" in a.dot and "attend" not in diagram.dot
+    assert len({panel._sheet.scale for panel in (diagram, a, b)}) == 1  # letters of one size
+
+
+def test_what_cannot_be_closed_goes_on() -> None:
+    diagram = attnc.load(ROOT / "examples" / "attentions" / "lsh.attn").block("attend").draw(page="5.5x5in")
+    assert [panel.suffix for panel in diagram.panels][:1] == ["-2"]
+    assert max(heights(diagram)) <= 5 * 72
+    whole = attnc.load(ROOT / "examples" / "attentions" / "lsh.attn").block("attend").draw()
+    drawn = [step.mark for panel in (diagram, *diagram.panels) for c in panel._sheet.columns for step in c.steps]
+    assert sorted(drawn) == sorted(step.mark for step in whole._sheet.scene.steps)
+
+
+def test_presets_are_those_of_the_style_files() -> None:
+    inches = {name: (round(p.width / 72, 2), round((p.height or 0) / 72, 2)) for name, p in PRESETS.items()}
+    assert inches == {
+        "neurips": (5.5, 9.0),
+        "acl-column": (3.03, 9.72),
+        "ieee": (3.49, 9.63),
+        "slide-16x9": (5.51, 2.76),
+        "poster": (14.17, 23.62),
+    }
+
+
+def test_a_page_in_words_and_in_numbers() -> None:
+    model = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer")
+    assert model.draw(page="5.5x9in").dot == model.draw(page="neurips").dot == model.draw(page=(5.5, 9)).dot
+    assert model.draw(page="139.7mm x 22.86cm").dot == model.draw(page="neurips").dot
+    for wrong in ("nips", "5.5in", "0x9in", "5.5x9km", ""):
+        with pytest.raises(ValueError, match=r"is not a page such as 5\.5x9in or 14x20cm, and not one of neurips"):
+            model.draw(page=wrong)
+    with pytest.raises(ValueError, match=r"no page is 0 by 9 in"):
+        model.draw(page=(0, 9))
+    with pytest.raises(ValueError, match=r"`width` cannot be given too"):
+        model.draw(page="neurips", width=5.5)
+
+
+def test_a_poster_has_large_letters() -> None:
+    sheet = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw(page="poster")._sheet
+    assert sheet.scale * theme.CAPTION >= 17.2
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_files_of_panels(tmp_path: Path) -> None:
+    model = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer")
+    assert model.draw(depth=2, page="neurips").save(tmp_path / "f.svg") == tmp_path / "f.svg"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f-a.svg", "f-b.svg", "f.svg"]
+    high = re.search(r'height="(\d+)pt"', (tmp_path / "f.svg").read_text())
+    assert high and int(high[1]) <= 9 * 72

@@ -44,7 +44,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="draw these blocks as boxes, whatever else is said",
     )
-    parser.add_argument("--width", type=length, metavar="LENGTH", help="of the page: 5.5in (also cm, mm, pt)")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--width", type=length, metavar="LENGTH", help="of the page: 5.5in (also cm, mm, pt)")
+    size.add_argument(
+        "--page",
+        type=page,
+        metavar="PAGE",
+        help="the page: 5.5x9in, neurips, acl-column, ieee, slide-16x9 or poster; what is too large for it is drawn in "
+        "panels, each in a file of its own (OUT-a, OUT-b, ..)",
+    )
     parser.add_argument(
         "--type", type=points, metavar="SIZE", help="of letters: 8pt, the same for all figures of a paper"
     )
@@ -91,6 +99,17 @@ def points(text: str) -> float:
         raise argparse.ArgumentTypeError(f"`{text}` is not a size of letters such as 8pt (4 to 72)") from None
 
 
+def page(text: str) -> str:
+    """A page, as `Model.draw` takes it."""
+    from ...diagrams.base.paper import paper
+
+    try:
+        paper(text)
+    except ValueError as wrong:
+        raise argparse.ArgumentTypeError(str(wrong)) from None
+    return text
+
+
 def run(args: argparse.Namespace) -> int:
     """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
     ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
@@ -109,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         diagram = drawn(model, args)
         if args.out is None:
-            sys.stdout.write(diagram.dot)
+            sys.stdout.write("".join(each.dot for each in (diagram, *diagram.panels)))
         else:
             diagram.save(args.out, outline=args.outline)
     except (UnknownBlock, TooLarge, ExportError) as problem:
@@ -125,6 +144,7 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
         depth=args.depth,
         width=args.width,
         type=args.type,
+        page=args.page,
         theme=args.theme,
         title=args.title,
         sizes=args.sizes,
@@ -161,13 +181,14 @@ def gallery(args: argparse.Namespace) -> int:
             complain(f"`{each}` cannot stand alone, so it is not drawn")
             continue
         try:
-            drawn(model, args).save(folder / f"{each}.svg", outline=args.outline)
+            diagram = drawn(model, args)
+            diagram.save(folder / f"{each}.svg", outline=args.outline)
         except TooLarge as large:
             complain(f"{large}")
             continue
         except ExportError as problem:
             raise CannotRun(str(problem)) from None
-        made.append(each)
+        made += [f"{each}{panel.suffix}" for panel in (diagram, *diagram.panels)]
     write(str(folder / "index.html"), index(spec.name, made))
     say(f"{folder}: {len(made)} diagrams and index.html")
     return CLEAN
