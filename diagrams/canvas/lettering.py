@@ -62,9 +62,13 @@ def write_signs(sheet: Canvas) -> None:
 def write_labels(sheet: Canvas) -> None:
     """Labels of axes: where a wire begins, after a bend, at the end of a long level stretch, and at outputs."""
     sized: dict[int, bool] = {}  # wires whose size is written
+    bare: set[int] = set()  # wires whose beginning had no room for a label
     for wire, a, b, y, first, out, met in sheet.runs:
         if wire.axis is None:
             continue
+        begins = first
+        first = first or wire.number in bare
+        bare.discard(wire.number)
         full = label_of(wire)
         text = full if first and not sized.get(wire.number) else full[: -1 if wire.size else None]
         sized[wire.number] = True
@@ -80,10 +84,12 @@ def write_labels(sheet: Canvas) -> None:
         for k, want in enumerate(wanted):
             text = text[:-1] if k == 1 and wire.size and text[-1].text == wire.size else text
             wide = width(text, theme.AXIS)
-            _label(sheet, wire, text, wide, a, b, y, want)
+            if not _label(sheet, wire, text, wide, a, b, y, want) and begins:
+                bare.add(wire.number)
 
 
-def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: float, y: float, want: float) -> None:
+def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: float, y: float, want: float) -> bool:
+    """Write it as near to `want` as there is room; returns whether there was."""
     steps = int((b - a) / 3) + 1
     low, high = a + wide / 2 + 1, b - wide / 2 - 0.5
     if high < low:
@@ -105,4 +111,5 @@ def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: floa
                 sheet.write(x, middle, text, theme.AXIS, color=sheet.color(wire), cls=f"label {kind}")
                 if bar:
                     sheet.bar(axis.label, x - wide / 2, middle, theme.AXIS, sheet.color(wire))
-                return
+                return True
+    return False

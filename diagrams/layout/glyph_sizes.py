@@ -177,8 +177,8 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.BOX:
             seen = masks_size(step)[0]
             return GlyphSize(8, max(44.0, widest(roman(wrapped(plain(step.text))), theme.BLOCK) + 13, seen + 12), after)
-        case StepKind.COPY if len(step.outs) == 1:
-            return GlyphSize(0, 4, after)
+        case StepKind.COPY if len(step.outs) == 1:  # another name: the label finds room further on, if not here
+            return GlyphSize(0, 4, 4)
         case StepKind.COPY:
             return GlyphSize(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
         case StepKind.ENTER | StepKind.EXIT if step.mark == "bracket":
