@@ -91,6 +91,10 @@ class Opening:
         walk(graph)
         return tuple(names)
 
+    def letter(self, call: Call | Scan) -> str:
+        """Of the panel that a box has; as long as none is given, one as wide, so that its room is known."""
+        return self.letters.get(id(call), "a" if call.graph.name in self.apart else "")
+
     def opened(self, graph: Graph) -> list[str]:
         """The blocks drawn open under `graph`: the innermost first, of those the largest; not the very small ones."""
         levels: dict[str, tuple[int, int]] = {}

@@ -403,7 +403,7 @@ class _Unfolding(Steps):
         step.ins = self.once(ins)
         step.text = roman(self.titles.call(node))
         step.title = self.titles.of(node.graph)
-        step.panel = self.opening.letters.get(id(node), "")
+        step.panel = self.opening.letter(node)
         step.tint = self.titles.tint(step.title)
         step.block = node.graph.name
         if node.name and isinstance(node, Call) and self.opening.learns(node.graph):

@@ -123,13 +123,16 @@ def test_every_page(path: Path) -> None:
 
 def test_panels_hold_what_the_main_panel_closes() -> None:
     diagram = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw(depth=2, page="neurips")
-    a, b = diagram.panels
-    assert (diagram.letter, a.letter, b.letter) == ("", "a", "b")
-    boxes = [step for step in diagram._sheet.scene.steps if step.panel]
-    assert [step.panel for step in boxes] == ["a", "b", "a"]  # over padding; causal; over padding
-    assert {step.block for step in boxes} == {"multihead"}
-    assert "attend" in a.dot and "attend" not in diagram.dot
-    assert len({panel._sheet.scale for panel in (diagram, a, b)}) == 1  # letters of one size
+    named = {panel.letter: panel for panel in diagram.panels}
+    assert diagram.letter == "" and list(named) == [*"abcdefgh"][: len(named)] and "a" in named
+    boxes = [step for panel in (diagram, *diagram.panels) for step in panel._sheet.scene.steps if step.panel]
+    assert {step.panel for step in boxes} == set(named)
+    for step in boxes:
+        assert named[step.panel]._sheet.scene.title == step.block.replace("_", " ")
+    heads = [step.panel for step in diagram._sheet.scene.steps if step.block == "multihead"]
+    assert len(heads) == 3 and heads[0] == heads[2] != heads[1]  # over padding; causal; over padding
+    assert "attend" in named[heads[0]].dot and "attend" not in diagram.dot
+    assert len({panel._sheet.scale for panel in (diagram, *diagram.panels)}) == 1  # letters of one size
 
 
 def test_what_cannot_be_closed_goes_on() -> None:
@@ -173,7 +176,9 @@ def test_a_poster_has_large_letters() -> None:
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_files_of_panels(tmp_path: Path) -> None:
     model = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer")
-    assert model.draw(depth=2, page="neurips").save(tmp_path / "f.svg") == tmp_path / "f.svg"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["f-a.svg", "f-b.svg", "f.svg"]
+    diagram = model.draw(depth=2, page="neurips")
+    assert diagram.save(tmp_path / "f.svg") == tmp_path / "f.svg"
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"f{panel.suffix}.svg" for panel in (diagram, *diagram.panels)} > {"f.svg", "f-a.svg"}
     high = re.search(r'height="(\d+)pt"', (tmp_path / "f.svg").read_text())
     assert high and int(high[1]) <= 9 * 72
