@@ -92,7 +92,8 @@ class FigureLayout:
         kept = {j for row in self.rows for j in row}
         self.columns = [column if j in kept else Column([]) for j, column in enumerate(self.columns)]
         self.borders = [border for border in self.borders if border.columns[0] in kept]
-        self.slots = {step: slot for step, slot in self.slots.items() if slot.column in kept}
+        for step in [step for step, slot in self.slots.items() if slot.column not in kept]:
+            del self.slots[step]
 
     # -- where inputs stand
 
