@@ -78,9 +78,10 @@ class Sheet(Canvas):
         self.scale = min(paper.most / theme.CAPTION, self.page / max(1.0, x1 - x0))
         self.fits, self.room = True, float("inf")
         if paper.height is not None:
-            self.room = (paper.height - 2 * PAD) / min(least, self.scale)
+            high = paper.height - 2 * PAD - 1  # Graphviz makes its page a whole number of points high
+            self.room = high / min(least, self.scale)
             self.fits = y1 - y0 <= self.room
-            self.scale = min(self.scale, (paper.height - 2 * PAD) / max(1.0, y1 - y0))
+            self.scale = min(self.scale, high / max(1.0, y1 - y0))
 
     @property
     def width(self) -> float:
