@@ -139,6 +139,12 @@ class Canvas(FigureLayout):
         self.occupied.take((x - 4, y - 4, x + 4, y + 4))
         self.include((x - 3, y - 3, x + 3, y + 3))
 
+    def across(self, wire: Wire, x0: float, x1: float, y: float) -> None:
+        """A wire once more, over the glyph through which it runs."""
+        attributes = {"shape": "box", "style": "filled", "fillcolor": self.color(wire), "penwidth": "0",
+                      "width": f"{x1 - x0:.2f}", "height": "1.4", "class": "wire"}  # fmt: skip
+        self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", ((x0 + x1) / 2, y), attributes))
+
     def box(self, id: str, box: Box, fill: str, cls: str, tip: str) -> None:
         self.shape(id, box, cls, tip, shape="box", style="filled", fillcolor=fill, penwidth="1")
 

@@ -30,6 +30,7 @@ from ..layout.glyph_sizes import (
     span,
     stacked,
     table_lines,
+    through,
     widest,
 )
 from ..layout.wires import Lane, Meeting
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
 
 
 def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """A tinted box with a bold letter; the weight's label raised, `+` lowered if there is a bias."""
-    ins, outs = gone(meeting), born(meeting)
-    top, bottom = span([*ins, *outs], slot.column, 11)
+    """A tinted box with a bold letter; the weight's label raised, `+` lowered if there is a bias. Axes of the weights
+    run through it, with a dot."""
+    ins, outs, inner = gone(meeting), born(meeting), through(step, meeting)
+    top, bottom = span([*ins, *outs, *inner], slot.column, 11)
     sheet.shape(
         slot.id,
         (slot.x0, top, slot.x1, bottom),
@@ -55,14 +57,19 @@ def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> Non
         fillcolor=sheet.theme.learned,
         color=sheet.theme.ink,
     )
-    y = (top + bottom) / 2
-    inner, raised = width(step.text, theme.GLYPH), width(step.raised, theme.RAISED)
-    x = slot.middle - (inner + raised) / 2
-    sheet.write(x + inner / 2, y, step.text, theme.GLYPH)
+    y = sum(span([*ins, *outs] or inner, slot.column, 0)) / 2
+    letter, raised = width(step.text, theme.GLYPH), width(step.raised, theme.RAISED)
+    x = slot.middle - (letter + raised) / 2
+    sheet.write(x + letter / 2, y, step.text, theme.GLYPH)
     if step.raised:
-        sheet.write(x + inner + raised / 2 + 1, y - 3.8, step.raised, theme.RAISED)
+        sheet.write(x + letter + raised / 2 + 1, y - 3.8, step.raised, theme.RAISED)
     if step.bias:
-        sheet.write(x + inner + 5.2, y + 5.5, roman("+"), theme.CAPTION)
+        sheet.write(x + letter + 5.2, y + 5.5, roman("+"), theme.CAPTION)
+    for wire in inner:
+        sheet.across(wire, slot.x0, slot.x1, sheet.y(wire, slot.column))
+    for wire in (*inner, *(wire for wire in outs if wire.axis in step.each)):
+        x, tip = slot.middle if wire in inner else slot.x1, f"weights for each {wire.axis.name}" if wire.axis else ""
+        sheet.dot(f"{slot.id}_w{wire.number}", x, sheet.y(wire, slot.column), wire, "op each", tip)
     if step.mark == "embed":
         start = f"{slot.id}_i"
         sheet.arrow(start, slot.id, (slot.x0 - INDEX + 2, y), (slot.x0, y), "an index, not an axis", at_start=True)

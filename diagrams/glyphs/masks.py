@@ -19,12 +19,15 @@ from ..layout.glyph_sizes import (
     predicate_text,
     span,
     squares_width,
+    title_height,
     wrapped,
 )
+from ..layout.ports import TICK, ports_of
 from ..layout.wires import Meeting, Wire
 from ..scene.formulas.patterns import GENERAL, PADDED, Case, Pattern
 from ..scene.steps import DrawStep, StepKind
 from .joins import meet
+from .ports import title_at, write_ports
 
 if TYPE_CHECKING:
     from ..canvas.drawing import Canvas
@@ -137,7 +140,9 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
         penwidth="1.1",
     )
     side = theme.BOX_SIDE if shape == "box3d" else 0.0
-    x, y = slot.middle - side / 2, (top + bottom) / 2 + side / 2  # of the front
+    high, y = title_height(step), (top + bottom) / 2 + side / 2
+    taken = write_ports(sheet, step, meeting, slot, side, y, high / 2)
+    x, y = title_at(ports_of(step, high), slot, side, y, high / 2, taken)  # of the front
     named = mask_lines(step)
     left = x - masks_size(step)[0] / 2
     foot = masks_size(step)[1]
@@ -159,6 +164,10 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     for own in meeting.ins:
         for wire in own:
             sheet.end(wire, slot.id, slot.x0)
+            if wire.axis in step.on:  # it passes: the block does the same for every item
+                sheet.across(wire, slot.x0, slot.x0 + TICK, sheet.y(wire, slot.column))
     for own in meeting.outs:
         for wire in own:
             sheet.begin(wire, slot.id, slot.x1)
+            if wire.axis in step.on:
+                sheet.across(wire, slot.x1 - side - TICK, slot.x1, sheet.y(wire, slot.column))

@@ -13,7 +13,7 @@ from ..base.text import width
 from ..scene.steps import DrawStep, Scene, Section, StepKind
 from . import lanes, rows
 from .columns import columns_of
-from .glyph_sizes import Slot, born, covered, extents, gone, label_of, measure
+from .glyph_sizes import Slot, born, covered, extents, gone, label_of, measure, through
 from .order import order_of
 from .wires import Column, Dash, Lane, Meeting, Track, Weave, Wire, weave
 
@@ -474,6 +474,11 @@ def _together(step: DrawStep, meeting: Meeting) -> list[list[Wire]]:
             return [covered(step, meeting)]
         case StepKind.JOIN if step.mark == "mask":
             return [[w for w in meeting.ins[0] if w.axis in step.on]]
+        case StepKind.THROUGH if step.each:
+            inner = through(step, meeting)
+            ends = gone(meeting), born(meeting)
+            sides = zip((meeting.ins[0], meeting.outs[0]), ends, strict=True)
+            return [[w for w in side if w in own or w in inner] for side, own in sides]
         case StepKind.THROUGH:
             return [gone(meeting), born(meeting)]
         case StepKind.SOURCE if step.mark in ("predicate", "learned", "table", "hidden", "pill"):

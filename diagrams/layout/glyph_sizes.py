@@ -9,6 +9,7 @@ from ..base import theme
 from ..base.names import axis_label, name_text
 from ..base.text import Rich, Run, folded, height, joined, lines, plain, roman, width
 from ..scene.steps import DrawStep, StepKind
+from .ports import ports_of
 from .wires import Meeting, Wire
 
 DOT = 6.0  # diameter of a copy or merge dot
@@ -63,6 +64,12 @@ def gone(meeting: Meeting) -> list[Wire]:
 def covered(step: DrawStep, meeting: Meeting) -> list[Wire]:
     """The wires that an ON glyph sits on."""
     return [w for w in meeting.ins[0] if w.axis in step.on]
+
+
+def through(step: DrawStep, meeting: Meeting) -> list[Wire]:
+    """The wires that run through a learned map, of axes that its weights have too."""
+    have = {w.number for own in meeting.outs for w in own}
+    return [w for w in meeting.ins[0] if w.axis in step.each and w.number in have] if step.each else []
 
 
 def _labels(wires: Sequence[Wire]) -> float:
@@ -175,8 +182,8 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.JOIN:
             return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case StepKind.BOX:
-            seen = masks_size(step)[0]
-            return GlyphSize(8, max(44.0, widest(roman(wrapped(plain(step.text))), theme.BLOCK) + 13, seen + 12), after)
+            inner = max(widest(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0] - 1)
+            return GlyphSize(8, max(44.0, ports_of(step, title_height(step)).wide(inner)), after)
         case StepKind.COPY if len(step.outs) == 1:  # another name: the label finds room further on, if not here
             return GlyphSize(0, 4, 4)
         case StepKind.COPY:
@@ -202,7 +209,7 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
             extra = max(0.0, (box_height(step) - least) / 2)
             return {w.number: (15.0 + extra, 13.0 + extra) for w in every}
         case StepKind.THROUGH:
-            touched = [*gone(meeting), *born(meeting)]
+            touched = [*gone(meeting), *born(meeting), *through(step, meeting)]
             most = max(len(gone(meeting)), len(born(meeting)))
             far = _beyond(height(pill_text(step), theme.CAPTION) + 8, most, 12.0) if step.mark == "pill" else 12.0
             below = 25.0 if step.mark == "bar" and bar_note(step, meeting) else far
@@ -340,9 +347,14 @@ def mask_line(text: Rich) -> float:
     return max(22.0, height(text, theme.CAPTION) + 6)
 
 
+def title_height(step: DrawStep) -> float:
+    """That of a box's title, the letter of its panel, and its masks."""
+    return (wrapped(plain(step.text)).count("\n") + 1 + bool(step.panel)) * 14 + masks_size(step)[1]
+
+
 def box_height(step: DrawStep) -> float:
     """The height that a box needs for its title, the letter of its panel, and its masks."""
-    return (wrapped(plain(step.text)).count("\n") + 1 + bool(step.panel)) * 14 + 10 + masks_size(step)[1]
+    return title_height(step) + 10
 
 
 def span(wires: Sequence[Wire], column: int, beyond: float) -> tuple[float, float]:

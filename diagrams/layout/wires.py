@@ -253,6 +253,9 @@ def _line_up(
             wish = [a for a in wishes.get(id(step.ins[0]), now) if a in now]
             named = step.on if step.kind is StepKind.ON else step.eaten
             group = [a for a in now if a in named]
+            if inner := [a for a in now if a in step.each]:
+                _reorder(held, together(now, beside(now, inner, group), wishes.get(id(step.outs[0]), ())))
+                return
             if step.kind is StepKind.THROUGH and len(step.made) > len(group) and len(wish) == len(now) and not bending:
                 group, now = [a for a in wish if a in named], wish  # to reorder now crosses fewer wires than later
             if step.mark == "mask":
@@ -275,6 +278,12 @@ def _line_up(
                 _reorder(wires[id(tensor)], end.axes)
         case _:
             pass
+
+
+def beside(now: Sequence[Axis], inner: Sequence[Axis], group: Sequence[Axis]) -> list[Axis]:
+    """The axes of a glyph's weights on that side of the others that it names where more of them are."""
+    first = sum(now.index(a) < now.index(b) for a in inner for b in group) * 2 >= len(inner) * len(group)
+    return [*inner, *group] if first else [*group, *inner]
 
 
 def together(now: Sequence[Axis], group: Sequence[Axis], wish: Sequence[Axis] = ()) -> list[Axis]:
@@ -460,7 +469,9 @@ def _wish(step: DrawStep, stack: Sequence[Tensor], wish: dict[int, list[Axis]]) 
                 at = sum(a not in step.made for a in want[: want.index(made[0])])
             else:
                 at = sum(a not in step.eaten for a in x.axes[: x.axes.index(eaten[0])]) if eaten else 0
-            wish[id(x)] = [*rest[:at], *eaten, *rest[at:]]
+            wish[id(x)] = whole = [*rest[:at], *eaten, *rest[at:]]
+            if inner := [a for a in whole if a in step.each]:
+                wish[id(x)] = together(whole, beside(whole, inner, eaten))
         case StepKind.JOIN if step.mark == "loop":
             want = of(step.outs[0])
             order = _vertical(step, stack)

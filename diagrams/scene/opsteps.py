@@ -194,6 +194,8 @@ class Steps(Elementwise):
         if glyph is MAP:
             step.text, step.raised = bold(name_of(node.traits)), name_text(tail(node.name or ""))
             step.bias = any(w.name.endswith("bias") for w in node.weights)
+            step.each = tuple(frame.axis(a) for a in node.each)
+            step.weights, step.whose = self.key(frame, node.name or ""), frame.prefix + (node.name or "")
         if not step.on and not step.eaten and not step.made:
             step.kind, step.mark = StepKind.LANE, "arrow"
         self.add(step)
@@ -228,7 +230,7 @@ class Steps(Elementwise):
                 step = DrawStep(
                     StepKind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True
                 )
-                step.text, step.weights = name_text(other.name, "b"), other.key
+                step.text, step.raised, step.weights = bold("L"), name_text(other.name), other.key
             else:
                 y = self.tensor(frame, other)
                 step = DrawStep(StepKind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)

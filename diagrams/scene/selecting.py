@@ -53,6 +53,8 @@ def lookup(
                 raised=raised,
                 learned=True,
                 tip=tip,
+                weights=steps.key(frame, node.name or ""),
+                whose=frame.prefix + (node.name or ""),
             )
         )
         return out

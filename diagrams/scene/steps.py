@@ -67,9 +67,11 @@ class Section:
 class DrawStep:
     """One glyph: tensors `ins` become tensors `outs`.
 
-    eaten, made, on: axes whose wires end at the glyph, begin at it, or pass under it.
+    eaten, made, on: axes whose wires end at the glyph, begin at it, or pass under it (of a BOX: the block is the same
+        for every item of these).
     contracted: axes that a JOIN contracts (mark `loop`) or concatenates (`bar`). Axes that its operands share, and that
         are not among these, meet in dots.
+    each: axes that the weights of a learned map have too: their wires run through the box, with a dot on them.
     """
 
     kind: StepKind
@@ -81,10 +83,13 @@ class DrawStep:
     made: tuple[Axis, ...] = ()
     on: tuple[Axis, ...] = ()
     contracted: tuple[Axis, ...] = ()
+    each: tuple[Axis, ...] = ()
     text: Rich = ()
     raised: Rich = ()  # a weight's label, as superscript
     note: Rich = ()  # the scale on the arrow of a contraction; the names of the masks of a box
     roles: tuple[Rich, ...] = ()
+    ports: tuple[Rich, ...] = ()  # of a box: what its operands are called in it,
+    results: dict[int, Rich] = field(default_factory=dict)  # and its results, by their tensors (by id)
     bias: bool = False
     learned: bool = False
     cases: tuple[Case, ...] = ()  # of a mask: what it keeps, in which passes
@@ -98,6 +103,7 @@ class DrawStep:
     panel: str = ""  # of a closed block: the letter of the panel that shows its contents
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them
     weights: int = 0  # glyphs with the same number (not 0) share their weights
+    whose: str = ""  # the path of the weights, from the figure's graph on
     span: Span | None = None  # where the spec says it
     number: int = 0  # in the order of the spec
     names: set[str] = field(default_factory=set)  # what hints call it: its value, its weights, its block
@@ -143,6 +149,7 @@ class Frame:
     level: int
     items: dict[int, Item]
     reads: dict[int, int]
+    prefix: str = ""  # what the names of its weights begin with
 
     def axis(self, axis: Axis) -> Axis:
         return self.axes.get(axis, axis)
@@ -158,7 +165,7 @@ class Collector:
     def __init__(self, scene: Scene, titles: Titles) -> None:
         self.scene, self.titles = scene, titles
         self.maker: dict[int, DrawStep] = {}  # of a tensor
-        self.keys: dict[tuple[int, str], int] = {}  # of weights that glyphs may share
+        self.keys: dict[str, int] = {}  # of weights that glyphs may share, by their paths
         self.span: Span | None = None  # where the spec says what is being drawn
         self.path: tuple[frozenset[str], ...] = ()  # the open blocks that it is in
 
@@ -173,7 +180,7 @@ class Collector:
 
     def key(self, frame: Frame, name: str) -> int:
         """A number for the weights of this name in this frame."""
-        return self.keys.setdefault((id(frame), name), len(self.keys) + 1)
+        return self.keys.setdefault(frame.prefix + name, len(self.keys) + 1)
 
     def rank(self, tensor: Tensor) -> int:
         """The place of an input among the inputs."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Output, Parameter, Positions, Repeat, Scan
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Static, evaluate
-from ..base.names import name_text, spaced
-from ..base.text import plain, roman
+from ..base.names import listed, name_text, spaced
+from ..base.text import Rich, plain, roman
 from ..base.titles import Titles
 from .copies import prune, split_copies
 from .formulas.symbolic import Symbolic, index, leaf_of, of_static, titled, written
@@ -18,6 +18,7 @@ from .passes import BodyPasses, Part, passes_text, plan
 from .selecting import in_box
 from .steps import DrawStep, Frame, Item, Scene, Section, StepKind
 from .tensors import Learned, Tensor, tail
+from .wording import tell_apart
 
 Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
 _UNKNOWN = 8  # how many passes are assumed where their number is not known
@@ -37,6 +38,7 @@ def scene_of(
         arrange(scene)
     prune(scene)
     split_copies(scene)
+    tell_apart(scene)
     return scene
 
 
@@ -159,7 +161,8 @@ class _Unfolding(Steps):
         for axis in node.graph.lifted:
             axes.setdefault(axis, frame.axis(axis))
         consts = {const.id: self.static(frame, value) for const, value in node.consts}
-        self.frames.append(Frame(node.graph, axes, consts, section, level, {}, uses(node.graph)))
+        prefix = f"{frame.prefix}{node.name}." if node.name else frame.prefix
+        self.frames.append(Frame(node.graph, axes, consts, section, level, {}, uses(node.graph), prefix))
         return self.frames[-1]
 
     def repeat(self, frame: Frame, node: Repeat) -> None:
@@ -220,7 +223,9 @@ class _Unfolding(Steps):
 
     def within(self, frame: Frame, node: Repeat, section: Section, args: list[Item], inside: Inside) -> list[Item]:
         body = node.bodies[0]
-        inner = Frame(body, frame.axes, frame.consts, section, frame.level, {}, uses(body))
+        again = any(frame.graph is other for other in node.bodies)  # brackets within those of the same repeat
+        prefix = frame.prefix if again else f"{frame.prefix}{node.name}."
+        inner = Frame(body, frame.axes, frame.consts, section, frame.level, {}, uses(body), prefix)
         self.frames.append(inner)
         own = self.enter(frame, section, args, inner, node.carried)
         return self.leave(inner, frame, section, inside(inner, own))
@@ -231,7 +236,9 @@ class _Unfolding(Steps):
         consts = dict(frame.consts)
         if node.index is not None and run.passes:
             consts[node.index.id] = index(node.index.name, run.passes)
-        inner = Frame(body, frame.axes, consts, frame.section, frame.level, {}, uses(body))
+        own = len(node.bodies) > 1 and not node.shared  # then other passes, drawn elsewhere, have other weights
+        prefix = f"{frame.prefix}{run.passes[0]}." if own and run.passes else frame.prefix
+        inner = Frame(body, frame.axes, consts, frame.section, frame.level, {}, uses(body), prefix)
         self.frames.append(inner)
         for entry, item in zip(body.inputs, args, strict=True):
             inner.items[entry.value.id] = item
@@ -379,6 +386,7 @@ class _Unfolding(Steps):
     def box(self, frame: Frame, node: Call | Scan, args: Sequence[Item], outs: list[Tensor]) -> None:
         """A closed block: all wires of its operands touch it. An operand that is passed twice comes in once."""
         ins: list[Tensor] = []
+        ports: list[str] = []  # the names of these
         step = DrawStep(StepKind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
         read = uses(node.graph)
         swap = dict(node.axes)
@@ -398,16 +406,21 @@ class _Unfolding(Steps):
                 if columns is not None:
                     step.cases += in_box(item, rows, columns, self.rank)
                 ins.extend(leaf for leaf in item.leaves if not leaf.boolean_input and all(leaf is not t for t in ins))
+                ports += [entry.name] * (len(ins) - len(ports))
                 continue
             ins.append(self.tensor(frame, item, entry.name))
-        step.ins = self.once(ins)
+            ports.append(entry.name)
+        step.ins, step.ports = self.once(ins, ports)
+        if len(outs) > 1:
+            step.results = {id(t): name_text(o.name or "") for t, o in zip(outs, node.graph.outputs, strict=True)}
+        step.on = tuple(frame.axis(axis) for axis in node.graph.lifted)
         step.text = roman(self.titles.call(node))
         step.title = self.titles.of(node.graph)
         step.panel = self.opening.letter(node)
         step.tint = self.titles.tint(step.title)
         step.block = node.graph.name
         if node.name and isinstance(node, Call) and self.opening.learns(node.graph):
-            step.weights = self.key(frame, node.name)
+            step.weights, step.whose = self.key(frame, node.name), frame.prefix + node.name
         if node.graph.kind == "op":
             step.mark, step.block = "plain", ""
         if not step.ins:
@@ -416,19 +429,23 @@ class _Unfolding(Steps):
             step.kind, step.mark = StepKind.LANE, "arrow"  # it touches no wire
         self.add(step)
 
-    def once(self, ins: Sequence[Tensor]) -> list[Tensor]:
-        """The operands without repetition: several that only relabel the axes of one tensor become that tensor."""
+    def once(self, ins: Sequence[Tensor], names: Sequence[str]) -> tuple[list[Tensor], tuple[Rich, ...]]:
+        """The operands without repetition: several that only relabel the axes of one tensor become that tensor. And
+        what they are called, one with several names by all of these."""
         roots: list[tuple[Tensor, Tensor]] = []
-        for tensor in ins:
+        called: list[list[str]] = []
+        for tensor, name in zip(ins, names, strict=True):
             root = tensor
             while (source := self.copied_from(root)) is not None:
                 root = source
             at = next((i for i, (r, _) in enumerate(roots) if r is root), None)
             if at is None:
                 roots.append((root, tensor))
+                called.append([name])
             else:
+                called[at].append(name)
                 roots[at] = (root, root if tensor is root else roots[at][1])
-        return [tensor for _, tensor in roots]
+        return [tensor for _, tensor in roots], tuple(map(listed, called))
 
 
 def result_name(graph: Graph, output: Output) -> str:

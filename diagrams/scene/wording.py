@@ -1,13 +1,13 @@
-"""What is written at a glyph beside the name of its op: options that change its numbers."""
+"""What is written at a glyph beside the name of its op: options that change its numbers; whose its weights are."""
 
 from __future__ import annotations
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.ops import Op
-from ..base.text import Rich, joined, plain, roman
+from ..base.text import Rich, italic, joined, plain, roman
 from .formulas.symbolic import Symbolic, of_static, written
 from .op_glyphs import name_of
-from .steps import Frame
+from .steps import DrawStep, Frame, Scene
 
 _ELSEWHERE = ("eps", "p", "scale", "bias", "left", "value")
 """Options that the glyph tells in another way, and those that figures leave out (docs/diagrams.md)."""
@@ -49,3 +49,44 @@ def _option(frame: Frame, node: Apply, name: str) -> Symbolic:
 
 def _is_0(formula: Symbolic) -> bool:
     return formula.op == "number" and formula.number == 0
+
+
+# -- whose weights --------------------------------------------------------------------------------------------------
+
+
+def tell_apart(scene: Scene) -> None:
+    """The same letter stands for the same weights, and other weights have another one.
+
+    Within a region, or between brackets, one letter may come from several blocks that are drawn in line. Then what was
+    called is written behind it: `W (seen)`, `W (read)`.
+    """
+    groups: dict[object, dict[str, list[DrawStep]]] = {}
+    for step in scene.steps:
+        if step.weights and step.whose and step.mark in ("learned", "embed", "block"):
+            text = plain(step.text) + plain(step.raised)
+            groups.setdefault((id(step.section), step.mark, text), {}).setdefault(step.whose, []).append(step)
+    for paths in groups.values():
+        if len(paths) > 1:
+            for path, label in _labels(list(paths)).items():
+                for step in paths[path]:
+                    _write(step, label)
+
+
+def _labels(paths: list[str]) -> dict[str, str]:
+    """What each path has and no other, with as few of its parts as do: what was called, before the weights' name."""
+    parts = {path: [part for part in path.split(".")[:-1] if not part.isdigit()] for path in paths}
+    for count in range(1, max(map(len, parts.values())) + 1):
+        labels = {path: " ".join(own[-count:]) for path, own in parts.items()}
+        if len(set(labels.values())) == len(labels):
+            return labels
+    return {}
+
+
+def _write(step: DrawStep, label: str) -> None:
+    if not label:
+        return
+    called: Rich = italic(f" ({label})".replace("_", " "))
+    if step.mark == "block":
+        step.text = (*step.text, *roman(plain(called)))
+    else:
+        step.raised = (*step.raised, *called)

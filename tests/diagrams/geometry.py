@@ -71,7 +71,7 @@ def faults(sheet: Sheet) -> list[str]:
                 if step.kind is StepKind.THROUGH
                 else {w.number for w in meeting.ins[0] if w.axis not in step.on}
             )
-            own -= through
+            own -= through - {w.number for w in meeting.ins[0] if w.axis in step.each}
         for wire, points in traced:
             if wire.number not in own and any(x0 + 1 < x < x1 - 1 and y0 + 1 < y < y1 - 1 for x, y in points):
                 out.append(f"wire {wire.axis.name if wire.axis else '-'} runs through {id} ({step.tip})")

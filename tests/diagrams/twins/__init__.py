@@ -1,0 +1,1 @@
+"""Programs that differ are drawn differently: `signature` says what a reader sees of a figure."""
