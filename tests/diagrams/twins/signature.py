@@ -72,7 +72,7 @@ class Seen(Sheet):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.owner: Owner = None
-        self.drawing = False
+        self.drawing = self.writing = False
         self.marks: list[tuple[Owner, str]] = []  # shapes
         self.words: list[tuple[Owner, Rich, Box, str]] = []  # texts, with their class
         self.passing: set[tuple[int, int]] = set()  # wires that run on into a glyph
@@ -98,8 +98,11 @@ class Seen(Sheet):
         self.marks.append((self.owner, " ".join((attributes["shape"], attributes.get("cells", ""))).strip()))
 
     def write(self, x: float, y: float, text: Rich, size: float, *, color: str = "", cls: str = "text") -> Box:
+        outer, self.writing = self.writing, True  # a text of several lines is written line by line
         box = super().write(x, y, text, size, color=color, cls=cls)
-        self.words.append((self.owner, text, box, cls))
+        self.writing = outer
+        if not outer:
+            self.words.append((self.owner, text, box, cls))
         return box
 
 
@@ -136,6 +139,8 @@ class _Figure:
                 self._step(step)
         self._sections()
         self._links()
+        beneath = " ".join(self.said(text) for _, text, _, cls in sheet.words if cls == "where")
+        self.point("page", ("page", beneath))
 
     # -- points
 
