@@ -183,11 +183,17 @@ def from_the_top(x: Array, axis: int | tuple[int, ...], mask: Array | None) -> t
 
 
 def concat(parts: list[Array], axis: int) -> Array:
-    """Joins along `axis`, counted from the right; all other dimensions broadcast."""
-    moved = [np.moveaxis(part, axis, -1) for part in parts]
-    shape = np.broadcast_shapes(*(part.shape[:-1] for part in moved))
-    whole = np.concatenate([np.broadcast_to(part, (*shape, part.shape[-1])) for part in moved], -1)
-    return np.moveaxis(whole, -1, axis)
+    """Joins along `axis`, counted from the right; all other dimensions broadcast, and stay where they are."""
+    shape = np.broadcast_shapes(*(resized(part.shape, axis, 1) for part in parts))
+    whole = [np.broadcast_to(part, resized(shape, axis, part.shape[axis])) for part in parts]
+    return np.concatenate(whole, axis)
+
+
+def resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    """A shape with another size along `axis`."""
+    found = list(shape)
+    found[axis] = size
+    return tuple(found)
 
 
 def pad(x: Array, axis: int, left: int, size: int, value: float = 0) -> Array:

@@ -23,18 +23,18 @@ class History:
 
     def extend(self, x: Tensor, size: int | None, room: int) -> Tensor:
         """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
-        new = x.shape[self.dim]
+        dim, buffer, new = self.dim, self.buffer, x.size(self.dim)
         if size is not None:
             self.first = max(self.first, self.last + new - size)
-        free = 0 if self.buffer is None else self.buffer.shape[self.dim]
-        if self.last + new > free or (size is not None and free > 2 * (size + 32)):
-            self._move(x, self.last + new - self.first, size, room)
-        assert self.buffer is not None
-        self.buffer.narrow(self.dim, self.last, new).copy_(x)
-        self.last += new
-        return self.buffer.narrow(self.dim, self.first, self.last - self.first)
+        free = 0 if buffer is None else buffer.size(dim)
+        if buffer is None or self.last + new > free or (size is not None and free > 2 * (size + 32)):
+            buffer = self._move(x, self.last + new - self.first, size, room)
+        first, last = self.first, self.last
+        self.last = last + new
+        buffer.narrow(dim, last, new).copy_(x)
+        return buffer.narrow(dim, first, last + new - first)
 
-    def _move(self, x: Tensor, used: int, size: int | None, room: int) -> None:
+    def _move(self, x: Tensor, used: int, size: int | None, room: int) -> Tensor:
         """To the front of a new buffer: of a window a little longer than it, else twice as long as now."""
         shape = list(x.shape)
         first = min(self.first, self.last)
@@ -44,6 +44,7 @@ class History:
         if self.buffer is not None and self.last > first:
             fresh.narrow(self.dim, 0, self.last - first).copy_(self.kept)
         self.buffer, self.first, self.last = fresh, self.first - first, self.last - first
+        return fresh
 
     @property
     def kept(self) -> Tensor:
@@ -98,9 +99,10 @@ class Cache:
 
     def at(self, name: str) -> "Cache":
         """The part of a block."""
-        if name not in self.parts:
-            self.parts[name] = Cache(self.configuration, whole=self.whole)
-        return self.parts[name]
+        part = self.parts.get(name)
+        if part is None:
+            part = self.parts[name] = Cache(self.configuration, whole=self.whole)
+        return part
 
     @property
     def alone(self) -> bool:
@@ -123,9 +125,10 @@ class Cache:
 
     def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
         """The items of x behind the earlier ones along `dim`, counted from the right; at most the last `size`."""
-        if name not in self.grown:
-            self.grown[name] = History(dim)
-        return self.grown[name].extend(x, size, self.whole.room)
+        history = self.grown.get(name)
+        if history is None:
+            history = self.grown[name] = History(dim)
+        return history.extend(x, size, self.whole.room)
 
     def maps(self, x: Tensor, *parts: Any) -> tuple[Tensor, ...]:
         """x through several learned maps: of few rows as one product, where their weights lie side by side."""

@@ -27,7 +27,8 @@ class Decoder(NamedTuple):
         return self.prepare_(self.net, **inputs)
 
     def step(self, items: Tensor, cache: Cache, last: int) -> Tensor:
-        return self.step_(self.net, items, cache, last)
+        scores: Tensor = unwrapped(self.step_)(self.net, items, cache, last)  # in inference mode it is already
+        return scores
 
     def generate(self, prompt: Any, max_new: int, given: dict[str, Any]) -> Tensor:
         """Up to `max_new` new items behind each prompt: [batch, new], or [new] for a prompt without a batch.
@@ -69,6 +70,11 @@ class Decoder(NamedTuple):
         gather_for_steps(self, options["static"])
         found = without_gradients(decode_items(self, rows, single, inputs, max_new, options, options["static"]))
         return (one[0] for one in found) if single else found
+
+
+def unwrapped(function: Any) -> Any:
+    """`prepare` or `step` without inference mode."""
+    return getattr(function, "__wrapped__", function)
 
 
 def without_gradients(items: Iterator[Tensor]) -> Iterator[Tensor]:

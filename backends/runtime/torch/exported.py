@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .cache import Cache
+from .decoding import unwrapped
 
 Kept = dict[str, Tensor]
 
@@ -155,7 +156,7 @@ def exported(
         once, count, kept = prepare(items, inputs)               # of `items` the batch alone
         scores, count, kept = step(items, once, count, kept)     # of the last item; then with the next ones
     """
-    prepare, step = unwrapped(prepare), unwrapped(step)
+    prepare, step = unwrapped(prepare), unwrapped(step)  # no program can have tensors of inference mode
     with torch.no_grad():
         like = prepare(net, **inputs)
         step(net, items, like, 1)
@@ -167,11 +168,6 @@ def exported(
             torch.export.export(first, (items, inputs), dynamic_shapes=(free(items), given)),
             torch.export.export(later, (items, once, count, kept), dynamic_shapes=(free(items), made, {}, rows)),
         )
-
-
-def unwrapped(function: Any) -> Any:
-    """Without inference mode, whose tensors no program can have."""
-    return getattr(function, "__wrapped__", function)
 
 
 def free(x: Tensor, dims: int | None = None) -> dict[int, Any]:

@@ -116,8 +116,7 @@ def map_each(x: Tensor, part: nn.Module | Tensor) -> Tensor:
 
 def split_heads(x: Tensor, depth: int) -> Tensor:
     """x [..., items, heads * depth] as [..., heads, items, depth]."""
-    y: Tensor = x.unflatten(-1, (-1, depth))  # type: ignore[no-untyped-call]  # torch does not annotate it
-    return y.transpose(-3, -2)
+    return torch.unflatten(x, -1, (-1, depth)).transpose(-3, -2)
 
 
 def parts_of(net: Any) -> Any:
@@ -142,10 +141,20 @@ def plain_part(part: nn.Module, own: set[str]) -> Any:
         return [plain_part(one, own) for one in part]
     if type(part).__module__ not in own:
         return part
-    twin = object.__new__(type(part))
+    twin = object.__new__(called_plainly(type(part)))
     vars(twin).update(vars(part) | part._buffers | part._parameters)
     vars(twin).update({name: one and plain_part(one, own) for name, one in part._modules.items()})
     return twin
+
+
+def called_plainly(kind: type[Any]) -> type[Any]:
+    """The class whose instances, when called, do `forward` and nothing else. It is kept, by no name of a part."""
+    name = "called plainly"
+    if name not in vars(kind):
+        own = {"__call__": kind.forward, "__module__": kind.__module__}
+        setattr(kind, name, type(kind.__name__, (kind,), own))
+    found: type[Any] = vars(kind)[name]
+    return found
 
 
 class Map:

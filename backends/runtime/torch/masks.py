@@ -51,6 +51,8 @@ def attention(
 
     mask, bias: [..., q, k]; their leading axes broadcast too.
     """
+    if mask is None and bias is None and Q.dim() == 4 and Q.shape[:-2] == K.shape[:-2] == V.shape[:-2]:
+        return F.scaled_dot_product_attention(Q, K, V, None, dropout_p, is_causal, scale=scale)
     if Q.shape[-2] == 1 and bias is None and not is_causal and not torch.is_grad_enabled() and not is_traced():
         one = attention_of_one(Q, K, V, mask, dropout_p, scale)
         if one is not None:

@@ -6,6 +6,7 @@ PyTorch gives `broadcast_shapes` no types: hence the ignores.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -73,10 +74,19 @@ def has_items(x: Tensor, dim: int | tuple[int, ...]) -> bool:
 
 
 def concat(parts: list[Tensor], dim: int) -> Tensor:
-    """Joins along `dim`, counted from the right; all other dimensions broadcast."""
-    moved = [part.movedim(dim, -1) for part in parts]
-    shape = torch.broadcast_shapes(*(part.shape[:-1] for part in moved))  # type: ignore[no-untyped-call]
-    return torch.cat([part.expand(*shape, part.shape[-1]) for part in moved], -1).movedim(-1, dim)
+    """Joins along `dim`, counted from the right; all other dimensions broadcast.
+
+    The dimensions stay where they are: a result that is turned round makes all that is added to it lie so, too.
+    """
+    shape = torch.broadcast_shapes(*(resized(part.shape, dim, 1) for part in parts))  # type: ignore[no-untyped-call]
+    return torch.cat([part.expand(resized(shape, dim, part.shape[dim])) for part in parts], dim)
+
+
+def resized(shape: Sequence[int], dim: int, size: int) -> list[int]:
+    """A shape with another size of the dimension `dim`."""
+    found = list(shape)
+    found[dim] = size
+    return found
 
 
 def pad(x: Tensor, dim: int, left: int, size: int, value: float = 0) -> Tensor:
@@ -84,9 +94,8 @@ def pad(x: Tensor, dim: int, left: int, size: int, value: float = 0) -> Tensor:
     right = size - left - x.shape[dim]
     if right < 0:
         raise ValueError(f"pad: {size} items have no room for {x.shape[dim]} and {left} more")
-    y = x.movedim(dim, -1)
-    before, after = y.new_full((*y.shape[:-1], left), value), y.new_full((*y.shape[:-1], right), value)
-    return torch.cat([before, y, after], -1).movedim(-1, dim)
+    before, after = (x.new_full(resized(x.shape, dim, size), value) for size in (left, right))
+    return torch.cat([before, x, after], dim)
 
 
 def window(x: Tensor, dim: int, places: int, size: int, stride: int, left: int) -> Tensor:
