@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Token, _TokenType
+from pygments.token import Comment, Error, Keyword, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
 from attnc.dsl.mistakes.expected import RESERVED
@@ -53,6 +53,12 @@ def test_an_axis_may_bear_the_name_of_a_word() -> None:
     text = "depth model = 8, block = 4\nblock f(x: [model, block]) -> [model, block] {\n    return x + model\n}\n"
     assert [kind for kind, value in lexed(text) if value == "model"] == [Name] * 4
     assert [kind for kind, value in lexed(text) if value == "block"][1] is Keyword.Declaration
+
+
+def test_a_display_name_is_a_string() -> None:
+    found = lexed('block f as "A Name"[q: width](x: [q]) -> [q] {\n    return x\n}\n')
+    assert [kind for kind, value in found if value == "as"] == [Keyword]
+    assert [kind for kind, value in found if value == '"A Name"'] == [String.Double]
 
 
 def test_every_word_of_the_language_is_known() -> None:
