@@ -77,7 +77,8 @@ def called(step: DrawStep) -> set[str]:
         own |= {tensor.name for tensor in step.outs}
     if step.mark == "mask" or step.block:  # what is set in italics there, but for axes, is data
         axes = {axis.label for tensor in (*step.ins, *step.outs) for axis in tensor.axes}
-        own |= {run.text.strip() for run in step.note if run.style == "i"} - axes
+        said = (*step.note, *(run for case in step.cases for run in case.text))
+        own |= {run.text.strip() for run in said if run.style == "i"} - axes
     names = {name.replace(" ", "_") for name in own}
     return {name for name in names if name.isidentifier()}
 

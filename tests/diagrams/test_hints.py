@@ -203,6 +203,15 @@ def test_what_is_in_a_closed_block_is_said_to_be() -> None:
     assert found.help == 'it is in `heads`, which is closed: `open = ["heads"]`'
 
 
+def test_a_mask_that_comes_in_is_named_where_it_masks() -> None:
+    made = drawn({"note": [{"at": "real", "text": "padding"}]})
+    ((mark, _),) = made._sheet.scene.callouts[0].marks
+    assert isinstance(mark, DrawStep) and mark.mark == "mask"
+    gpt2 = attnc.load("examples/zoo/gpt2.attn").model("gpt2")
+    ((mark, _),) = gpt2.draw(hints={"note": [{"at": "real", "text": "padding"}]})._sheet.scene.callouts[0].marks
+    assert isinstance(mark, DrawStep) and mark.block == "multihead"
+
+
 def test_names_are_those_of_the_figure_that_is_drawn() -> None:
     """Blocks that a small figure opens by itself are tried first: what is within them is there."""
     text = "width t\ndepth m = 4\nblock part(x: [t, m]) -> [t, m] {\n    a = linear.A[m -> m](x)\n"
