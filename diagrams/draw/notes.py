@@ -25,7 +25,7 @@ _EDGE = 6.0  # between a note's text and its border
 _NARROW, _WIDE = 110.0, 190.0  # a line of a note is about so long
 _NEAR = 18.0  # at least this far from a row to its notes
 _APART = 8.0  # between notes
-_AROUND = 12.0  # what signs, titles and brackets may need above or below the wires of a row
+_AROUND = 12.0  # what signs, titles and brackets may need above the wires of a row
 _WEDGE = 20.0  # a wedge's width at its note
 _MANY = 24  # of more notes, each stands on the side of the row that is nearer
 _BARE = (StepKind.COPY, StepKind.ENTER, StepKind.EXIT, StepKind.SINK)  # no glyphs of their own
@@ -108,7 +108,7 @@ def _room(placed: Sequence[_PlacedNote], row: int, *, above: bool) -> float:
     own = [p for p in placed if p.row == row and p.above is above]
     return sum(
         max(p.high for p in own if p.level == level) + _APART for level in {p.level for p in own}
-    ) + (_NEAR + _AROUND if own else 0.0)  # fmt: skip
+    ) + (_NEAR + (_AROUND if above else 0.0) if own else 0.0)  # fmt: skip
 
 
 def _planned(sheet: Canvas, note: Callout) -> _PlacedNote | None:
