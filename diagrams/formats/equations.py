@@ -30,7 +30,7 @@ from ..base.metrics import GREEK
 from ..base.titles import Titles
 from ..scene.opening import uses
 from ..scene.passes import passes_text
-from .tikz import escaped
+from .tikz import escaped, words
 
 _NOTHING, _TO, _DOT, _SCAN = r"\{\}", r" \to ", r"\odot", r"\mathrm{scan}"
 _IN = r"\quad "
@@ -142,7 +142,7 @@ def _upright(name: str) -> str:
 def _callee(rows: _Rows, graph: Graph) -> str:
     """What a block is called: a word, or several words as text."""
     title = rows.titles.of(graph)
-    return _upright(title) if title.isalnum() else rf"\text{{{escaped(title)}}}"
+    return _upright(title) if title.isalnum() and title.isascii() else rf"\text{{{words(title)}}}"
 
 
 def _named(name: str, primes: int = 0) -> str:

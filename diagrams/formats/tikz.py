@@ -224,6 +224,11 @@ def _run(run: Run) -> str:
     return f"{command}{{{text}}}" if command else text
 
 
+def words(text: str) -> str:
+    """Upright text, with the signs and Greek letters that TeX has in mathematics alone."""
+    return _run(Run(text))
+
+
 def escaped(text: str) -> str:
     """Text of the user as TeX that prints exactly it; a character that TeX's fonts lack becomes a question mark."""
     return "".join(_ESCAPED.get(c, c if " " <= c < "\x7f" or ("À" <= c <= "ſ" and c.isalpha()) else "?") for c in text)

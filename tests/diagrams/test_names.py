@@ -95,3 +95,17 @@ def test_results_are_named(result: str, body: str, name: str) -> None:
     sheet = attnc.loads(spec).block("f").draw(title="")._sheet
     written = [text for text, _ in sheet.texts if text not in ("a", "x\u0304", "m", "× 2", "result")]
     assert written == ([name] if name else [])
+
+
+def test_equations_have_display_names() -> None:
+    spec = attnc.loads("""width x
+depth m = 4
+block f_of as "φ-map × 2"(a: [x, m]) -> [x, m] {
+    return a * 2
+}
+block g(a_: [x, m], alpha_t: [x, m]) -> [x, m] {
+    return f_of(a_) + alpha_t
+}
+""")
+    assert r"\text{$\phi$-map $\times$ 2}(a)" in spec.block("f_of").latex()
+    assert r"\text{$\phi$-map $\times$ 2}(a') + {\alpha}_{t}" in spec.block("g").latex()
