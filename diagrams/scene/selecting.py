@@ -123,6 +123,8 @@ def one_hot(
     if data is None or at is None or at.axis is None or at.axis in data.axes or not data.axes:
         return None
     sides = tuple(at if item is at else Symbolic("data", data=data, text=data.name or "·") for item in items)
+    if node.traits.meaning.sign in ("==", "!="):  # they have no order
+        sides = tuple(sorted(sides, key=lambda side: side is not at))
     out = Tensor(axes, node.out.name or "")
     text = joined((*roman("["), *written(Symbolic(node.op, sides, node.traits)), *roman("]")))
     steps.add(

@@ -75,9 +75,9 @@ def test_a_long_index_has_its_parts_defined_beneath() -> None:
     }"""
     (pill,) = steps(body, "pill")
     assert plain(pill.text).split("\n") == [
-        "= min(near, 30 − near) + min(far, 2)",
+        "= min(far, 2) + min(near, 30 − near)",
+        "far = |k − q| + 3 |q + k|",
         "near = min(far, 16) + max(far, 4)",
-        "far = |k − q| + 3 |k + q|",
     ]
 
 
