@@ -12,7 +12,7 @@ FONT = "CMU Serif,Latin Modern Roman,Times"
 PITCH = 23.0  # between the wires of one tensor
 ABOVE_DASH = 9.0  # a tensor's last wire to the dashed line beneath it
 BELOW_DASH = 20.0  # the dashed line to the next tensor's first wire: room for its label
-BOX_SIDE = 4.0  # how far the `box3d` of Graphviz lies behind its front
+BOX_SIDE = 6.9  # how far a `box3d` lies behind its front: 4 points on paper, whatever the scale; this is the most
 LANE = 18.0  # a wire to an elementwise op's lane of its own
 
 AXIS = 12.5  # font sizes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from ..base.curves import bend, sampled, straight
@@ -10,6 +11,7 @@ from ..base.picture import Box, Edge, Point
 from ..canvas.drawing import HEAD, Canvas
 from ..layout.wires import Dash, Wire
 from ..scene.steps import DrawStep, StepKind
+from .bends import separate
 
 _DASH = 24.0  # a dashed line shorter than this many points is not drawn
 
@@ -22,11 +24,29 @@ def draw_row(sheet: Canvas, row: Sequence[int]) -> None:
             if isinstance(track, Wire):
                 wires[track.number] = track
     span = set(row)
-    for wire in wires.values():
-        _wire(sheet, wire, [j for j in row if j in wire.y], row, span)
+    routes = [_route(sheet, wire, [j for j in row if j in wire.y], row, span) for wire in wires.values()]
+    separate([route.chain for route in routes])
+    for route in routes:
+        _wire(sheet, route, row)
 
 
-def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int], span: set[int]) -> None:
+@dataclass(slots=True)
+class _Route:
+    """Of a wire in one row: the glyphs at its ends, its curves, its level stretches (from, to, y).
+
+    out, met: whether it ends as an output, or in a bend to a dot.
+    """
+
+    wire: Wire
+    tail: str
+    head: str
+    chain: list[Point]
+    runs: list[tuple[float, float, float]]
+    out: bool
+    met: bool
+
+
+def _route(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int], span: set[int]) -> _Route:
     start, end = sheet.starts.get(wire.number), sheet.ends.get(wire.number)
     here = start is not None and start.column in span
     ends_here = end is not None and end.column in span
@@ -76,6 +96,12 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
         sheet.head(head, x, chain[-1][1], color)
     if len(chain) < 4:
         chain.extend(straight(chain[-1], (chain[-1][0] + 0.01, chain[-1][1])))
+    out = ends_here and end is not None and any(s.kind is StepKind.SINK for s in sheet.columns[end.column].steps)
+    return _Route(wire, tail, head, chain, runs, out, ends_here and end is not None and end.to is not None)
+
+
+def _wire(sheet: Canvas, route: _Route, row: Sequence[int]) -> None:
+    wire, chain, color = route.wire, route.chain, sheet.color(route.wire)
     axis = wire.axis
     kind = "scalar" if axis is None else ("width" if axis.is_width else "depth")
     attributes = {
@@ -85,17 +111,16 @@ def _wire(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int],
         "id": f"wire{wire.number}" + ("" if row[0] == 0 else f"r{row[0]}"),
         "tooltip": f"{axis.name} ({kind})" if axis is not None else "no axes",
     }
-    sheet.picture.edges.append(Edge(tail, head, chain, attributes))
+    sheet.picture.edges.append(Edge(route.tail, route.head, chain, attributes))
     sheet.occupied.trace(sampled(chain))
     sheet.curves.append((wire, chain))
     x0, _, x1, y1 = sheet.extent
     # Needed for a wire without axes: it has no label above it that would keep the title away.
     sheet.include((x0, min(y for _, y in chain), x1, y1))
-    out = ends_here and end is not None and any(s.kind is StepKind.SINK for s in sheet.columns[end.column].steps)
-    runs = [run for run in runs if run[1] - run[0] > 1]
+    runs = [run for run in route.runs if run[1] - run[0] > 1]
     for k, (a, b, y) in enumerate(runs):
-        met = k == len(runs) - 1 and ends_here and end is not None and end.to is not None
-        sheet.runs.append((wire, a, b, y, k == 0, out and k == len(runs) - 1, met))
+        last = k == len(runs) - 1
+        sheet.runs.append((wire, a, b, y, k == 0, route.out and last, route.met and last))
 
 
 def draw_dashes(sheet: Canvas) -> None:

@@ -5,7 +5,6 @@ The file compiles as it stands, and can be `\input` where TikZ is loaded.
 
 from __future__ import annotations
 
-from ..base import theme
 from ..base.metrics import GREEK
 from ..base.picture import Cluster, Edge, Node, Picture, Point
 from ..base.pieces import expanded
@@ -38,7 +37,8 @@ def write(picture: Picture, scale: float, ink: str, name: str) -> str:
     x0, y0, x1, y1 = ((v + d) * scale for v, d in ((x0, -3), (y0, -3), (x1, 3), (y1, 3)))
     box = f"\\useasboundingbox ({_n(x0)},{_n(-y1)}) rectangle ({_n(x1)},{_n(-y0)});"
     plain = "".join(c for c in name if c.isalnum() or c in " _-")
-    size = f"paperwidth={_n(x1 - x0)}bp,paperheight={_n(y1 - y0)}bp,margin=0pt"
+    # A little more paper than picture: a rounded length that came out short would push the picture to a second page.
+    size = f"paperwidth={_n(x1 - x0 + 0.05)}bp,paperheight={_n(y1 - y0 + 0.05)}bp,margin=0pt"
     return "\n".join(
         [
             f"% {plain}: drawn by attnc. Compile it as it is, or \\input it where tikz is loaded.",
@@ -182,7 +182,7 @@ class _Colors:
             case "diamond":
                 corners = [(x - wide, y), (x, y - high), (x + wide, y), (x, y + high)]
             case "box3d":
-                deep = theme.BOX_SIDE
+                deep = 4.0 / self.scale  # as Graphviz draws it
                 top, right = y - high, x + wide
                 back = [(x - wide, top + deep), (x - wide + deep, top), (right, top), (right, y + high - deep),
                         (right - deep, y + high), (x - wide, y + high)]  # fmt: skip

@@ -143,7 +143,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.SOURCE if step.mark == "input":
             return GlyphSize(0, widest(stacked(step.text), name_size(step)) + 7, after)
         case StepKind.SOURCE if step.mark == "block":
-            return GlyphSize(2, max(44.0, widest(roman(wrapped(plain(step.text))), theme.BLOCK) + 12), after)
+            return GlyphSize(2, max(44.0, widest(roman(wrapped(plain(step.text))), theme.BLOCK) + 15), after)
         case StepKind.SOURCE:
             return GlyphSize(2, max(width(text, size) for text, size in table_lines(step)) + 6, after)
         case StepKind.THROUGH if step.mark == "learned":
@@ -182,8 +182,8 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.JOIN:
             return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case StepKind.BOX:
-            inner = max(widest(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0] - 1)
-            return GlyphSize(8, max(44.0, ports_of(step, title_height(step)).wide(inner)), after)
+            inner = max(widest(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0])
+            return GlyphSize(6, max(44.0, ports_of(step, title_height(step)).wide(inner + 2)), after)
         case StepKind.COPY if len(step.outs) == 1:  # another name: the label finds room further on, if not here
             return GlyphSize(0, 4, 4)
         case StepKind.COPY:
@@ -354,7 +354,7 @@ def title_height(step: DrawStep) -> float:
 
 def box_height(step: DrawStep) -> float:
     """The height that a box needs for its title, the letter of its panel, and its masks."""
-    return title_height(step) + 10
+    return title_height(step) + 12
 
 
 def span(wires: Sequence[Wire], column: int, beyond: float) -> tuple[float, float]:

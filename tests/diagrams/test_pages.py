@@ -13,7 +13,10 @@ import pytest
 import attnc
 from attnc.diagrams import Diagram
 from attnc.diagrams.base import theme
+from attnc.diagrams.base.curves import bend, straight
 from attnc.diagrams.base.paper import PRESETS
+from attnc.diagrams.base.text import Run, shifted
+from attnc.diagrams.draw.bends import piled, separate
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.figure import PAD
 from attnc.diagrams.layout.rows import FILLED, waiting
@@ -182,3 +185,38 @@ def test_files_of_panels(tmp_path: Path) -> None:
     assert names == {f"f{panel.suffix}.svg" for panel in (diagram, *diagram.panels)} > {"f.svg", "f-a.svg"}
     high = re.search(r'height="(\d+)pt"', (tmp_path / "f.svg").read_text())
     assert high and int(high[1]) <= 9 * 72
+
+
+# -- wires that cross
+
+PILED = {  # figures in which more wires cross between two columns than there is room for; this list may only shrink
+    "longformer",
+    "lsh",
+    "attend",
+    "chunkwise",
+    "shifted_windows",
+}
+
+
+@pytest.mark.parametrize("path", QUICK, ids=lambda path: path.stem)
+def test_three_wires_never_cross_in_one_point(path: Path) -> None:
+    for model in models(path):
+        sheet = model.draw(depth=1)._sheet
+        assert model.name in PILED or piled([chain for _, chain in sheet.curves]) == [], model.name
+
+
+def test_what_is_piled_up_is_seen_and_moved_apart() -> None:
+    """Two copies that leave one dot and cross the wire beneath it."""
+    level = [(0.0, 23.0), *straight((0.0, 23.0), (60.0, 23.0))]
+    chains = [[(10.0, 0.0), *bend((10.0, 0.0), (42.0, y))] for y in (180.0, 400.0)] + [level]
+    assert piled(chains) != []
+    separate(chains)
+    assert piled(chains) == []
+
+
+def test_scripts_and_letters_are_large_enough() -> None:
+    """On paper, with the smallest letters that a figure may have."""
+    scale = theme.LEAST / theme.CAPTION
+    for size in (theme.CAPTION, theme.AXIS, theme.GLYPH, theme.RAISED, theme.BLOCK):
+        assert size * scale >= 7
+        assert shifted(Run("2", "", 1), size)[0] * scale >= 6

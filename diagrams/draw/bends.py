@@ -1,0 +1,122 @@
+"""Where wires bend: no three of them cross in one point, for then nobody can tell which of them goes where.
+
+A bend may stand a little further to the left or to the right in the gap between two columns. Bends are moved one by one
+as long as that leaves fewer places where crossings lie upon each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..base.picture import Point
+
+NEAR = 2.0  # points: crossings nearer than that are one
+_MOVES = (4.0, -4.0, 8.0, -8.0, 12.0, -12.0)
+_ROUNDS = 3
+_STEPS = 24
+_ENDS = 2.0  # level wire that stays at both ends of a bend
+
+Piece = tuple[int, int]  # a chain of curves, and where one of its curves begins
+Crossing = tuple[float, float, Piece, Piece]
+
+
+def separate(chains: Sequence[list[Point]]) -> None:
+    """Move the bends in these chains (of 3 n + 1 points) apart, in place."""
+    pieces = [(c, k) for c, chain in enumerate(chains) for k in range(0, len(chain) - 1, 3)]
+    bends = {piece for piece in pieces if _is_bend(_curve(chains, piece))}
+    found = {bend: list(_crossings(chains, bend, pieces)) for bend in bends}
+    for _ in range(_ROUNDS):
+        moved = False
+        for bend in sorted(bends):
+            others = [crossing for key, own in found.items() if key != bend for crossing in own if bend not in crossing]
+            before = _piled(found[bend], others)
+            if not before:
+                continue
+            c, k = bend
+            start, first, second, end = chains[c][k : k + 4]
+            best = before, first[0], found[bend]
+            for move in _MOVES:
+                middle = first[0] + move
+                if not start[0] + _ENDS <= middle <= end[0] - _ENDS:
+                    continue
+                chains[c][k + 1], chains[c][k + 2] = (middle, first[1]), (middle, second[1])
+                trial = list(_crossings(chains, bend, pieces))
+                if (count := _piled(trial, others)) < best[0]:
+                    best = count, middle, trial
+            chains[c][k + 1], chains[c][k + 2] = (best[1], first[1]), (best[1], second[1])
+            if best[0] < before:
+                moved = True
+                touched = {piece for crossing in (*found[bend], *best[2]) for piece in crossing[2:]} & bends - {bend}
+                found[bend] = best[2]
+                for other in touched:
+                    found[other] = list(_crossings(chains, other, pieces))
+        if not moved:
+            return
+
+
+def piled(chains: Sequence[list[Point]]) -> list[Point]:
+    """The places where three wires cross in one point."""
+    pieces = [(c, k) for c, chain in enumerate(chains) for k in range(0, len(chain) - 1, 3)]
+    bends = [piece for piece in pieces if _is_bend(_curve(chains, piece))]
+    crossings = [crossing for bend in bends for crossing in _crossings(chains, bend, pieces)]
+    return sorted({a[:2] for k, a in enumerate(crossings) for b in crossings[k + 1 :] if _upon(a, b)})
+
+
+def _piled(own: Sequence[Crossing], others: Sequence[Crossing]) -> int:
+    """How often one of a bend's own crossings lies upon another."""
+    among = sum(_upon(a, b) for k, a in enumerate(own) for b in own[k + 1 :])
+    return among + sum(_upon(a, b) for a in own for b in others)
+
+
+def _upon(a: Crossing, b: Crossing) -> bool:
+    """Whether two crossings lie upon each other, and three wires are in them."""
+    near = abs(a[0] - b[0]) < NEAR and abs(a[1] - b[1]) < NEAR and (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 < NEAR**2
+    return near and len({a[2][0], a[3][0], b[2][0], b[3][0]}) > 2
+
+
+def _curve(chains: Sequence[list[Point]], piece: Piece) -> list[Point]:
+    return chains[piece[0]][piece[1] : piece[1] + 4]
+
+
+def _is_bend(curve: Sequence[Point]) -> bool:
+    (_, y0), (x1, y1), (x2, y2), (_, y3) = curve
+    return abs(y0 - y3) > 0.5 and y0 == y1 and y2 == y3 and x1 == x2
+
+
+def _crossings(chains: Sequence[list[Point]], bend: Piece, pieces: Sequence[Piece]) -> Iterator[Crossing]:
+    """Where a bend crosses other wires."""
+    own = _curve(chains, bend)
+    left, right = own[0][0], own[3][0]
+    low, high = sorted((own[0][1], own[3][1]))
+    for piece in pieces:
+        if piece[0] == bend[0]:
+            continue
+        other = _curve(chains, piece)
+        a, b = max(left, other[0][0]), min(right, other[3][0])
+        if b - a < 0.5 or max(p[1] for p in other) < low or min(p[1] for p in other) > high:
+            continue
+        last: tuple[float, float, float] | None = None  # x, y, difference
+        for k in range(_STEPS + 1):
+            x = a + (b - a) * k / _STEPS
+            y = _height(own, x)
+            apart = y - _height(other, x)
+            if last is not None and (apart > 0) != (last[2] > 0) and abs(apart) > 1e-6 and abs(last[2]) > 1e-6:
+                share = last[2] / (last[2] - apart)
+                yield last[0] + share * (x - last[0]), last[1] + share * (y - last[1]), bend, piece
+            if abs(apart) > 1e-6:
+                last = x, y, apart
+
+
+def _height(curve: Sequence[Point], x: float) -> float:
+    """The y of a curve that goes from left to right."""
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = curve
+    if y0 == y1 == y2 == y3:
+        return y0
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        t = (low + high) / 2
+        u = 1 - t
+        at = u * u * u * x0 + 3 * u * u * t * x1 + 3 * u * t * t * x2 + t * t * t * x3
+        low, high = (t, high) if at < x else (low, t)
+    u = 1 - low
+    return u * u * u * y0 + 3 * u * u * low * y1 + 3 * u * low * low * y2 + low * low * low * y3
