@@ -193,6 +193,7 @@ PILED = {  # figures in which more wires cross between two columns than there is
     "longformer",
     "lsh",
     "attend",
+    "chunk",
     "chunkwise",
     "shifted_windows",
 }
