@@ -257,9 +257,9 @@ def draw(
     openable = opening.openable(graph)
     drawn = [Panel("", 1, graph, sheet)] if sheet.fits else panels(graph, opening, sheet_of)
     if len(drawn) > 1:  # letters of one size
-        least = min(panel.sheet.scale for panel in drawn)
-        for panel in drawn:
-            panel.sheet.scale = least
+        one = max(min(panel.sheet.scale for panel in drawn), paper.least / CAPTION)
+        for panel in drawn:  # but for one with a row that is too high for its page
+            panel.sheet.scale = min(panel.sheet.scale, one)
     rest = tuple(Diagram(panel, redraw, openable, type=points) for panel in drawn[1:])
     return Diagram(drawn[0], redraw, openable, rest, type=points, titled=title is not None)
 
