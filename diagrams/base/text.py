@@ -176,4 +176,4 @@ def shifted(run: Run, size: float) -> tuple[float, float]:
     """(font size, how far its middle is raised) of a run in text of this size."""
     if run.shift == 0:
         return size, 0.0
-    return max(size * _SMALL, _LEAST), size * (0.36 if run.shift > 0 else -0.24)
+    return max(size * _SMALL, _LEAST), size * (0.32 if run.shift > 0 else -0.24)
