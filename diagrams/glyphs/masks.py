@@ -20,6 +20,7 @@ from ..layout.glyph_sizes import (
     span,
     squares_width,
     title_height,
+    widest,
     wrapped,
 )
 from ..layout.ports import TICK, ports_of
@@ -161,13 +162,19 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
         sheet.write(x, y + 7 * (lines - 1), bold(step.panel), theme.BLOCK, cls="panel")
         y -= 7
     sheet.write(x, y, roman(text), theme.BLOCK)
+    room = (slot.x1 - side - slot.x0 - widest(roman(text), theme.BLOCK)) / 2 - 1.5  # beside the title
+
+    def tick(wire: Wire) -> float:
+        beside = abs(sheet.y(wire, slot.column) - y) < 7 * lines + 2
+        return max(1.0, min(TICK, room)) if beside else TICK
+
     for own in meeting.ins:
         for wire in own:
             sheet.end(wire, slot.id, slot.x0)
             if wire.axis in step.on:  # it passes: the block does the same for every item
-                sheet.across(wire, slot.x0, slot.x0 + TICK, sheet.y(wire, slot.column))
+                sheet.across(wire, slot.x0, slot.x0 + tick(wire), sheet.y(wire, slot.column))
     for own in meeting.outs:
         for wire in own:
             sheet.begin(wire, slot.id, slot.x1)
             if wire.axis in step.on:
-                sheet.across(wire, slot.x1 - side - TICK, slot.x1, sheet.y(wire, slot.column))
+                sheet.across(wire, slot.x1 - side - tick(wire), slot.x1, sheet.y(wire, slot.column))
