@@ -295,6 +295,12 @@ class FigureLayout:
             return []
         scopes = self.columns[j].scopes
         section = track.step.section if isinstance(track, Lane) else scopes.get(track.number)
+        for step in self.columns[j].steps:  # what comes in past the border
+            inner = step.section
+            if inner is None or inner is section or not (section is None or inner.inside(section)):
+                continue
+            if any(wire is track for own in self.meetings[id(step)].ins for wire in own):
+                section = inner
         out = []
         while section is not None:
             out.append(section)
