@@ -106,7 +106,8 @@ def test_the_text_of_helpers() -> None:
     assert sights["Runs"].endswith("surely see all of them") and sights["Runs"].startswith("Runs = list[")
     assert helpers.__wrapped__("torch/masks")["compiled_flex"].startswith("@cache\ndef compiled_flex() -> Any:\n")
     assert list(helpers.__wrapped__("numpy/maps"))[:2] == ["FEW", "Joint"]
-    assert used_helpers(TORCH, {"concat", "unknown"}) == [helpers("torch/ops")["concat"]]
+    ops = helpers("torch/ops")
+    assert used_helpers(TORCH, {"concat", "unknown"}) == [ops["concat"], ops["resized"]]
     spans = helpers("common/spans")
     assert used_helpers(TORCH, {"Span"}) == used_helpers(NUMPY, {"Span", "Truth"}) == [spans["Truth"], spans["Span"]]
 
