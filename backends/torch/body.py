@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
@@ -24,7 +24,7 @@ from ..emit.repeats import by_pass
 from ..plan.capture import segment
 from ..plan.plan import ClassPlan, Plan
 from ..text.docstrings import remarked
-from ..text.expressions import OPERATORS, TERNARY, Attribute, Code, Given, Variable, call, joined, operator
+from ..text.expressions import OPERATORS, TERNARY, Attribute, Code, Given, Variable, call, joined, operator, times
 from ..text.names import AT, FOUND, MODULE_ATTRIBUTES, Namer
 from ..text.numbers import static_code
 from ..text.printer import CodePrinter, reads_of
@@ -261,7 +261,7 @@ class TorchBody(CodeBody):
         whole = product(axes, self.plan.formula) if all(map(self.plan.static_size, axes)) else None
         if whole is not None:
             return self.built_static(whole)
-        return joined((self.built_size(axis) for axis in axes), " * ") if axes else Code("1")
+        return reduce(times, map(self.built_size, axes)) if axes else Code("1")
 
     def initial(self, of: Code, weight: Weight) -> Code:
         """A tensor with the first values of a weight."""
