@@ -20,6 +20,7 @@ from .base.names import did_you_mean, listed, nearest
 from .base.session import Session
 from .calls.calls import Calls
 from .calls.checker import Checker
+from .causality.places import place_of
 from .causality.proof import check_causal
 from .graph.nodes import Call, Graph, Repeat, Scan
 from .graph.sized import unsized_widths
@@ -253,10 +254,10 @@ class _Build:
                         name.span,
                         help=did_you_mean(name.text, known) or f"it has {listed(known)}",
                     )
-                elif name.text not in {written.text for written in result.type.axes}:
+                elif not _has_place(specialisation.environment, result, axis):
                     session.report(
                         "E0702",
-                        f"`{name.text}` is no axis of this result, so the result cannot be causal along it",
+                        f"this result has neither `{name.text}` nor a part of it: it cannot be causal along that",
                         name.span,
                         help=f"write `causal` with one of {listed(written.text for written in result.type.axes)}",
                     )
@@ -277,6 +278,12 @@ def _open(environment: Environment) -> Diagnostic:
         environment.block.decl.name.span,
         help=f"set it: `--set {name}=2`, or `sizes={{{name!r}: 2}}` in Python",
     )
+
+
+def _has_place(environment: Environment, result: s.ResultDecl, axis: Axis) -> bool:
+    """Whether an item of the result stands somewhere along an axis."""
+    axes = [found for written in result.type.axes if (found := environment.axis(written.text)) is not None]
+    return place_of(axes, axis, {axis.family}) is not None
 
 
 def _proved(graph: Graph, position: int, axis: Axis) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,12 +10,14 @@ from ...dsl.source import Span
 from ..graph.nodes import Call, Scan
 from ..graph.values import Value
 from ..sizes.arithmetic import substitute
-from ..sizes.axes import Arith, Axis, Const, Literal, SizeOf, Static, axes_in, consts_in, known
+from ..sizes.axes import Axis, Const, Number, SizeOf, Static, axes_in, consts_in, known
+from ..sizes.forms import Form
 from ..sizes.limits import TooMuch
-from ..sizes.polynomials import never_negative, poly
-from ..sizes.predicates import ALWAYS, NEVER, Linear
+from ..sizes.predicates import ALWAYS, NEVER
 from .leak import Trace
-from .reach import TOP, Info, Reach, reach_of_everything
+from .reach import TOP, Info, Reach, exact, reach_of_everything
+
+FINEST = 1024  # the parts of a whole that a number may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,13 @@ class CallerSizes:
     families:  of the axes whose run-time size reveals how many items there are.
     consts:    those without a value, each with its number in terms of the outermost graph.
     revealing: those that stand for a run-time size, which reveals how many items there are.
-    wanted:    the axis that a bound is wanted of, where what is left out of a sum has several.
+    claimed:   the families of the axis that is claimed, and of what stands for it in the graph.
     """
 
     families: frozenset[int] = frozenset()
     consts: frozenset[tuple[Const, Static]] = frozenset()
     revealing: frozenset[Const] = frozenset()
-    wanted: Axis | None = None
+    claimed: frozenset[int] = frozenset()
 
     def inside(self, node: Call | Scan) -> CallerSizes:
         """The same for the graph that is called here."""
@@ -39,9 +42,9 @@ class CallerSizes:
         open = [(formal, static) for formal, static in node.consts if formal.value is None]
         consts = frozenset((formal, found) for formal, static in open if (found := self.outermost(static)) is not None)
         revealing = frozenset(formal for formal, static in open if reach_of_number(static, None, self))
-        wanted = next((formal for formal, actual in node.axes if actual == self.wanted), None)
-        wanted = self.wanted if self.wanted in node.graph.lifted else wanted
-        return CallerSizes(frozenset(families), consts, revealing, wanted)
+        claimed = {formal.family for formal, actual in node.axes if actual.family in self.claimed}
+        claimed |= {axis.family for axis in node.graph.lifted if axis.family in self.claimed}
+        return CallerSizes(frozenset(families), consts, revealing, frozenset(claimed))
 
     def outermost(self, static: Static) -> Static | None:
         """A number with the numbers of its consts put in; None if that is too long to reason with."""
@@ -82,19 +85,7 @@ def reach_of_anything(
     """The reach of what may read any item of these values, and may reveal how many there are."""
     read = reach_of_everything(text, span, *(info.reach for info in infos))
     reveals = any(reveals_length(axis, sizes) for value in values for axis in value.type.axes)
-    return read if read or not reveals else {(TOP,): Trace(text, span, None)}
-
-
-def _extent(size: Static) -> tuple[Axis, int] | None:
-    """`(axis, n)` if this is `|axis| + n`."""
-    match size:
-        case SizeOf(axis):
-            return axis, 0
-        case Arith("+" | "-" as op, (first, Literal(int() as number))):
-            found = _extent(first)
-            return None if found is None else (found[0], found[1] + (number if op == "+" else -number))
-        case _:
-            return None
+    return read if read or not reveals else {TOP: Trace(text, span, None)}
 
 
 def reach_of_number(value: Static, span: Span | None, sizes: CallerSizes) -> Reach:
@@ -103,16 +94,21 @@ def reach_of_number(value: Static, span: Span | None, sizes: CallerSizes) -> Rea
     if known(value) is not None or not (reveals or sizes.revealing.intersection(consts_in(value))):
         return {}
     shown = f"|{axes_in(value)[0].name}|" if isinstance(value, SizeOf) else "a size"
-    return {(TOP,): Trace(f"{shown} tells how many items there are", span, None)}
+    return {TOP: Trace(f"{shown} tells how many items there are", span, None)}
+
+
+def _is_exact(number: Number | None) -> bool:
+    """Whether what is computed with it in float32 says what it says exactly: 2.5 does, 0.9999999 may not."""
+    if not isinstance(number, float):
+        return True
+    return math.isfinite(number) and number.as_integer_ratio()[1] <= FINEST
 
 
 def constant_info(value: Static, out: Value, sizes: CallerSizes) -> Info:
-    number = known(value)
-    if reach := reach_of_number(value, out.span, sizes):
-        return Info(reach, extent=_extent(value))
-    form = Linear((), number) if isinstance(number, int) and not isinstance(number, bool) else None
+    number, whole = known(value), sizes.outermost(value)
     true = NEVER if number is not None and not number else ALWAYS
     false = NEVER if number else ALWAYS
-    whole = sizes.outermost(value) if number is None else None
-    open = whole is not None and never_negative(poly(whole))
-    return Info({}, true, false, form, (form,) if form else (), extent=_extent(value), never_negative=open)
+    reach = reach_of_number(value, out.span, sizes)
+    if whole is None or isinstance(number, bool) or not _is_exact(number):
+        return Info(reach, true, false)
+    return exact(Form.static(whole), reach, true, false)

@@ -8,6 +8,7 @@ through.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...dsl.diagnostic import Diagnostic, error
@@ -25,13 +26,13 @@ Around = tuple[Call | Repeat | Scan, Graph]  # what runs a graph, and the graph 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a bound came about: the last step, and the one before.
+    """How a bound came about: the last step, `said` in words, and the one before.
 
     node: the op of the step, if it is one, in the graph `home`. via: the calls and repeats around it, innermost first,
     out to the graph `at`, in which the bound is now.
     """
 
-    text: str
+    said: str | Callable[[], str]
     span: Span | None
     before: Trace | None
     node: Apply | None = None
@@ -39,6 +40,19 @@ class Trace:
     at: Graph | None = None
     via: tuple[Around, ...] = ()
     again: bool = False  # the step is repeated without end
+
+    @property
+    def text(self) -> str:
+        """What the step reads, in words; most are never asked for."""
+        return self.said if isinstance(self.said, str) else self.said()
+
+    @property
+    def steps(self) -> int:
+        """How many steps the path has."""
+        count, last = 0, self
+        while last.before is not None:
+            count, last = count + 1, last.before
+        return count
 
     def leaving(self, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Trace:
         """The path as seen outside of a call or a repeat; one whose last step is not in there stays as it was."""

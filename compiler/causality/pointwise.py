@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
+from itertools import product
 
 from ..graph.traits import (
     Choice,
@@ -23,10 +24,13 @@ from ..graph.traits import (
     Rounded,
     Sum,
 )
-from ..sizes.predicates import ALWAYS, Cases, Linear, at_most_zero, both, either
+from ..sizes.forms import Form, floored, holds, least, quotient
+from ..sizes.predicates import ALWAYS, Cases, at_least_zero, both, either, more_than_zero
 from .reach import Info, unite
 
-UPPERS = 16  # upper bounds kept of one value
+SEVERAL = 8  # bounds kept of one value
+ZERO, ONE = Form.number(0), Form.number(1)
+Forms = tuple[Form, ...]
 
 
 def pointwise(meaning: Meaning, parts: list[Info]) -> Info:
@@ -37,18 +41,21 @@ def pointwise(meaning: Meaning, parts: list[Info]) -> Info:
     if len(parts) == 1 and isinstance(meaning, Extreme | Limited):
         return parts[0]
     true, false = _facts(meaning, parts)
-    form = _linear(meaning, parts)
-    uppers = (form,) if form is not None else _uppers(meaning, parts)
-    absolute = parts[0].linear if isinstance(meaning, Magnitude) else None
-    return Info(unite(*(part.reach for part in parts)), true, false, form, _least(uppers), absolute)
+    form = _form(meaning, parts)
+    lowers, uppers = ((form,), (form,)) if form is not None else _bounds(meaning, parts)
+    return Info(unite(*(part.reach for part in parts)), true, false, _few(lowers), _few(uppers))
+
+
+def _few(forms: Iterable[Form]) -> Forms:
+    return tuple(dict.fromkeys(forms))[:SEVERAL]
 
 
 def _without_sizes(meaning: Meaning, parts: list[Info]) -> list[Info]:
     """Without the run-time sizes that cannot matter: `min(t, |t| - 1)` is `t`, and `t < |t|` holds."""
     match meaning, parts:
         case Extreme(largest=False), _:
-            return [part for part in parts if not any(_below(other, part) for other in parts)]
-        case Limited(), [x, low, high] if _below(x, high) and low.linear == Linear((), 0) and _never_negative(x):
+            return [part for part in parts if not any(_below(other, part) for other in parts if other is not part)]
+        case Limited(), [x, low, high] if _below(x, high) and low.form == ZERO and at_least(x, ZERO):
             return [x]
         case Limited(), [x, low, high] if _below(x, high):
             return [x, low, replace(high, reach={})]
@@ -62,11 +69,13 @@ def _without_sizes(meaning: Meaning, parts: list[Info]) -> list[Info]:
 
 def _below(x: Info, size: Info, gap: int = 0) -> bool:
     """Whether x + gap is at most the size, whatever the size is: an index is at most |its axis| - 1."""
-    if size.extent is None:
+    if size.form is None or size.form.indices:
         return False
-    axis, number = size.extent
-    bounds = [form.bound for form in x.uppers]
-    return any(b is not None and b[0].family == axis.family and b[1] - 1 + gap <= number for b in bounds)
+    return any(upper.indices and holds(size.form - upper - Form.number(gap)) for upper in x.uppers)
+
+
+def at_least(x: Info, form: Form) -> bool:
+    return any(holds(lower - form) for lower in x.lowers)
 
 
 # -- where it is true or not zero, and where it is false -----------------------------------------------------------
@@ -100,99 +109,106 @@ def _facts(meaning: Meaning, parts: list[Info]) -> tuple[Cases, Cases]:
 
 
 def _comparison(sign: str, a: Info, b: Info) -> tuple[Cases, Cases]:
-    if a.linear is not None and b.linear is not None:
-        d = a.linear.plus(b.linear, -1)
-        one = Linear((), 1)
-        match sign:
-            case "<=":
-                return at_most_zero(d), at_most_zero(d.times(-1).plus(one))
-            case "<":
-                return at_most_zero(d.plus(one)), at_most_zero(d.times(-1))
-            case "==":
-                return both(at_most_zero(d), at_most_zero(d.times(-1))), ALWAYS
-            case "!=":
-                return ALWAYS, both(at_most_zero(d), at_most_zero(d.times(-1)))
-    if sign not in ("<=", "<"):
-        return ALWAYS, ALWAYS
-    if a.linear is not None and b.uppers and _never_negative(a):
-        found = ALWAYS  # 0 <= a <= b, and such a b is at most each of its bounds
-        for upper in b.uppers:
-            found = both(found, at_most_zero(a.linear.plus(upper, -1)))
-        return found, ALWAYS
-    if a.absolute is not None and b.linear is not None and not b.linear.terms:
-        n = Linear((), b.linear.constant - (sign == "<"))
-        return both(at_most_zero(a.absolute.plus(n, -1)), at_most_zero(a.absolute.times(-1).plus(n, -1))), ALWAYS
-    return ALWAYS, ALWAYS
+    """From the bounds of its sides."""
+    match sign:
+        case "<=":
+            return _at_most(a, b, 0), _at_most(b, a, 1)
+        case "<":
+            return _at_most(a, b, 1), _at_most(b, a, 0)
+        case "==":
+            return both(_at_most(a, b, 0), _at_most(b, a, 0)), either(_at_most(a, b, 1), _at_most(b, a, 1))
+        case _:
+            return either(_at_most(a, b, 1), _at_most(b, a, 1)), both(_at_most(a, b, 0), _at_most(b, a, 0))
 
 
-# -- its form, and upper bounds ------------------------------------------------------------------------------------
+def _at_most(a: Info, b: Info, gap: int) -> Cases:
+    """What `a <= b` says, or `a < b` if the gap is 1: each lower bound of a is at most each upper bound of b."""
+    found = ALWAYS
+    for low, high in product(a.lowers, b.uppers):
+        found = both(found, more_than_zero(high - low) if gap else at_least_zero(high - low))
+    return found
 
 
-def _linear(meaning: Meaning, parts: list[Info]) -> Linear | None:
-    forms = [part.linear for part in parts if part.linear is not None]
+# -- what it is, and its bounds ------------------------------------------------------------------------------------
+
+
+def _form(meaning: Meaning, parts: list[Info]) -> Form | None:
+    forms = [part.form for part in parts if part.form is not None]
     if len(forms) < len(parts):
         return None
     match meaning, forms:
         case Sum(times), _:
-            terms = [form.times(number) for form, number in zip(forms, times, strict=True)]
-            return reduce(Linear.plus, terms)
-        case Product(), [a, b] if not a.terms:
-            return b.times(a.constant)
-        case Product(), [a, b] if not b.terms:
-            return a.times(b.constant)
+            terms = [form if by == 1 else form.times(by) for form, by in zip(forms, times, strict=True)]
+            return reduce(Form.__add__, (term for term in terms if term is not None), ZERO)
+        case Product(), [a, b]:
+            return a.times(b)
+        case Quotient(whole=False), [a, b]:
+            return quotient(a, b)
+        case Rounded(up=False), [a]:
+            return floored(a)
+        case Rounded(up=True), [a]:
+            return -floored(-a)
+        case Remainder(), [a, b]:
+            shares = quotient(a, b)
+            taken = floored(shares).times(b) if shares is not None else None
+            return a - taken if taken is not None else None
         case _:
             return None
 
 
-def _uppers(meaning: Meaning, parts: list[Info]) -> Iterable[Linear]:
-    """Upper bounds where the result is 0 or more, as what picks an item is."""
+def _bounds(meaning: Meaning, parts: list[Info]) -> tuple[Iterable[Form], Iterable[Form]]:
+    """Lower and upper bounds of the result."""
     match meaning, parts:
         case Extreme(largest=False), _:
-            return (upper for part in parts for upper in part.uppers)
+            return reduce(_of_the_smaller, (part.lowers for part in parts)), [f for part in parts for f in part.uppers]
         case Extreme(largest=True), _:
-            return reduce(_of_the_larger, (part.uppers for part in parts))
+            return [f for part in parts for f in part.lowers], reduce(larger_of, (part.uppers for part in parts))
         case Limited(), [x, low, high]:
-            return (*_of_the_larger(x.uppers, low.uppers), *high.uppers)
+            lowers = _of_the_smaller((*x.lowers, *low.lowers), high.lowers)
+            return lowers, (*larger_of(x.uppers, low.uppers), *high.uppers)
         case Choice(), [_, x, y]:
-            return _of_the_larger(x.uppers, y.uppers)
+            return _of_the_smaller(x.lowers, y.lowers), larger_of(x.uppers, y.uppers)
         case Rounded(up=False), [a]:
-            return a.uppers
-        case Remainder(), [a, _] if _never_negative(a):
-            return a.uppers
-        case Quotient(), [a, b] if b.linear is not None and not b.linear.terms and b.linear.constant >= 1:
-            return a.uppers
-        case Sum((1, -1)), [a, b] if _never_negative(b):
-            return a.uppers
+            return [form - ONE for form in a.lowers], a.uppers
+        case Magnitude(), [a]:
+            lowers = (ZERO, *a.lowers, *(-form for form in a.uppers))
+            return lowers, larger_of(a.uppers, tuple(-form for form in a.lowers))
+        case Remainder(), [a, b] if b.form is not None and holds(b.form - ONE):
+            return (ZERO,), (b.form - ONE, *(a.uppers if at_least(a, ZERO) else ()))
+        case Quotient(whole=False), [a, b] if b.form is not None and b.form.value is not None and b.form.value >= 1:
+            return (ZERO,) if at_least(a, ZERO) else (), a.uppers if at_least(a, ZERO) else ()
+        case Sum(times), _:
+            return _sums(times, parts, True), _sums(times, parts, False)
         case _:
-            return ()
+            return (), ()
 
 
-def _least(uppers: Iterable[Linear]) -> tuple[Linear, ...]:
-    """Those that are a number, or an index plus a number: of each index the least."""
-    least: dict[object, Linear] = {}
-    for upper in uppers:
-        if (upper.bound is not None or not upper.terms) and (
-            upper.terms not in least or upper.constant < least[upper.terms].constant
-        ):
-            least[upper.terms] = upper
-    return tuple(least.values())[:UPPERS]
+def _sums(times: tuple[int, ...], parts: list[Info], lower: bool) -> list[Form]:
+    """The bounds of a sum, from one bound of each term."""
+    found = [ZERO]
+    for part, by in zip(parts, times, strict=True):
+        bounds = part.lowers if (by > 0) == lower else part.uppers
+        terms = [form if by == 1 else form.times(by) for form in bounds]
+        found = [total + term for total in found for term in terms if term is not None][:SEVERAL]
+    return found
 
 
-def _of_the_larger(a: tuple[Linear, ...], b: tuple[Linear, ...]) -> tuple[Linear, ...]:
+def larger_of(a: Forms, b: Forms) -> Forms:
     """Upper bounds of whichever of two values is larger, from those of each."""
-    return _least(found for x in a for y in b if (found := _larger(x, y)) is not None)
+    return least(found for x in a for y in b if (found := _larger(x, y)) is not None)
 
 
-def _larger(a: Linear, b: Linear) -> Linear | None:
-    """Something that is at least both, where that is easy: the same terms, or a number and an index."""
-    if a.terms == b.terms:
-        return a if a.constant >= b.constant else b
+def _of_the_smaller(a: Forms, b: Forms) -> Forms:
+    return tuple(-form for form in larger_of(tuple(-form for form in a), tuple(-form for form in b)))
+
+
+def _larger(a: Form, b: Form) -> Form | None:
+    """Something that is at least both, where that is easy: one of them, or an index plus the larger number."""
     for x, y in ((a, b), (b, a)):
-        if not y.terms and x.bound is not None:
-            return Linear(x.terms, max(x.constant, y.constant))
+        if holds(x - y):
+            return x
+    for x, y in ((a, b), (b, a)):
+        rest = x - Form.number(x.constant)
+        if y.value is not None and holds(rest):  # it adds nothing less than 0 to the larger number
+            return rest + Form.number(max(x.constant, y.value))
     return None
-
-
-def _never_negative(info: Info) -> bool:
-    form = info.linear
-    return info.never_negative or (form is not None and form.constant >= 0 and all(c >= 0 for _, c in form.terms))

@@ -1,10 +1,10 @@
 """Causality, proved (LANGUAGE D12): item i of a result depends on no item after i of any input along that family.
 
-On the expanded graph every value has a *reach*: upper bounds of the input indices, along the family in question, that
-it depends on. A bound is a number in mixed radix whose digits are the value's own axes plus an offset (one digit, until
-an axis is split). Inputs reach their own index; what is built of positions and weights reaches nothing. Pointwise ops
-unite; arranging ops and gathers substitute their index map; summing, normalising or picking over a reached axis
-replaces it by its bound, taken from the *support* of what is summed (`predicates.Cases`), else by everything.
+On the expanded graph every value has a *reach*: upper bounds of the places, along the family in question, of the input
+items that it depends on, as forms over the value's own indices (`reach.py`, `places.py`). Inputs reach their own place;
+what is built of positions and weights reaches nothing. Pointwise ops unite; arranging ops and gathers put in their
+index map; summing, normalising or picking over an axis puts in what its index is at most, from the *support* of what
+is summed (`predicates.Cases`), else everything.
 
 What is proved is sound, not complete: a failed proof shows the path of the leak as far as the rules see it.
 """
@@ -15,62 +15,72 @@ from dataclasses import dataclass, field, replace
 
 from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
-from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
-from ..sizes.axes import Axis
+from ..graph.nodes import Apply, Call, Constant, Graph, Input, Parameter, Positions, Repeat, Scan
+from ..graph.values import IndexInto
+from ..sizes.axes import Axis, Const, SizeOf
+from ..sizes.forms import Form, holds, least, show, without_quotients
 from ..sizes.limits import PROOF
-from ..sizes.predicates import Cases, Linear
+from ..sizes.polynomials import Size, never_negative, poly
 from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
 from .leak import Trace, leak
-from .reach import Bound, Digit, Info, over_info, reach_of_everything, unite
-from .step import Step
+from .places import group_of, place, place_of
+from .reach import Bound, Info, Reach, exact, over_info, put_bound, reach_of_everything, unite
+from .step import Step, up_to_here
 
 
 def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
     """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
-    sizes = CallerSizes(frozenset(part.family for part in made_of(axis)))
-    found = _first_leak(graph, output, axis, span, sizes)
-    if found is not None and _first_leak(graph, output, axis, span, replace(sizes, wanted=axis)) is None:
-        return None
-    return found
-
-
-def _first_leak(graph: Graph, output: int, axis: Axis, span: Span, sizes: CallerSizes) -> Diagnostic | None:
-    """What a result reads after its own item, in the order of the proof; None if that is nothing."""
-    analysis = CausalityAnalysis()
-    inputs = [
-        Info(
-            {
-                (Digit(a),): Trace(f"`{entry.name}` is read along `{a.name}`", entry.value.span, None)
-                for a in entry.value.type.axes
-                if a.family == axis.family
-            }
-            | (reach_of_number(entry.default, entry.value.span, sizes) if entry.default is not None else {})
-        )
-        for entry in graph.inputs
-    ]
-    info = analysis.run(graph, inputs, sizes)[output]
+    claimed = frozenset({axis.family})
+    sizes = CallerSizes(frozenset(part.family for part in made_of(axis)), claimed=claimed)
+    direct = any(each.family == axis.family for entry in graph.inputs for each in entry.value.type.axes)
+    inputs = [_entering(entry, axis, sizes, direct) for entry in graph.inputs]
+    info = CausalityAnalysis().run(graph, inputs, sizes)[output]
+    here = place_of(graph.outputs[output].axes, axis, claimed)
+    assert here is not None  # the claim names an axis of the result
     for bound, trace in info.reach.items():
-        if not _within(bound, axis):
-            return leak(trace, _reached(bound, axis), graph, axis, span)
+        if not any(holds(here - form) for form in bound):
+            return leak(trace, _reached(bound, here, axis), graph, axis, span)
     return None
 
 
-def _within(bound: Bound, axis: Axis) -> bool:
-    if all(digit.zero for digit in bound):
-        return True
-    return len(bound) == 1 and bound[0].axis == axis and bound[0].offset <= 0
+def _entering(entry: Input, axis: Axis, sizes: CallerSizes, direct: bool) -> Info:
+    """What is known of an input: its items stand at their own places, and its indices are 0 or more.
+
+    direct: some input has the axis that is claimed, so that others have no places along it: no part or group of it.
+    """
+    axes = entry.value.type.axes
+    reach: Reach = {}
+    for each in axes:
+        found = (
+            None if direct and each.family != axis.family else place(each, sizes.claimed, axes) or group_of(each, axis)
+        )
+        if found is not None:
+            reach[frozenset({found})] = Trace(f"`{entry.name}` is read along `{each.name}`", entry.value.span, None)
+    if entry.default is not None:
+        reach |= reach_of_number(entry.default, entry.value.span, sizes)
+    element = entry.value.type.element
+    if isinstance(element, IndexInto):
+        return Info(reach, lowers=(Form.number(0),))
+    return Info(reach)
 
 
-def _reached(bound: Bound, axis: Axis) -> str:
+def _reached(bound: Bound, here: Form, axis: Axis) -> str:
     """In words: what an item of the result depends on."""
-    digit = bound[0]
-    if digit.axis is None:
+    if all(_tells_length(form, axis) for form in bound):
         return f"items of `{axis.name}` after it"
-    if len(bound) > 1:
-        return f"whole groups of items, up to group number `{digit.axis.name}` as far as the proof can tell"
-    if digit.axis == axis:
-        return f"the item {digit.offset} after it"
-    return f"items along `{digit.axis.name}`, which may come after it"
+    form = without_quotients(least(bound)[0])
+    after, offset = (form - here).value, form.offset
+    if after is not None:
+        return f"the item {after} after it"
+    if form.value is not None:
+        return f"the item {form.value} after it"
+    if offset is not None:
+        return f"items along `{offset[0].name}`, which may come after it"
+    return f"items up to `{show(form)}`, as far as the proof can tell"
+
+
+def _tells_length(form: Form, axis: Axis) -> bool:
+    return any(isinstance(each, Size) and each.family == axis.family for each in form.unknowns())
 
 
 @dataclass
@@ -102,8 +112,7 @@ class CausalityAnalysis:
                 case Constant(value, out):
                     infos[out.id] = constant_info(value, out, sizes)
                 case Positions(axis, out):
-                    form = Linear.of({axis: 1}, 0)
-                    infos[out.id] = Info({}, linear=form, uppers=(form,))
+                    infos[out.id] = exact(Form.index(axis))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
@@ -120,41 +129,34 @@ class CausalityAnalysis:
 
     def call(self, node: Call, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
         """Puts the infos of a call's results beside those of its arguments."""
-        inner = sizes.inside(node)
-        entering = []
-        for entry, arg in zip(node.graph.inputs, node.args, strict=True):
-            back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
-            entering.append(over_info(infos[arg.id], back))
-        names = dict(node.axes)
-        for out, info in zip(node.outs, self.run(node.graph, entering, inner), strict=True):
-            infos[out.id] = leaving(over_info(info, names), node.graph, node, graph)
+        found = self.run(node.graph, entering(node, infos), sizes.inside(node))
+        for out, info in zip(node.outs, found, strict=True):
+            infos[out.id] = leaving(outside(info, node), node.graph, node, graph)
 
     def _scan(self, node: Scan, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
-        """A state depends on items up to the one at hand: each step adds its own, and none after it."""
-        inner = sizes.inside(node)
-        entering = []
-        for entry, arg in zip(node.graph.inputs, node.args, strict=True):
-            back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
-            entering.append(over_info(infos[arg.id], back))
+        """A state depends on what the steps before depend on: on no item of the step at hand."""
+        inner, first = sizes.inside(node), entering(node, infos)
         for at, _ in node.states:  # what is known of the first value need not hold of the next
-            entering[at] = Info(entering[at].reach)
-        found: list[Info] = []
+            first[at] = Info(first[at].reach)
+        before = {node.axis: Form.index(node.axis) - Form.number(1)}
+        args, found = first, list[Info]()
         for attempt in range(8):
-            found = self.run(node.graph, entering, inner)
-            after = list(entering)
+            found = self.run(node.graph, args, inner)
+            after = list(first)
             for at, result in node.states:
-                after[at] = Info(unite(entering[at].reach, found[result].reach))
-            if all(set(a.reach) == set(b.reach) for a, b in zip(entering, after, strict=True)):
+                past = up_to_here(found[result].reach, node.axis)
+                known = args[at].reach  # what the state had is at most as much a step earlier
+                shifted = {b if b in known else put_bound(b, before): trace for b, trace in past.items()}
+                after[at] = Info(unite(first[at].reach, shifted))
+            if all(set(a.reach) == set(b.reach) for a, b in zip(args, after, strict=True)):
                 break
-            entering = after
+            args = after
             if attempt == 6:
                 for at, _ in node.states:
-                    entering[at] = Info(
-                        reach_of_everything("each step reaches further", node.span, entering[at].reach, again=True)
-                    )
-        names = dict(node.axes)
+                    read = reach_of_everything("each step reaches further", node.span, args[at].reach, again=True)
+                    args[at] = Info(read)
         for out, info in zip(node.outs, found, strict=True):
-            infos[out.id] = Info(leaving(over_info(info, names), node.graph, node, graph).reach)
+            infos[out.id] = Info(leaving(outside(info, node), node.graph, node, graph).reach)
 
     def _repeat(self, node: Repeat, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
         carried = [Info(infos[arg.id].reach) for arg in node.args[: node.carried]]
@@ -162,7 +164,8 @@ class CausalityAnalysis:
         for attempt in range(8):
             after = [Info(info.reach) for info in carried]
             for body in node.bodies:
-                found = [leaving(info, body, node, graph) for info in self.run(body, [*carried, *outside], sizes)]
+                made = self.run(body, [*carried, *outside], sizes)
+                found = [leaving(of_any_pass(info, node.index), body, node, graph) for info in made]
                 after = [Info(unite(a.reach, b.reach)) for a, b in zip(after, found, strict=True)]
             settled = all(set(a.reach) == set(b.reach) for a, b in zip(carried, after, strict=True))
             carried = after
@@ -178,11 +181,44 @@ class CausalityAnalysis:
 
 
 def _freeze(info: Info) -> object:
-    def facts(of: Cases) -> object:
-        return frozenset(frozenset(case.items()) for case in of)
+    return frozenset(info.reach), frozenset(info.true), frozenset(info.false), info.lowers, info.uppers
 
-    forms = (info.linear, info.uppers, info.absolute, info.extent, info.never_negative)
-    return (frozenset(info.reach), facts(info.true), facts(info.false), *forms)
+
+def entering(node: Call | Scan, infos: dict[int, Info]) -> list[Info]:
+    """What is known of the arguments, in the axes of the block."""
+    sizes = {actual.family: poly(SizeOf(formal)) for formal, actual in node.axes if _free(actual)}
+    out = []
+    for entry, arg in zip(node.graph.inputs, node.args, strict=True):
+        back = {actual: formal for formal, actual in node.axes if formal in entry.value.type.axes}
+        out.append(over_info(infos[arg.id], back, sizes))
+    return out
+
+
+def outside(info: Info, node: Call | Scan) -> Info:
+    """What is known of a result of a block, in the axes of its caller."""
+    sizes = {formal.family: poly(SizeOf(actual)) for formal, actual in node.axes if _free(formal)}
+    return over_info(info, dict(node.axes), sizes)
+
+
+def _free(axis: Axis) -> bool:
+    return axis.extent is None and axis.size is None
+
+
+def of_any_pass(info: Info, index: Const | None) -> Info:
+    """What holds whatever the number of the pass: 0 or more. Only its reach goes round."""
+    if index is None:
+        return Info(info.reach)
+    zero = Form.number(0)
+
+    def largest(form: Form) -> Form | None:
+        if index not in form.unknowns():
+            return form
+        by = form.coefficient(index)
+        rest = form - (by.times(Form.of({(index,): 1})) or zero)
+        return rest if index not in rest.unknowns() and never_negative((-by).poly) else None
+
+    made = {tuple(map(largest, bound)): trace for bound, trace in info.reach.items()}
+    return Info(unite({frozenset(form for form in forms if form is not None): trace for forms, trace in made.items()}))
 
 
 def leaving(info: Info, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Info:

@@ -1,7 +1,8 @@
 """What is known of a value in the proof of causality: above all its reach, which input items it depends on.
 
-A *reach* is a set of upper bounds of input indices, along the family in question. A bound is a number in mixed radix
-whose digits are the value's own axes plus an offset (one digit, until an axis is split).
+A *reach* is a set of bounds, one for each way in which items are read. A bound is a set of forms over the value's own
+indices (`sizes/forms.py`), each an upper bound of the place, along the family in question, of the items read: they hold
+together. The empty bound, of which nothing is known, is `TOP`.
 """
 
 from __future__ import annotations
@@ -11,83 +12,100 @@ from dataclasses import dataclass
 
 from ...dsl.source import Span
 from ..sizes.axes import Axis
-from ..sizes.predicates import ALWAYS, Cases, Linear, over
+from ..sizes.forms import Form, holds, least
+from ..sizes.polynomials import Poly, never_negative
+from ..sizes.predicates import ALWAYS, Cases
 from .leak import Trace
 
-
-@dataclass(frozen=True, slots=True)
-class Digit:
-    """`axis + offset`; without an axis the largest index there is (`TOP`), or 0 (`ZERO`)."""
-
-    axis: Axis | None
-    offset: int = 0
-    zero: bool = False
-
-
-TOP = Digit(None)
-ZERO = Digit(None, zero=True)
-Bound = tuple[Digit, ...]
-RIVALS = 8  # bounds kept that differ in the offsets of several digits alone
+Bound = frozenset[Form]
+TOP: Bound = frozenset()
+MOST = 24  # bounds of one reach; more are as good as none
 Reach = dict[Bound, Trace]
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What is known of a value: its reach; what holds where it is true or not zero, and where it is false; its form."""
+    """What is known of a value.
+
+    reach:  which items it depends on.
+    true:   what holds where it is true or not zero.
+    false:  what holds where it is false.
+    lowers: each is a lower bound of the value.
+    uppers: each is an upper bound of the value.
+    """
 
     reach: Reach
     true: Cases = ALWAYS
     false: Cases = ALWAYS
-    linear: Linear | None = None
-    uppers: tuple[Linear, ...] = ()  # each is an upper bound of the value
-    absolute: Linear | None = None  # the value is the absolute value of this
-    extent: tuple[Axis, int] | None = None  # the value is the run-time size of this axis, plus a number
-    never_negative: bool = False  # it is 0 or more, though not known: the number of a pass
+    lowers: tuple[Form, ...] = ()
+    uppers: tuple[Form, ...] = ()
+
+    @property
+    def form(self) -> Form | None:
+        """What it is, where that is known."""
+        return self.lowers[0] if self.lowers and self.lowers == self.uppers else None
+
+
+def exact(form: Form, reach: Reach | None = None, true: Cases = ALWAYS, false: Cases = ALWAYS) -> Info:
+    """A value that is this form."""
+    return Info(reach or {}, true, false, (form,), (form,))
 
 
 def unite(*reaches: Reach) -> Reach:
-    """All bounds; of two along the same digits only the larger, and of many one that is as large as they are."""
+    """All bounds, without those that lie within another; what has a bound is told beside what has none."""
     out: Reach = {}
-    alike: dict[object, list[Bound]] = {}
     for reach in reaches:
         for bound, trace in reach.items():
-            rivals = alike.setdefault(tuple((d.axis, d.zero) for d in bound), [])
-            if any(_at_most(bound, other) for other in rivals):
+            if bound in out or any(other and _within(bound, other) for other in out):
                 continue
-            if len(rivals) == RIVALS:
-                bound = tuple(max(digits, key=lambda d: d.offset) for digits in zip(bound, *rivals, strict=True))
-            for other in [other for other in rivals if _at_most(other, bound)]:
-                rivals.remove(other)
+            for other in [other for other in out if bound and _within(other, bound)]:
                 del out[other]
-            rivals.append(bound)
             out[bound] = trace
+    if len(out) > MOST:
+        return {TOP: next(reversed(out.values()))}
     return out
 
 
-def _at_most(a: Bound, b: Bound) -> bool:
-    """Of two bounds along the same digits."""
-    return all(x.offset <= y.offset for x, y in zip(a, b, strict=True))
+def _within(bound: Bound, other: Bound) -> bool:
+    """Whether what the one lets through, the other does too."""
+    return all(any(_at_most(a, b) for a in bound) for b in other)
+
+
+def _at_most(a: Form, b: Form) -> bool:
+    gap = b - a
+    return never_negative(gap.poly) or (bool(gap.quotients) and holds(gap))
 
 
 def reach_of_everything(text: str, span: Span | None, *reaches: Reach, again: bool = False) -> Reach:
     """The reach of what may read every item, if it reads any of these."""
-    found = [(max(digit.offset for digit in bound), trace) for reach in reaches for bound, trace in reach.items()]
-    return {(TOP,): Trace(text, span, max(found, key=lambda item: item[0])[1], again=again)} if found else {}
+    found = [item for reach in reaches for item in reach.items()]
+    if not found:
+        return {}
+    _, last = max(found, key=lambda item: (bool(item[0]), item[1].steps))  # of an item, rather than of a size alone
+    return {TOP: Trace(text, span, last, again=again)}
 
 
-def over_info(info: Info, names: Mapping[Axis, Axis]) -> Info:
-    """The same in the axes on the other side of a block's border."""
+def over_info(info: Info, names: Mapping[Axis, Axis], sizes: Mapping[int, Poly] | None = None) -> Info:
+    """The same in the axes on the other side of a block's border; `sizes`: of families there, in terms of here."""
+    sizes = sizes or {}
+    if not names and not sizes:
+        return info
 
-    def digit(d: Digit) -> Digit:
-        return Digit(names.get(d.axis, d.axis), d.offset, d.zero) if d.axis else d
+    def over(forms: tuple[Form, ...]) -> tuple[Form, ...]:
+        return tuple(form.renamed(names, sizes) for form in forms)
+
+    def over_cases(cases: Cases) -> Cases:
+        return tuple(frozenset(over(tuple(case))) for case in cases)
 
     return Info(
-        {tuple(map(digit, bound)): trace for bound, trace in info.reach.items()},
-        over(info.true, names),
-        over(info.false, names),
-        info.linear.over(names) if info.linear else None,
-        tuple(form.over(names) for form in info.uppers),
-        info.absolute.over(names) if info.absolute else None,
-        (names.get(info.extent[0], info.extent[0]), info.extent[1]) if info.extent else None,
-        info.never_negative,
+        unite({frozenset(over(tuple(bound))): trace for bound, trace in info.reach.items()}),
+        over_cases(info.true),
+        over_cases(info.false),
+        over(info.lowers),
+        over(info.uppers),
     )
+
+
+def put_bound(bound: Bound, forms: Mapping[Axis, Form]) -> Bound:
+    """The bound with forms in the place of indices."""
+    return frozenset(least(form.put(forms) for form in bound)) if bound else TOP

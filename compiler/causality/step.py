@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 
 from ..graph.nodes import Apply, Graph
-from ..graph.traits import Arrange, Gather, IndexMap, Normalise, Pointwise, Reduce, Running, Window
+from ..graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Pointwise, Reduce, Running, Window
 from ..graph.values import Role
-from ..sizes.axes import Axis, known
-from ..sizes.predicates import ALWAYS, Cases, Facts, both, closed, shared, without
+from ..sizes.axes import Axis
+from ..sizes.forms import Form, least, rises, show, upper_bounds, without_quotients
+from ..sizes.polynomials import Size
+from ..sizes.predicates import ALWAYS, Cases, Facts, both, differences, put, without
 from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
 from .leak import Trace
-from .pointwise import pointwise
-from .reach import TOP, ZERO, Bound, Digit, Info, Reach, over_info, unite
-
-Nearest = dict[Axis, tuple[Axis, int]]  # of each axis, another and a number: it is at most their sum
+from .places import place
+from .pointwise import ONE, ZERO, at_least, larger_of, pointwise
+from .reach import TOP, Bound, Info, Reach, over_info, put_bound, unite
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Step:
             case Normalise() as how:
                 return self._normalise(how, parts, read, kept)
             case Running():
-                return Info(unite(*(part.reach for part in read)))
+                return Info(unite(*(up_to_here(part.reach, node.axes[0]) for part in read)))
             case Gather():
                 return self._gather(parts[0], parts[1])
             case Window():
@@ -64,66 +65,83 @@ class Step:
 
     # -- reach ---------------------------------------------------------------------------------------------------
 
-    def _step(self, text: str, before: Trace | None) -> Trace:
+    def _step(self, text: str | Callable[[], str], before: Trace | None) -> Trace:
         return Trace(text, self.node.span, before, self.node, self.graph, self.graph)
 
-    def _replaced(self, digit: Callable[[Digit], tuple[Digit, str]], *reaches: Reach) -> Reach:
-        """The reach with each digit replaced; a digit that now reads further comes with words that say how."""
+    def _ranged(self, axis: Axis) -> bool:
+        """Whether its size may bound an index: not where that tells how many items come after."""
+        return not reveals_length(axis, self.sizes)
+
+    def _tells_length(self, form: Form) -> bool:
+        return any(isinstance(each, Size) and each.family in self.sizes.families for each in form.unknowns())
+
+    def _replaced(self, reaches: Sequence[Reach], axes: set[Axis], change: Callable[[Form], Sequence[Form]],
+                  text: Callable[[Bound], str]) -> Reach:  # fmt: skip
+        """The reach with each form replaced in which one of these axes stands; words of the step, if there are any."""
         out: Reach = {}
         for reach in reaches:
             for bound, trace in reach.items():
-                changed = [digit(d) for d in bound]
-                text = next((said for _, said in changed if said), "")
-                out = unite(out, {tuple(d for d, _ in changed): self._step(text, trace) if text else trace})
+                if not any(form.indices & axes for form in bound):
+                    out = unite(out, {bound: trace})
+                    continue
+                new = frozenset(least(made for form in bound for made in change(form)))
+                said = text(new)
+                out = unite(out, {new: self._step(said, trace) if said else trace})
         return out
+
+    def _put(self, x: Info, forms: Mapping[Axis, Form]) -> Info:
+        """Exactly these items, at other indices."""
+        reach = unite({put_bound(bound, forms): trace for bound, trace in x.reach.items()})
+        return Info(reach, put(x.true, forms), put(x.false, forms))
 
     def _bounded(self, parts: Sequence[Info], axes: set[Axis], support: Cases) -> Reach:
         """The reach after the axes went: in each case of the support each is replaced by what it is at most there,
         else by everything.
         """
         if not support:
-            return {
-                tuple(ZERO if digit.axis in axes else digit for digit in bound): trace
-                for part in parts
-                for bound, trace in part.reach.items()
-            }
-        in_all = self._nearest(closed(shared(support)), axes, {})
-        return unite(*(self._in_case(parts, axes, case, in_all) for case in support))
+            none = dict.fromkeys(axes, ZERO)
+            return unite(*({put_bound(bound, none): trace for bound, trace in part.reach.items()} for part in parts))
+        return unite(*(self._in_case(parts, axes, case, len(support) == 1) for case in support))
 
-    def _nearest(self, facts: Facts, axes: set[Axis], first: Nearest) -> Nearest:
-        """Of each of these axes what it is at most: of several axes the one wanted, or that of `first`."""
-        found: dict[Axis, list[tuple[Axis, int]]] = {}
-        for (a, b), k in facts.items():
-            if a in axes and b not in axes:
-                found.setdefault(a, []).append((b, k))
+    def _in_case(self, parts: Sequence[Info], axes: set[Axis], case: Facts, alone: bool) -> Reach:
+        def change(form: Form) -> Sequence[Form]:
+            return upper_bounds(form, axes, case, self._ranged)
 
-        def order(axis: Axis, bound: tuple[Axis, int]) -> tuple[bool, bool, int]:
-            other, k = bound
-            return other != self.sizes.wanted, axis not in first or other != first[axis][0], k
-
-        return {axis: min(bounds, key=partial(order, axis)) for axis, bounds in found.items()}
-
-    def _in_case(self, parts: Sequence[Info], axes: set[Axis], case: Facts, in_all: Nearest) -> Reach:
-        shown, nearest = self.node.op, self._nearest(closed(case), axes, in_all)
-
-        def digit(d: Digit) -> tuple[Digit, str]:
-            if d.axis is None or d.axis not in axes:
-                return d, ""
-            name = d.axis.name
-            if d.axis not in nearest:
-                turned = next((b for (b, a) in case if a == d.axis and b not in axes), None)
-                hint = f": its mask keeps `{turned.name} <= {name}`, is it turned round?" if turned else ""
-                return TOP, f"`{shown}` reads every `{name}`{hint}"
-            axis, k = nearest[d.axis]
-            return Digit(axis, d.offset + k), f"`{shown}` reads `{name}` up to `{axis.name}`" + (f" + {k}" if k else "")
-
-        out = self._replaced(digit, *(part.reach for part in parts))
-        read = {d.axis for part in parts for bound in part.reach for d in bound}
+        read = {axis for part in parts for bound in part.reach for form in bound for axis in form.indices}
+        out: Reach = {}
+        for part in parts:
+            for bound, trace in part.reach.items():
+                own = {axis for form in bound for axis in form.indices} & axes
+                if not own:
+                    out = unite(out, {bound: trace})
+                    continue
+                new = frozenset(least(made for form in bound for made in change(form)))
+                if new and _told(trace, own):
+                    out = unite(out, {new: trace})
+                    continue
+                out = unite(out, {new: self._step(partial(self._how_far, own, case, alone), trace)})
         for axis in sorted(axes - read, key=lambda axis: axis.id):
-            d, text = digit(Digit(axis))
-            if reveals_length(axis, self.sizes) and (d.axis is None or d.offset > 0):
-                out = unite(out, {(d,): self._step(f"{text}: even of equal items, it tells their number", None)})
+            if not reveals_length(axis, self.sizes):
+                continue
+            limits = change(Form.index(axis))
+            if any(_is_own(limit, axis) for limit in limits):
+                continue
+            there = place(axis, self.sizes.claimed)
+            new = TOP if there is None else frozenset(change(there))
+            text = self._how_far({axis}, case, alone)
+            out = unite(out, {new: self._step(f"{text}: even of equal items, it tells their number", None)})
         return out
+
+    def _how_far(self, axes: set[Axis], case: Facts, alone: bool) -> str:
+        """In words, of the first of the axes of which every item is read, or of the last; alone: there is one case."""
+        op, facts = self.node.op, differences((case,)) if alone else {}
+        for axis in sorted(axes, key=lambda axis: axis.id):
+            limits = upper_bounds(Form.index(axis), set(self.node.axes), case, lambda axis: False)
+            if not limits or all(map(self._tells_length, limits)):
+                turned = next((b for (b, a) in facts if a == axis and b not in self.node.axes), None)
+                hint = f": its mask keeps `{turned.name} <= {axis.name}`, is it turned round?" if turned else ""
+                return f"`{op}` reads every `{axis.name}`{hint}"
+        return f"`{op}` reads `{axis.name}` up to {_shown(limits)}"
 
     def _reduce(self, how: Reduce, parts: list[Info], read: list[Info], kept: Cases) -> Info:
         """It does not read what its mask leaves out; some ops do not read zeros either."""
@@ -133,7 +151,14 @@ class Step:
             support = both(support, part.true)
         biased = len(node.weights) > how.multiplies  # something is added to the product
         zero = how.skips_zeros and not biased and how.combination is not None and how.combination.neutral == 0
-        return Info(self._bounded(read, axes, support), without(tuple(map(closed, support)), axes) if zero else ALWAYS)
+        reach = self._bounded(read, axes, support)
+        true = without(support, axes) if zero else ALWAYS
+        if not how.indices:
+            return Info(reach, true)
+        at = Form.index(node.axes[0])
+        found = [upper_bounds(at, axes, case, self._ranged) for case in kept]
+        none = (ZERO,)  # what is picked where the mask leaves nothing
+        return Info(reach, true, lowers=(ZERO,), uppers=reduce(larger_of, found, none) if found else ())
 
     def _normalise(self, how: Normalise, parts: list[Info], read: list[Info], kept: Cases) -> Info:
         """Items that the mask leaves out have weight zero."""
@@ -142,25 +167,30 @@ class Step:
         return Info(reach, kept if how.weights and not how.logarithm else ALWAYS)
 
     def _gather(self, x: Info, e: Info) -> Info:
+        """An index that may be less than 0 would count from the end."""
         node, axis = self.node, self.node.axes[0]
-        uppers = [form.bound for form in e.uppers]
-        index = node.operands[1]
-        zero = e.linear is not None and not e.linear.terms and e.linear.constant == 0
-        best = min((bound for bound in uppers if bound is not None), key=lambda b: b[1], default=None)
+        sure = node.operands[1].role <= Role.TABLE or at_least(e, ZERO)
+        uppers, lowers = (e.uppers, e.lowers) if sure else ((), ())
+        if self._ranged(axis):
+            uppers, lowers = (*uppers, Form.extent(axis) - ONE), (*lowers, ZERO)
 
-        def digit(d: Digit) -> tuple[Digit, str]:
-            if d.axis != axis:
-                return d, ""
-            if zero:
-                return ZERO, ""
-            if best is not None and index.role <= Role.TABLE:
-                plus = f" + {best[1]}" if best[1] > 0 else ""
-                return Digit(
-                    best[0], d.offset + best[1]
-                ), f"`[{axis.name} = ...]` reads `{axis.name}` up to `{best[0].name}`{plus}"
-            return TOP, f"`[{axis.name} = ...]` may read any `{axis.name}`"
+        def change(form: Form) -> Sequence[Form]:
+            if axis not in form.indices:
+                return [form]
+            if e.form is not None and sure:
+                return [form.put({axis: e.form})]
+            limits = uppers if rises(form, axis) else lowers if rises(-form, axis) else ()
+            return [form.put({axis: limit}) for limit in limits]
 
-        reach = unite(self._replaced(digit, x.reach), e.reach)
+        def text(new: Bound) -> str:
+            limits = [each for each in uppers if not self._tells_length(each)]
+            if not new or not limits:
+                return f"`[{axis.name} = ...]` may read any `{axis.name}`"
+            return f"`[{axis.name} = ...]` reads `{axis.name}` up to {_shown(limits)}" if e.form != ZERO else ""
+
+        reach = unite(self._replaced([x.reach], {axis}, change, text), e.reach)
+        if e.form is not None:
+            return Info(reach, put(x.true, {axis: e.form}), put(x.false, {axis: e.form}))
         return Info(reach, without(x.true, {axis}), without(x.false, {axis}))
 
     def _arrange(self, map: IndexMap, parts: list[Info]) -> Info:
@@ -171,113 +201,123 @@ class Step:
             case IndexMap.SAME:
                 return over_info(x, dict(zip(node.axes, node.made, strict=True)))
             case IndexMap.SHIFTED:
-                return Info(self._shift(x))
+                by = Form.static(node.options["left"])
+                ended = replace(x, reach=self._ended(x, node.axes[0]))
+                return Info(self._put(ended, {node.axes[0]: Form.index(node.made[0]) - by}).reach)
             case IndexMap.PARTS:
-                ended = [self._ended(part, axis) for part, axis in zip(parts[:-1], node.axes[:-1], strict=True)]
-                reaches = zip([*ended, parts[-1].reach], node.axes, strict=True)
-                joined = [over_info(Info(reach), {axis: node.made[0]}) for reach, axis in reaches]
-                return Info(unite(*(info.reach for info in joined)))
+                return self._concat(parts)
             case IndexMap.DIGITS:
-                return self._split(x)
+                return self._put(x, {node.axes[0]: _number(node.made)})
             case IndexMap.NUMBER:
                 return self._merge(x)
             case IndexMap.MIRRORED:
                 return self._mirror(x)
 
+    def _concat(self, parts: list[Info]) -> Info:
+        """Item i of a part stands behind all items of the parts before it."""
+        node, before = self.node, ZERO
+        reaches: list[Reach] = []
+        for number, (part, axis) in enumerate(zip(parts, node.axes, strict=True)):
+            reach = self._ended(part, axis) if number < len(parts) - 1 else part.reach
+            there = Form.index(node.made[0]) - before
+            reaches.append({put_bound(bound, {axis: there}): trace for bound, trace in reach.items()})
+            before += Form.extent(axis)
+        return Info(unite(*reaches))
+
     def _mirror(self, x: Info) -> Info:
         """Item 0 of the result is the last item, so the result reveals how many there are, even where all are equal."""
         axes = set(self.node.axes)
-
-        def digit(d: Digit) -> tuple[Digit, str]:
-            if d.axis is None or d.axis not in axes:
-                return d, ""
-            return TOP, f"`{self.node.op}` turns the items of `{d.axis.name}` round: item 0 reads the last"
-
-        reach = self._replaced(digit, x.reach)
-        for axis in self.node.axes:
-            if reveals_length(axis, self.sizes):
-                last, text = digit(Digit(axis))
-                reach = unite(reach, {(last,): self._step(text, None)})
-        return Info(reach, without(x.true, axes), without(x.false, axes))
-
-    def _shift(self, x: Info) -> Reach:
-        axis, left = self.node.axes[0], known(self.node.options["left"])
-        by = left if isinstance(left, int) else 0  # it is no less
-
-        def digit(d: Digit) -> tuple[Digit, str]:
-            return (Digit(self.node.made[0], d.offset - by) if d.axis == axis else d), ""
-
-        return self._replaced(digit, self._ended(x, axis))
+        turned = {axis: Form.extent(axis) - ONE - Form.index(axis) for axis in axes}
+        if all(map(self._ranged, axes)):
+            return self._put(x, turned)
+        name = next(axis.name for axis in self.node.axes if not self._ranged(axis))
+        text = f"`{self.node.op}` turns the items of `{name}` round: item 0 reads the last"
+        reach = self._replaced([x.reach], axes, lambda form: [] if form.indices & axes else [form], lambda new: text)
+        return Info(unite(reach, {TOP: self._step(text, None)}))
 
     def _ended(self, x: Info, axis: Axis) -> Reach:
         """A result that goes on after the last item of an axis reveals, by what follows, that it was the last."""
-        if reveals_length(axis, self.sizes) and not any(d.axis == axis for bound in x.reach for d in bound):
+        if reveals_length(axis, self.sizes) and not any(axis in form.indices for bound in x.reach for form in bound):
             text = f"`{self.node.op}` goes on after the last `{axis.name}`: even of equal items, it tells their number"
-            return unite(x.reach, {(Digit(axis),): self._step(text, None)})
+            there = place(axis, self.sizes.claimed)
+            return unite(x.reach, {TOP if there is None else frozenset({there}): self._step(text, None)})
         return x.reach
 
-    def _split(self, x: Info) -> Info:
-        node = self.node
-
-        def digits(bound: Bound) -> Bound:
-            out: list[Digit] = []
-            for d in bound:
-                if d.axis != node.axes[0]:
-                    out.append(d)
-                elif d.offset <= 0:
-                    out.extend(Digit(axis) for axis in node.made)
-                else:
-                    out.append(TOP)
-            return tuple(out)
-
-        gone = {node.axes[0]}
-        return Info({digits(b): trace for b, trace in x.reach.items()}, without(x.true, gone), without(x.false, gone))
-
     def _window(self, x: Info) -> Info:
-        """The last tap of the window at s reads s * stride + |tap| - 1 - pad; onto its own axis the stride is 1."""
+        """Tap t of the window at s reads s * stride + t - pad."""
         node = self.node
-        axis, (place, tap) = node.axes[0], node.made
-        pad = known(node.options["pad"])
-        entering = x.reach
-        if reveals_length(axis, self.sizes) and not any(d.axis == axis for bound in entering for d in bound):
-            entering = unite(entering, {(Digit(axis),): self._step(f"`{node.op}` gives 0 past the last item", None)})
-        reach: Reach = {}
-        for bound, trace in entering.items():
-            if not any(d.axis == axis for d in bound):
-                reach = unite(reach, {bound: trace})
-            elif place == axis and tap.extent is not None and isinstance(pad, int) and len(bound) == 1:
-                ahead = tap.extent - 1 - pad
-                step = (
-                    self._step(f"`{node.op}` reads up to {ahead} item{'s' if ahead > 1 else ''} ahead", trace)
-                    if ahead > 0
-                    else trace
-                )
-                reach = unite(reach, {(Digit(axis, bound[0].offset + ahead),): step})
-            else:
-                reach = unite(reach, {(TOP,): self._step(f"`{node.op}` reads along another axis", trace)})
-        return Info(reach)
+        axis, (at, tap) = node.axes[0], node.made
+        first = Form.index(at).times(Form.static(node.options["stride"]))
+        pad = Form.static(node.options["pad"])
+        ended = self._ended(x, axis)
+        if first is None:
+            return Info({TOP: self._step(f"`{node.op}` reads along another axis", None)})
+        ahead = ((Form.extent(tap) - ONE) - pad).value if at == axis else None
+        many = f"up to {ahead} item{'s' if ahead is not None and ahead > 1 else ''} ahead"
+        there = first + Form.index(tap) - pad
+
+        def text(new: Bound) -> str:
+            return f"`{node.op}` reads {many}" if ahead is not None and ahead > 0 else ""
+
+        return Info(self._replaced([ended], {axis}, lambda form: [form.put({axis: there})], text))
 
     def _merge(self, x: Info) -> Info:
-        node, made = self.node, self.node.made[0]
-        reach: Reach = {}
-        for bound, trace in x.reach.items():
-            if not any(d.axis in node.axes for d in bound):
-                reach = unite(reach, {bound: trace})
-                continue
-            new = _merged(bound, node.axes, made)
-            step = self._step(f"`{node.op}` makes `{made.name}` of axes read further than their own index", trace)
-            reach = unite(reach, {new: step if new == (TOP,) else trace})
-        gone = set(node.axes)
-        return Info(reach, without(x.true, gone), without(x.false, gone))
+        """The axes are digits of the one made, from the coarsest."""
+        node, axes, made = self.node, set(self.node.axes), Form.index(self.node.made[0])
+        number = _number(node.axes)
+        facts = frozenset({made - number, number - made})
+
+        def text(new: Bound) -> str:
+            return "" if new else f"`{node.op}` makes `{node.made[0].name}` of axes read further than their own index"
+
+        def change(form: Form) -> Sequence[Form]:
+            return upper_bounds(form, axes, facts, self._ranged)
+
+        reach = self._replaced([x.reach], axes, change, text)
+        true, false = (tuple(case | facts for case in cases) for cases in (x.true, x.false))
+        return Info(reach, without(true, axes), without(false, axes))
 
 
-def _merged(bound: Bound, axes: tuple[Axis, ...], made: Axis) -> Bound:
-    """Digits along merged axes as a bound along the axis made, compared digit by digit from the coarsest."""
-    if len(bound) != len(axes):
-        return (TOP,)
-    for digit, axis in zip(bound, axes, strict=True):
-        if digit.axis == axis and digit.offset < 0:
-            return (Digit(made),)  # an earlier group: whatever follows is before this item
-        if not digit.zero and (digit.axis != axis or digit.offset > 0):
-            return (TOP,)
-    return (Digit(made),)
+def _number(axes: Sequence[Axis]) -> Form:
+    """The index that these digits make."""
+    total = ZERO
+    for axis in axes:
+        shifted = total.times(Form.extent(axis))
+        assert shifted is not None  # an extent has no index in it
+        total = shifted + Form.index(axis)
+    return total
+
+
+def _told(trace: Trace, axes: set[Axis]) -> bool:
+    """Whether the last step is a window, which has said how far these taps of it reach."""
+    match trace.node:
+        case Apply(traits=OpTraits(reads=Window()), made=made):
+            return axes <= {*made}
+        case _:
+            return False
+
+
+def _is_own(limit: Form, axis: Axis) -> bool:
+    """Whether an index is at most that of another axis of its family."""
+    found = limit.offset
+    return found is not None and found[0].family == axis.family and found[1] <= 0
+
+
+def _shown(limits: Sequence[Form]) -> str:
+    """`t` + 1."""
+    simple = [offset for limit in limits if (offset := without_quotients(limit).offset) is not None]
+    if simple:
+        axis, by = min(simple, key=lambda offset: offset[1])
+        return f"`{axis.name}`" + (f" + {by}" if by else "")
+    return f"`{show(without_quotients(limits[0]))}`"
+
+
+def up_to_here(reach: Reach, axis: Axis) -> Reach:
+    """What the items of an axis up to each read together."""
+
+    def change(form: Form) -> Sequence[Form]:
+        if axis not in form.indices or rises(form, axis):
+            return [form]
+        return [form.put({axis: ZERO})] if rises(-form, axis) else []
+
+    return unite({frozenset(made for form in bound for made in change(form)): t for bound, t in reach.items()})

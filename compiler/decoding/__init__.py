@@ -135,6 +135,8 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     for place, output in enumerate(graph.outputs):
         along = [axis for axis in output.axes if axis.family == time.family]
         if any(axis.family == time.family for axis in output.causal):
+            if not along:
+                raise NoStep(f"its result has the items of `{time.name}` in groups", output.value.span)
             if len(along) == 1:
                 results.append(place)
             else:

@@ -6,23 +6,22 @@ pass, for each pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..causality.caller_sizes import CallerSizes, constant_info
-from ..causality.proof import CausalityAnalysis
-from ..causality.reach import Info, over_info
+from ..causality.proof import CausalityAnalysis, entering, outside
+from ..causality.reach import Info, exact
 from ..causality.step import Step
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
-from ..graph.traits import Extreme, Gather, Limited, Normalise, Pointwise, Reduce, Sum, Window
-from ..graph.values import Value
+from ..graph.traits import Gather, Normalise, Reduce, Window
 from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, Static, known
-from ..sizes.predicates import ALWAYS, Cases, Linear, both, closed, shared
+from ..sizes.forms import Form
+from ..sizes.predicates import ALWAYS, Cases, both, differences
 from .sites import Site
 from .visible_range import ENTIRE, Mode, Need
 
 ConstValues = Mapping[Const, Number]
-Lowers = dict[Axis, int]
 
 
 @dataclass
@@ -40,7 +39,6 @@ class SiteFacts:
     root: Site
     infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
     where: dict[Site, Where] = field(default_factory=dict)
-    _lowers: dict[int, dict[int, Lowers]] = field(default_factory=dict)  # by the id of the infos
     _whole: CausalityAnalysis = field(default_factory=CausalityAnalysis)  # of calls that are kept whole
 
     def __post_init__(self) -> None:
@@ -57,8 +55,7 @@ class SiteFacts:
                 case Constant(value, out):
                     infos[out.id] = constant_info(substituted(value, env), out, sizes)
                 case Positions(axis, out):
-                    form = Linear.of({axis: 1}, 0)
-                    infos[out.id] = Info({}, linear=form, uppers=(form,))
+                    infos[out.id] = exact(Form.index(axis))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
@@ -79,22 +76,18 @@ class SiteFacts:
         where: Where,
     ) -> None:  # fmt: skip
         child = site.inside[place][0]
-        entering = []
-        for item, arg in zip(child.graph.inputs, node.args, strict=True):
-            back = {actual: formal for formal, actual in node.axes if formal in item.value.type.axes}
-            entering.append(over_info(infos[arg.id], back))
         consts = {const: known(substituted(static, env)) for const, static in node.consts}
         inner = {const: number for const, number in consts.items() if number is not None}
-        found = self._run(child, entering, inner, sizes.inside(node), where)
+        found = self._run(child, entering(replace(node, graph=child.graph), infos), inner, sizes.inside(node), where)
         for out, info in zip(node.outs, found, strict=True):
-            infos[out.id] = over_info(info, dict(node.axes))
+            infos[out.id] = outside(info, node)
 
     def _repeat(
         self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
         where: Where,
     ) -> None:  # fmt: skip
         args = [infos[arg.id] for arg in node.args]
-        entering = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
+        first = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
         count = known(substituted(node.count, env))
         for number, body in enumerate(site.inside[place]):
             index = node.index
@@ -115,7 +108,7 @@ class SiteFacts:
                 chosen.append(kinds[key])
             there = Where(node, tuple(chosen)) if len(looks) > 1 else where
             for look in looks or [env]:
-                self._run(body, entering, look, sizes, there)
+                self._run(body, first, look, sizes, there)
         infos.update({out.id: Info({}) for out in node.outs})
 
     # -- what is asked -------------------------------------------------------------------------------------------
@@ -140,7 +133,7 @@ class SiteFacts:
             if len(eaten) != 1:
                 return None
             axis = next(iter(eaten))
-            found = [k for (q, a), k in closed(shared(support)).items() if a == axis and q in now]
+            found = [k for (q, a), k in differences(support).items() if a == axis and q in now]
             return max(found[0], 0) if found else None  # one axis is of new items
 
         return self._passes(site, back)
@@ -168,14 +161,14 @@ class SiteFacts:
         support = self._support(node, infos)
         if not support:
             return [(None, 0)]
-        return [(b, k) for (a, b), k in closed(shared(support)).items() if a == axis and b not in node.axes]
+        return [(b, k) for (a, b), k in differences(support).items() if a == axis and b not in node.axes]
 
     def _index_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
         """Of `x[a = e]`; None: it reads the first item."""
         index = infos[node.operands[1].id]
-        if index.linear is not None and not index.linear.terms and not index.linear.constant:
+        if index.form == Form.number(0):
             return [(None, 0)]
-        return [bound for upper in index.uppers if (bound := upper.bound) is not None]
+        return [bound for upper in index.uppers if (bound := upper.above().offset) is not None]
 
     @staticmethod
     def _support(node: Apply, infos: dict[int, Info]) -> Cases:
@@ -192,23 +185,13 @@ class SiteFacts:
             support = both(support, infos[value.id].true)
         return support
 
-    def _least(self, site: Site, infos: dict[int, Info]) -> dict[int, Lowers]:
-        """For the values of a site that are made of indices: each is at least `axis + k`, for these axes."""
-        if id(infos) not in self._lowers:
-            forms = {value: info.linear.bound for value, info in infos.items() if info.linear is not None}
-            found = self._lowers[id(infos)] = {value: dict([bound]) for value, bound in forms.items() if bound}
-            for node in site.graph.nodes:
-                if isinstance(node, Apply) and node.out.id not in forms:
-                    found[node.out.id] = _lower_bounds(node, found, infos)
-        return self._lowers[id(infos)]
-
     def back(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
         """How many items before the new ones `x[a = e]` reads."""
         now = {axis for axis, mode in modes.items() if mode is None}
 
         def back(infos: dict[int, Info]) -> int | None:
-            bounds = self._least(site, infos).get(node.operands[1].id, {})
-            found = [k for axis, k in bounds.items() if axis in now]
+            bounds = ((-(-form).above()).offset for form in infos[node.operands[1].id].lowers)
+            found = [k for axis, k in filter(None, bounds) if axis in now]
             return max(-max(found), 0) if found else None
 
         return self._passes(site, back)
@@ -219,39 +202,6 @@ class SiteFacts:
         if where.repeat is None:
             return (answers[-1],), None
         return tuple(answers[place] for place in where.chosen), where.repeat
-
-
-def _lower_bounds(node: Apply, found: Mapping[int, Lowers], infos: Mapping[int, Info]) -> Lowers:
-    """Of an op's result, from those of its operands."""
-
-    def at_least(value: Value, axis: Axis) -> int | None:
-        """The last item of an axis is no smaller than any index of it."""
-        match infos[value.id].extent:
-            case (whole, after) if after >= -1 and whole.family == axis.family:
-                return 0
-        return found.get(value.id, {}).get(axis)
-
-    def of_the_larger(values: Sequence[Value]) -> Lowers:
-        bounds: Lowers = {}
-        for value in values:
-            bounds |= {axis: max(k, bounds.get(axis, k)) for axis, k in found.get(value.id, {}).items()}
-        return bounds
-
-    match node.traits.reads:
-        case Pointwise(Extreme(largest=True)):
-            return of_the_larger(node.operands)
-        case Pointwise(Extreme(largest=False)):
-            axes = {axis for value in node.operands for axis in found.get(value.id, {})}
-            every = {axis: [at_least(value, axis) for value in node.operands] for axis in axes}
-            return {axis: min(k for k in ks if k is not None) for axis, ks in every.items() if None not in ks}
-        case Pointwise(Limited()):
-            x, low, high = node.operands
-            largest = of_the_larger((x, low))
-            limits = {axis: at_least(high, axis) for axis in largest}
-            return {axis: min(largest[axis], limit) for axis, limit in limits.items() if limit is not None}
-        case Pointwise(Sum((1,))):
-            return found.get(node.operands[0].id, {})
-    return {}
 
 
 def substituted(static: Static, env: ConstValues) -> Static:

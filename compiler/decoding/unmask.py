@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from ..causality.caller_sizes import CallerSizes, constant_info
 from ..causality.pointwise import pointwise
-from ..causality.reach import Info
+from ..causality.reach import Info, exact
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Stepped, reads
 from ..graph.traits import Pointwise
 from ..graph.values import Value
 from ..sizes.axes import Literal, known
-from ..sizes.predicates import Linear, both
+from ..sizes.forms import Form
+from ..sizes.predicates import both
 
 SEVERAL = Literal(True)
 
@@ -75,8 +76,7 @@ def _infos(graph: Graph) -> dict[int, Info]:
             case Constant(value, out):
                 found[out.id] = constant_info(value, out, CallerSizes())
             case Apply(traits=traits, operands=()) if traits.caches and not traits.remembers:
-                form = Linear.of({node.axes[0]: 1}, 0)
-                found[node.out.id] = Info({}, linear=form, uppers=(form,))
+                found[node.out.id] = exact(Form.index(node.axes[0]))
             case Apply(mask=None) if isinstance(node.traits.reads, Pointwise) and not node.traits.random:
                 if all(value.id in found for value in node.operands):
                     found[node.out.id] = pointwise(node.traits.reads.meaning, [found[v.id] for v in node.operands])
@@ -93,14 +93,10 @@ def _sees_all(mask: Info, value: Value, stepped: Stepped) -> bool:
     if len(new) != 1 or len(past) != 1 or len(value.type.axes) != 2:
         return False
     (q,), (k,) = new, past
-    facts = {(k, q): 0}
+    back = Form.index(q) - Form.index(k)
     keep = kept[k]
-    if isinstance(keep, int):
-        facts[q, k] = keep
-    return all(
-        any((b, a) in case and number + case[b, a] < 0 for (a, b), number in case.items())
-        for case in both(mask.false, (facts,))
-    )
+    near = (Form.number(keep) - back,) if isinstance(keep, int) else ()
+    return not both(mask.false, (frozenset({back, *near}),))
 
 
 def masks_alone(graph: Graph, value: Value) -> bool:

@@ -6,15 +6,25 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from .axes import Arith, Const, ConstOf, Literal, SizeOf, Static, known, once
+from .axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, known, once
 from .functions import OPERATIONS, Extreme, Magnitude, Power, Remainder, Rounded, Sum
 
 Monomial = tuple[object, ...]
-"""The unknowns of a monomial: ("axis", its family), a Const, or an Opaque."""
+"""The unknowns of a monomial: a Size, an Axis for an index of it, a Const, or an Opaque."""
 
-Poly = dict[Monomial, Fraction]
+Rational = int | Fraction  # whole numbers as such: they are many times faster
+
+Poly = dict[Monomial, Rational]
 
 MONOMIALS = 200  # of one polynomial; what has more is opaque, and little is proved of it
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of an axis and of its copies; `name` is for messages."""
+
+    family: int
+    name: str = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +34,7 @@ class Opaque:
     """
 
     op: str
-    args: tuple[frozenset[tuple[Monomial, Fraction]], ...]
+    args: tuple[frozenset[tuple[Monomial, Rational]], ...]
     hash: int = field(init=False, compare=False, repr=False)
     least: int | None = field(init=False, compare=False, repr=False)
 
@@ -37,7 +47,7 @@ class Opaque:
 
     @staticmethod
     def of(op: str, *args: Poly) -> Poly:
-        return {(Opaque(op, tuple(frozenset(arg.items()) for arg in args)),): Fraction(1)}
+        return {(Opaque(op, tuple(frozenset(arg.items()) for arg in args)),): 1}
 
 
 @once
@@ -53,7 +63,7 @@ def poly(static: Static) -> Poly:
                 return constant(Fraction(axis.extent))
             if axis.size is not None:
                 return poly(axis.size)
-            return {(("axis", axis.family),): Fraction(1)}
+            return {(Size(axis.family, axis.name),): 1}
         case ConstOf(const):
             return _const(const)
         case Arith("+", (a, b)):
@@ -67,7 +77,7 @@ def poly(static: Static) -> Poly:
         case Arith("/" | "//", (a, b)):
             divisor = as_constant(poly(b))
             if divisor:
-                return {key: value / divisor for key, value in poly(a).items()}
+                return {key: ratio(value, divisor) for key, value in poly(a).items()}
     number = known(static)
     if isinstance(number, int | float) and math.isfinite(number):
         return constant(Fraction(number))
@@ -75,20 +85,27 @@ def poly(static: Static) -> Poly:
     return Opaque.of(static.op, *map(poly, static.args))
 
 
-def constant(value: Fraction) -> Poly:
-    return {(): value} if value else {}
+def ratio(a: Rational, b: Rational) -> Rational:
+    if isinstance(a, int) and b == 1:
+        return a
+    found = Fraction(a) / b
+    return found.numerator if found.denominator == 1 else found
+
+
+def constant(value: Rational) -> Poly:
+    return {(): ratio(value, 1)} if value else {}
 
 
 def _const(const: Const) -> Poly:
     if const.value is not None:
         return constant(Fraction(const.value))
-    return {(const,): Fraction(1)}
+    return {(const,): 1}
 
 
 def add(a: Poly, b: Poly, sign: int) -> Poly:
     out = dict(a)
     for key, value in b.items():
-        out[key] = out.get(key, Fraction(0)) + sign * value
+        out[key] = out.get(key, 0) + sign * value
         if not out[key]:
             del out[key]
     return out if len(out) <= MONOMIALS else Opaque.of("+" if sign > 0 else "-", a, b)
@@ -101,25 +118,27 @@ def multiply(a: Poly, b: Poly) -> Poly:
     for left, x in a.items():
         for right, y in b.items():
             key = tuple(sorted(left + right, key=_rank))
-            out[key] = out.get(key, Fraction(0)) + x * y
+            out[key] = out.get(key, 0) + x * y
     return {key: value for key, value in out.items() if value}
 
 
 def _rank(unknown: object) -> tuple[int, int]:
     """An order of unknowns, so that `a * b` is `b * a`."""
     match unknown:
-        case ("axis", int(id)):
-            return 0, id
+        case Size(family):
+            return 0, family
         case Const(id=id):
             return 1, id
+        case Axis(id=id):
+            return 2, id
         case _:
-            return 2, hash(unknown)
+            return 3, hash(unknown)
 
 
-def as_constant(p: Poly) -> Fraction | None:
+def as_constant(p: Poly) -> Rational | None:
     """The number that the polynomial is, where it is one."""
     if not p:
-        return Fraction(0)
+        return 0
     return p[()] if set(p) == {()} else None
 
 
@@ -129,20 +148,26 @@ def never_negative(p: Poly) -> bool:
     return least is not None and least >= 0
 
 
-def _least_sum(p: Poly) -> Fraction | None:
+def _least_sum(p: Poly) -> Rational | None:
     """What the polynomial is at least, each size being at least 1; None where that is not seen."""
-    total = Fraction(0)
+    total: Rational = 0
     for monomial, coefficient in p.items():
-        least = 1
-        for unknown in monomial:
-            lower = _least(unknown)
-            if lower is None:
-                return None
-            least *= lower
-        if monomial and coefficient < 0:
+        least = least_product(monomial)
+        if least is None or (monomial and coefficient < 0):
             return None
         total += coefficient * least
     return total
+
+
+def least_product(monomial: Monomial) -> int | None:
+    """What unknowns multiplied are at least, each being 0 or more; None where one may be less."""
+    least = 1
+    for unknown in monomial:
+        lower = _least(unknown)
+        if lower is None:
+            return None
+        least *= lower
+    return least
 
 
 def never_negative_of_none(p: Poly) -> bool:
@@ -157,14 +182,14 @@ def never_negative_of_none(p: Poly) -> bool:
 def _least(unknown: object) -> int | None:
     """The least value of an unknown of a monomial, where it has one of 0 or more.
 
-    A size is at least 1, the number of a pass 0. A const without a value may be any number.
+    A size is at least 1, an index and the number of a pass 0. A const without a value may be any number.
     """
     match unknown:
         case Opaque(least=least):
             return least
-        case ("axis", _):
+        case Size():
             return 1
-        case Const(is_index=True):
+        case Axis() | Const(is_index=True):
             return 0
         case _:
             return None
@@ -174,7 +199,7 @@ def _least_of(op: str, args: list[Poly]) -> int | None:
     match OPERATIONS[op].meaning, args:
         case Rounded(), [inner] if never_negative(inner):
             return 0
-        case Remainder(), [_, divisor] if never_negative(add(divisor, constant(Fraction(1)), -1)):
+        case Remainder(), [_, divisor] if never_negative(add(divisor, constant(1), -1)):
             return 0
         case Extreme(largest=True), parts if any(map(never_negative, parts)):
             return 0

@@ -1,84 +1,78 @@
-"""Index arithmetic, kept symbolic (D5): linear forms of positions, upper bounds, and what a mask implies.
+"""What follows from masks (D5): inequalities between indices, wherever a value is true or not zero.
 
-A *fact* `(a, b): k` says that wherever a value is true (or not zero), `a <= b + k` holds between the indices of two of
-its axes. From `past <= target` follows `(past, target): 0`; from `abs(q - k) <= 128` follow two facts; from an `or`
-follow two *cases*, each with facts of its own. They are what the proof of causality (D12) takes from masks.
+From `past <= target` follows `target - past >= 0`; from `abs(q - k) <= 128` follow two such facts; from an `or` follow
+two *cases*, each with facts of its own. They are what the proof of causality (D12) and decoding take from masks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from .axes import Axis
+from .forms import Form, fractional, holds, upper_bounds, whole, whole_at_least
+from .polynomials import Monomial, Rational
 
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """`sum(coefficient * index of axis) + constant`. `terms` are sorted by axis id, without zeros."""
-
-    terms: tuple[tuple[Axis, int], ...]
-    constant: int
-
-    @staticmethod
-    def of(terms: Mapping[Axis, int], constant: int) -> Linear:
-        kept = [(axis, c) for axis, c in terms.items() if c]
-        return Linear(tuple(sorted(kept, key=lambda term: term[0].id)), constant)
-
-    def plus(self, other: Linear, sign: int = 1) -> Linear:
-        terms = dict(self.terms)
-        for axis, c in other.terms:
-            terms[axis] = terms.get(axis, 0) + sign * c
-        return Linear.of(terms, self.constant + sign * other.constant)
-
-    def times(self, factor: int) -> Linear:
-        return Linear.of({axis: c * factor for axis, c in self.terms}, self.constant * factor)
-
-    def over(self, names: Mapping[Axis, Axis]) -> Linear:
-        """The same over other axes."""
-        terms: dict[Axis, int] = {}
-        for axis, c in self.terms:
-            new = names.get(axis, axis)
-            terms[new] = terms.get(new, 0) + c
-        return Linear.of(terms, self.constant)
-
-    @property
-    def bound(self) -> tuple[Axis, int] | None:
-        """`(axis, k)` if this is `axis + k`."""
-        return (self.terms[0][0], self.constant) if len(self.terms) == 1 and self.terms[0][1] == 1 else None
-
-
+MOST_CASES = 16
 MOST_FACTS = 100
-MOST_CASES = 8
 
-Facts = dict[tuple[Axis, Axis], int]
+Facts = frozenset[Form]
+"""Forms that are 0 or more."""
 
 Cases = tuple[Facts, ...]
 """Wherever the value is true (or not zero) the facts of one case hold at least. No case is contained in another."""
 
-ALWAYS: Cases = ({},)
+ALWAYS: Cases = (frozenset(),)
 NEVER: Cases = ()
+
+Shape = frozenset[tuple[Monomial, Rational]]
+
+
+def at_least_zero(form: Form) -> Cases:
+    """What `form >= 0` says; all unknowns are whole numbers."""
+    form = whole_at_least(form)
+    if holds(form):
+        return ALWAYS
+    return NEVER if holds(-form - Form.number(1)) else (frozenset({form}),)
+
+
+def more_than_zero(form: Form) -> Cases:
+    """What `form > 0` says."""
+    return at_least_zero(form if fractional(form) else whole(form) - Form.number(1))
 
 
 def both(a: Cases, b: Cases) -> Cases:
-    """What holds where both do: in each pair of cases all facts of either, the sharper where they meet, and what
-    follows from two together.
-    """
-    return _apart(_met(one, other) for one in a for other in b)
-
-
-def _met(a: Facts, b: Facts) -> Facts:
-    if _implies(a, b):
-        return a
-    out = dict(a)
-    for key, k in b.items():
-        out[key] = min(k, out.get(key, k))
-    return closed(out)
+    """What holds where both do: in each pair of cases all facts of either, the sharper where they meet."""
+    met = (_met(one, other) for one in a for other in b)
+    return _apart(case for case in met if case is not None)
 
 
 def either(a: Cases, b: Cases) -> Cases:
     """What holds where one of them does: all cases."""
     return _apart((*a, *b))
+
+
+def _sharpest(facts: Iterable[Form]) -> dict[Shape, Rational]:
+    """The least number of each shape: the less, the sharper."""
+    out: dict[Shape, Rational] = {}
+    for fact in facts:
+        out[fact.shape] = min(fact.constant, out.get(fact.shape, fact.constant))
+    return out
+
+
+def _as_facts(numbers: Mapping[Shape, Rational]) -> Facts:
+    return frozenset(Form(shape | {((), number)} if number else shape) for shape, number in numbers.items())
+
+
+def _met(a: Facts, b: Facts) -> Facts | None:
+    """None where the two cannot be at the same time."""
+    if not a or not b:
+        return a or b
+    found = _sharpest((*a, *b))
+    for shape, number in found.items():
+        turned = frozenset((key, -value) for key, value in shape)
+        if turned in found and found[turned] + number < 0:
+            return None
+    return _as_facts(found)
 
 
 def _apart(cases: Iterable[Facts]) -> Cases:
@@ -91,48 +85,59 @@ def _apart(cases: Iterable[Facts]) -> Cases:
 
 
 def _implies(a: Facts, b: Facts) -> bool:
-    return all(key in a and a[key] <= k for key, k in b.items())
+    if b <= a:
+        return True
+    sharp = _sharpest(a)
+    return all(fact.shape in sharp and sharp[fact.shape] <= fact.constant for fact in b)
 
 
 def shared(cases: Cases) -> Facts:
     """What holds in all cases, of which there is one at least: the weaker of each fact."""
-    first, *others = cases
-    return {
-        key: max(k, *(case[key] for case in others)) if others else k
-        for key, k in first.items()
-        if all(key in case for case in others)
-    }
-
-
-def closed(facts: Facts) -> Facts:
-    """With `a <= b + i` and `b <= c + j` also `a <= c + i + j`; of more than a hundred facts none follows."""
-    out = dict(facts)
-    after: dict[Axis, list[tuple[Axis, int]]] = {}
-    for (c, d), j in facts.items() if len(facts) <= MOST_FACTS else ():
-        after.setdefault(c, []).append((d, j))
-    for (a, b), i in facts.items():
-        for d, j in after.get(b, ()):
-            if a != d:
-                out[a, d] = min(i + j, out.get((a, d), i + j))
-    return out
+    first, *others = map(_sharpest, cases)
+    kept = {shape: number for shape, number in first.items() if all(shape in case for case in others)}
+    return _as_facts({shape: max(number, *(case[shape] for case in others)) if others else number
+                      for shape, number in kept.items()})  # fmt: skip
 
 
 def without(cases: Cases, axes: set[Axis]) -> Cases:
     """What is left when these axes go."""
-    return _apart({key: k for key, k in facts.items() if not set(key) & axes} for facts in cases)
+    return _apart(frozenset(_projected(case, axes)) for case in cases)
 
 
-def over(cases: Cases, names: Mapping[Axis, Axis]) -> Cases:
-    """The same over other axes."""
-    return _apart({(names.get(a, a), names.get(b, b)): k for (a, b), k in facts.items()} for facts in cases)
+def _projected(case: Facts, axes: set[Axis]) -> Iterable[Form]:
+    for fact in case:
+        if not fact.indices & axes:
+            yield fact
+        elif len(case) <= MOST_FACTS:
+            for bound in upper_bounds(fact, axes, case - {fact}, lambda axis: axis.extent is not None):
+                if not holds(bound):
+                    yield whole_at_least(bound)
 
 
-def at_most_zero(form: Linear) -> Cases:
-    """What `form <= 0` implies."""
-    plus = [axis for axis, c in form.terms if c == 1]
-    minus = [axis for axis, c in form.terms if c == -1]
-    if len(form.terms) == 2 and len(plus) == len(minus) == 1:
-        return ({(plus[0], minus[0]): -form.constant},)
-    if not form.terms and form.constant > 0:
-        return NEVER
-    return ALWAYS
+def put(cases: Cases, forms: Mapping[Axis, Form]) -> Cases:
+    """The same with forms in the place of indices."""
+    return _apart(frozenset(fact.put(forms) for fact in case) for case in cases)
+
+
+def differences(cases: Cases) -> dict[tuple[Axis, Axis], int]:
+    """`(a, b): k` where a <= b + k holds in all cases, of which there is one at least: the weaker of each."""
+    first, *others = map(_differences, cases)
+    return {key: max(k, *(case[key] for case in others)) if others else k
+            for key, k in first.items() if all(key in case for case in others)}  # fmt: skip
+
+
+def _differences(case: Facts) -> dict[tuple[Axis, Axis], int]:
+    """`(a, b): k` where a <= b + k follows for two indices; from two together what follows of the outer ones."""
+    found: dict[tuple[Axis, Axis], int] = {}
+    for fact in (each.above() for each in case):
+        match sorted(fact.shape, key=lambda term: term[1]):
+            case [((Axis() as a,), less), ((Axis() as b,), more)] if less == -1 and more == 1:
+                found[a, b] = min(int(fact.constant), found.get((a, b), int(fact.constant)))
+    after: dict[Axis, list[tuple[Axis, int]]] = {}
+    for (c, d), j in found.items() if len(found) <= MOST_FACTS else ():
+        after.setdefault(c, []).append((d, j))
+    for (a, b), i in list(found.items()):
+        for d, j in after.get(b, ()):
+            if a != d:
+                found[a, d] = min(i + j, found.get((a, d), i + j))
+    return found

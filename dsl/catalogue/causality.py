@@ -39,7 +39,8 @@ model look(x: [target, d]) -> [target, d] causal target {
         "E0702",
         "causal along an axis that the result does not have",
         """
-        `causal a` speaks of the items of the result along `a`, so the result has the axis `a`.
+        `causal a` speaks of the items of the result along `a`, so the result has the axis `a`, or a part of it: of
+        `width chunk = a / 4` each stands where the last item of its four does.
         """,
         """
 width source, target

@@ -129,7 +129,7 @@ KEPT = f"{PAST} * select(past <= t, 1, 0)"
         ("x * flip_[t](int(t))", "items of `t` after it"),  # the number of items, less one
         ("x + broadcast[t](flip_[u](int(u))[u = 0])", "proved"),
         ("x * flip_[d](int(d))", "proved"),
-        ("merge[half, e -> t](flip_[e](split[t -> half, e](x)))", "items of `t` after it"),
+        ("merge[half, e -> t](flip_[e](split[t -> half, e](x)))", "the item 1 after it"),
         ("merge[half, e -> t](flip_[half](split[t -> half, e](x)))", "items of `t` after it"),
         (f"x * sum[past]({PAST} * flip_[past](select(past <= t, 1, 0)))", "items of `t` after it"),
         (f"sum[past](broadcast[d]({PAST}) * flip_[d](broadcast[d](select(past <= t, 1, 0))))", "proved"),

@@ -184,7 +184,7 @@ KEPT: dict[str, tuple[str, list[str]]] = {
             x = x + sum[past](broadcast[seq](tanh(x[seq as past])) where m)
         }
         return x""",
-        ["layers.{i}.tanh [model = 9], the last 2 items or the last item or all items, 4 times: 9 numbers an item"],
+        ["layers.{i}.tanh [model = 9], the last 2 items or the last item, 4 times: 9 numbers an item"],
     ),
     "nothing at all": (
         "return x + sum[past](broadcast[seq](x[seq as past]) where past < seq and past > seq)", [X.format("no item")],
