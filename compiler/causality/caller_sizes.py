@@ -11,7 +11,7 @@ from ..graph.nodes import Call, Scan
 from ..graph.values import Value
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Const, Number, SizeOf, Static, axes_in, consts_in, known
-from ..sizes.forms import Form
+from ..sizes.forms import LinearForm
 from ..sizes.limits import TooMuch
 from ..sizes.predicates import ALWAYS, NEVER
 from .leak import Trace
@@ -111,4 +111,4 @@ def constant_info(value: Static, out: Value, sizes: CallerSizes) -> Info:
     reach = reach_of_number(value, out.span, sizes)
     if whole is None or isinstance(number, bool) or not _is_exact(number):
         return Info(reach, true, false)
-    return exact(Form.static(whole), reach, true, false)
+    return exact(LinearForm.static(whole), reach, true, false)

@@ -9,51 +9,51 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ..sizes.axes import Arith, Axis, SizeOf, Static, axes_in
-from ..sizes.forms import Form, floored, quotient
+from ..sizes.forms import LinearForm, floored, quotient
 
-ONE = Form.number(1)
+ONE = LinearForm.number(1)
 
 
-def place(axis: Axis, claimed: Collection[int], beside: Collection[Axis] = ()) -> Form | None:
+def place(axis: Axis, claimed: Collection[int], beside: Collection[Axis] = ()) -> LinearForm | None:
     """The place of an item of an axis, None where it has none along the claimed families (of one axis and its copies).
 
     beside: the axes of the value: of an item of a group, one that is as long as the group says which.
     """
     if axis.family in claimed:
-        return Form.index(axis)
+        return LinearForm.index(axis)
     if axis.size is None:
         return None
     match axis.size:
         case SizeOf(whole):
             found = place(whole, claimed)
-            return None if found is None else found.put({whole: Form.index(axis)})
+            return None if found is None else found.put({whole: LinearForm.index(axis)})
         case Arith("/" | "//", (SizeOf(whole), divisor)):
-            found, size = place(whole, claimed), Form.static(divisor)
-            first = Form.index(axis).times(size)
+            found, size = place(whole, claimed), LinearForm.static(divisor)
+            first = LinearForm.index(axis).times(size)
             if found is None or first is None:
                 return None
             inside = next((each for each in beside if _as_long(each, size) and each.family != axis.family), None)
-            return found.put({whole: first + (Form.index(inside) if inside is not None else size - ONE)})
+            return found.put({whole: first + (LinearForm.index(inside) if inside is not None else size - ONE)})
         case Arith("+", _):
             return _behind(axis, claimed)
     return None
 
 
-def _as_long(axis: Axis, size: Form) -> bool:
-    return Form.extent(axis) == size
+def _as_long(axis: Axis, size: LinearForm) -> bool:
+    return LinearForm.extent(axis) == size
 
 
-def _behind(axis: Axis, claimed: Collection[int]) -> Form | None:
+def _behind(axis: Axis, claimed: Collection[int]) -> LinearForm | None:
     """Of a sum of sizes: the part that has a place begins where those before it end."""
     assert axis.size is not None
-    before = Form.number(0)
+    before = LinearForm.number(0)
     for part in _terms(axis.size):
         match part:
             case SizeOf(piece) if (found := place(piece, claimed)) is not None:
-                return found.put({piece: Form.index(axis) - before})
+                return found.put({piece: LinearForm.index(axis) - before})
         if any(place(piece, claimed) is not None for piece in axes_in(part)):
             return None
-        before += Form.static(part)
+        before += LinearForm.static(part)
     return None
 
 
@@ -66,19 +66,19 @@ def _terms(size: Static) -> Iterator[Static]:
             yield size
 
 
-def group_of(axis: Axis, claimed: Axis) -> Form | None:
+def group_of(axis: Axis, claimed: Axis) -> LinearForm | None:
     """Of an item, where groups are claimed, `chunk = seq / 4`: that of the group in which it is."""
     match claimed.size:
         case Arith("/" | "//", (SizeOf(whole), divisor)) if whole.family == axis.family:
-            shares = quotient(Form.index(axis), Form.static(divisor))
+            shares = quotient(LinearForm.index(axis), LinearForm.static(divisor))
             return None if shares is None else floored(shares)
         case _:
             return None
 
 
-def place_of(axes: Collection[Axis], axis: Axis, claimed: Collection[int]) -> Form | None:
+def place_of(axes: Collection[Axis], axis: Axis, claimed: Collection[int]) -> LinearForm | None:
     """The place of an item of a value with these axes, where the claim names `axis`."""
     if axis in axes:
-        return Form.index(axis)
+        return LinearForm.index(axis)
     found = (place(each, claimed, axes) for each in axes)
     return next((form for form in found if form is not None), None)

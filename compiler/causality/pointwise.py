@@ -24,13 +24,13 @@ from ..graph.traits import (
     Rounded,
     Sum,
 )
-from ..sizes.forms import Form, floored, holds, least, quotient
+from ..sizes.forms import LinearForm, floored, holds, least, quotient
 from ..sizes.predicates import ALWAYS, Cases, at_least_zero, both, either, more_than_zero
 from .reach import Info, unite
 
 SEVERAL = 8  # bounds kept of one value
-ZERO, ONE = Form.number(0), Form.number(1)
-Forms = tuple[Form, ...]
+ZERO, ONE = LinearForm.number(0), LinearForm.number(1)
+Forms = tuple[LinearForm, ...]
 
 
 def pointwise(meaning: Meaning, parts: list[Info]) -> Info:
@@ -46,7 +46,7 @@ def pointwise(meaning: Meaning, parts: list[Info]) -> Info:
     return Info(unite(*(part.reach for part in parts)), true, false, _few(lowers), _few(uppers))
 
 
-def _few(forms: Iterable[Form]) -> Forms:
+def _few(forms: Iterable[LinearForm]) -> Forms:
     return tuple(dict.fromkeys(forms))[:SEVERAL]
 
 
@@ -71,10 +71,10 @@ def _below(x: Info, size: Info, gap: int = 0) -> bool:
     """Whether x + gap is at most the size, whatever the size is: an index is at most |its axis| - 1."""
     if size.form is None or size.form.indices:
         return False
-    return any(upper.indices and holds(size.form - upper - Form.number(gap)) for upper in x.uppers)
+    return any(upper.indices and holds(size.form - upper - LinearForm.number(gap)) for upper in x.uppers)
 
 
-def at_least(x: Info, form: Form) -> bool:
+def at_least(x: Info, form: LinearForm) -> bool:
     return any(holds(lower - form) for lower in x.lowers)
 
 
@@ -132,14 +132,14 @@ def _at_most(a: Info, b: Info, gap: int) -> Cases:
 # -- what it is, and its bounds ------------------------------------------------------------------------------------
 
 
-def _form(meaning: Meaning, parts: list[Info]) -> Form | None:
+def _form(meaning: Meaning, parts: list[Info]) -> LinearForm | None:
     forms = [part.form for part in parts if part.form is not None]
     if len(forms) < len(parts):
         return None
     match meaning, forms:
         case Sum(times), _:
             terms = [form if by == 1 else form.times(by) for form, by in zip(forms, times, strict=True)]
-            return reduce(Form.__add__, (term for term in terms if term is not None), ZERO)
+            return reduce(LinearForm.__add__, (term for term in terms if term is not None), ZERO)
         case Product(), [a, b]:
             return a.times(b)
         case Quotient(whole=False), [a, b]:
@@ -156,7 +156,7 @@ def _form(meaning: Meaning, parts: list[Info]) -> Form | None:
             return None
 
 
-def _bounds(meaning: Meaning, parts: list[Info]) -> tuple[Iterable[Form], Iterable[Form]]:
+def _bounds(meaning: Meaning, parts: list[Info]) -> tuple[Iterable[LinearForm], Iterable[LinearForm]]:
     """Lower and upper bounds of the result."""
     match meaning, parts:
         case Extreme(largest=False), _:
@@ -183,7 +183,7 @@ def _bounds(meaning: Meaning, parts: list[Info]) -> tuple[Iterable[Form], Iterab
             return (), ()
 
 
-def _sums(times: tuple[int, ...], parts: list[Info], lower: bool) -> list[Form]:
+def _sums(times: tuple[int, ...], parts: list[Info], lower: bool) -> list[LinearForm]:
     """The bounds of a sum, from one bound of each term."""
     found = [ZERO]
     for part, by in zip(parts, times, strict=True):
@@ -202,13 +202,13 @@ def _of_the_smaller(a: Forms, b: Forms) -> Forms:
     return tuple(-form for form in larger_of(tuple(-form for form in a), tuple(-form for form in b)))
 
 
-def _larger(a: Form, b: Form) -> Form | None:
+def _larger(a: LinearForm, b: LinearForm) -> LinearForm | None:
     """Something that is at least both, where that is easy: one of them, or an index plus the larger number."""
     for x, y in ((a, b), (b, a)):
         if holds(x - y):
             return x
-    for x, y in ((a, b), (b, a)):
-        rest = x - Form.number(x.constant)
+    for x, y in ((a.above(), b), (b.above(), a)):
+        rest = x - LinearForm.number(x.constant)
         if y.value is not None and holds(rest):  # it adds nothing less than 0 to the larger number
-            return rest + Form.number(max(x.constant, y.value))
+            return rest + LinearForm.number(max(x.constant, y.value))
     return None

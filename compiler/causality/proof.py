@@ -18,7 +18,7 @@ from ...dsl.source import Span
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Parameter, Positions, Repeat, Scan
 from ..graph.values import IndexInto
 from ..sizes.axes import Axis, Const, SizeOf
-from ..sizes.forms import Form, holds, least, show, without_quotients
+from ..sizes.forms import LinearForm, holds, least, show, without_quotients
 from ..sizes.limits import PROOF
 from ..sizes.polynomials import Size, never_negative, poly
 from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
@@ -60,11 +60,11 @@ def _entering(entry: Input, axis: Axis, sizes: CallerSizes, direct: bool) -> Inf
         reach |= reach_of_number(entry.default, entry.value.span, sizes)
     element = entry.value.type.element
     if isinstance(element, IndexInto):
-        return Info(reach, lowers=(Form.number(0),))
+        return Info(reach, lowers=(LinearForm.number(0),))
     return Info(reach)
 
 
-def _reached(bound: Bound, here: Form, axis: Axis) -> str:
+def _reached(bound: Bound, here: LinearForm, axis: Axis) -> str:
     """In words: what an item of the result depends on."""
     if all(_tells_length(form, axis) for form in bound):
         return f"items of `{axis.name}` after it"
@@ -79,7 +79,7 @@ def _reached(bound: Bound, here: Form, axis: Axis) -> str:
     return f"items up to `{show(form)}`, as far as the proof can tell"
 
 
-def _tells_length(form: Form, axis: Axis) -> bool:
+def _tells_length(form: LinearForm, axis: Axis) -> bool:
     return any(isinstance(each, Size) and each.family == axis.family for each in form.unknowns())
 
 
@@ -112,7 +112,7 @@ class CausalityAnalysis:
                 case Constant(value, out):
                     infos[out.id] = constant_info(value, out, sizes)
                 case Positions(axis, out):
-                    infos[out.id] = exact(Form.index(axis))
+                    infos[out.id] = exact(LinearForm.index(axis))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
@@ -138,7 +138,7 @@ class CausalityAnalysis:
         inner, first = sizes.inside(node), entering(node, infos)
         for at, _ in node.states:  # what is known of the first value need not hold of the next
             first[at] = Info(first[at].reach)
-        before = {node.axis: Form.index(node.axis) - Form.number(1)}
+        before = {node.axis: LinearForm.index(node.axis) - LinearForm.number(1)}
         args, found = first, list[Info]()
         for attempt in range(8):
             found = self.run(node.graph, args, inner)
@@ -208,13 +208,13 @@ def of_any_pass(info: Info, index: Const | None) -> Info:
     """What holds whatever the number of the pass: 0 or more. Only its reach goes round."""
     if index is None:
         return Info(info.reach)
-    zero = Form.number(0)
+    zero = LinearForm.number(0)
 
-    def largest(form: Form) -> Form | None:
+    def largest(form: LinearForm) -> LinearForm | None:
         if index not in form.unknowns():
             return form
         by = form.coefficient(index)
-        rest = form - (by.times(Form.of({(index,): 1})) or zero)
+        rest = form - (by.times(LinearForm.of({(index,): 1})) or zero)
         return rest if index not in rest.unknowns() and never_negative((-by).poly) else None
 
     made = {tuple(map(largest, bound)): trace for bound, trace in info.reach.items()}

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from ...dsl.source import Span
 from ..sizes.axes import Axis
-from ..sizes.forms import Form, holds, least
+from ..sizes.forms import LinearForm, holds, least
 from ..sizes.polynomials import Poly, never_negative
 from ..sizes.predicates import ALWAYS, Cases
 from .leak import Trace
 
-Bound = frozenset[Form]
+Bound = frozenset[LinearForm]
 TOP: Bound = frozenset()
 MOST = 24  # bounds of one reach; more are as good as none
 Reach = dict[Bound, Trace]
@@ -37,16 +37,16 @@ class Info:
     reach: Reach
     true: Cases = ALWAYS
     false: Cases = ALWAYS
-    lowers: tuple[Form, ...] = ()
-    uppers: tuple[Form, ...] = ()
+    lowers: tuple[LinearForm, ...] = ()
+    uppers: tuple[LinearForm, ...] = ()
 
     @property
-    def form(self) -> Form | None:
+    def form(self) -> LinearForm | None:
         """What it is, where that is known."""
         return self.lowers[0] if self.lowers and self.lowers == self.uppers else None
 
 
-def exact(form: Form, reach: Reach | None = None, true: Cases = ALWAYS, false: Cases = ALWAYS) -> Info:
+def exact(form: LinearForm, reach: Reach | None = None, true: Cases = ALWAYS, false: Cases = ALWAYS) -> Info:
     """A value that is this form."""
     return Info(reach or {}, true, false, (form,), (form,))
 
@@ -71,7 +71,7 @@ def _within(bound: Bound, other: Bound) -> bool:
     return all(any(_at_most(a, b) for a in bound) for b in other)
 
 
-def _at_most(a: Form, b: Form) -> bool:
+def _at_most(a: LinearForm, b: LinearForm) -> bool:
     gap = b - a
     return never_negative(gap.poly) or (bool(gap.quotients) and holds(gap))
 
@@ -91,7 +91,7 @@ def over_info(info: Info, names: Mapping[Axis, Axis], sizes: Mapping[int, Poly] 
     if not names and not sizes:
         return info
 
-    def over(forms: tuple[Form, ...]) -> tuple[Form, ...]:
+    def over(forms: tuple[LinearForm, ...]) -> tuple[LinearForm, ...]:
         return tuple(form.renamed(names, sizes) for form in forms)
 
     def over_cases(cases: Cases) -> Cases:
@@ -106,6 +106,6 @@ def over_info(info: Info, names: Mapping[Axis, Axis], sizes: Mapping[int, Poly] 
     )
 
 
-def put_bound(bound: Bound, forms: Mapping[Axis, Form]) -> Bound:
+def put_bound(bound: Bound, forms: Mapping[Axis, LinearForm]) -> Bound:
     """The bound with forms in the place of indices."""
     return frozenset(least(form.put(forms) for form in bound)) if bound else TOP

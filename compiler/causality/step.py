@@ -10,7 +10,7 @@ from ..graph.nodes import Apply, Graph
 from ..graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Pointwise, Reduce, Running, Window
 from ..graph.values import Role
 from ..sizes.axes import Axis
-from ..sizes.forms import Form, least, rises, show, upper_bounds, without_quotients
+from ..sizes.forms import LinearForm, least, rises, show, upper_bounds, without_quotients
 from ..sizes.polynomials import Size
 from ..sizes.predicates import ALWAYS, Cases, Facts, both, differences, put, without
 from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
@@ -72,10 +72,10 @@ class Step:
         """Whether its size may bound an index: not where that tells how many items come after."""
         return not reveals_length(axis, self.sizes)
 
-    def _tells_length(self, form: Form) -> bool:
+    def _tells_length(self, form: LinearForm) -> bool:
         return any(isinstance(each, Size) and each.family in self.sizes.families for each in form.unknowns())
 
-    def _replaced(self, reaches: Sequence[Reach], axes: set[Axis], change: Callable[[Form], Sequence[Form]],
+    def _replaced(self, reaches: Sequence[Reach], axes: set[Axis], change: Callable[[LinearForm], Sequence[LinearForm]],
                   text: Callable[[Bound], str]) -> Reach:  # fmt: skip
         """The reach with each form replaced in which one of these axes stands; words of the step, if there are any."""
         out: Reach = {}
@@ -89,7 +89,7 @@ class Step:
                 out = unite(out, {new: self._step(said, trace) if said else trace})
         return out
 
-    def _put(self, x: Info, forms: Mapping[Axis, Form]) -> Info:
+    def _put(self, x: Info, forms: Mapping[Axis, LinearForm]) -> Info:
         """Exactly these items, at other indices."""
         reach = unite({put_bound(bound, forms): trace for bound, trace in x.reach.items()})
         return Info(reach, put(x.true, forms), put(x.false, forms))
@@ -104,7 +104,7 @@ class Step:
         return unite(*(self._in_case(parts, axes, case, len(support) == 1) for case in support))
 
     def _in_case(self, parts: Sequence[Info], axes: set[Axis], case: Facts, alone: bool) -> Reach:
-        def change(form: Form) -> Sequence[Form]:
+        def change(form: LinearForm) -> Sequence[LinearForm]:
             return upper_bounds(form, axes, case, self._ranged)
 
         read = {axis for part in parts for bound in part.reach for form in bound for axis in form.indices}
@@ -123,7 +123,7 @@ class Step:
         for axis in sorted(axes - read, key=lambda axis: axis.id):
             if not reveals_length(axis, self.sizes):
                 continue
-            limits = change(Form.index(axis))
+            limits = change(LinearForm.index(axis))
             if any(_is_own(limit, axis) for limit in limits):
                 continue
             there = place(axis, self.sizes.claimed)
@@ -136,7 +136,7 @@ class Step:
         """In words, of the first of the axes of which every item is read, or of the last; alone: there is one case."""
         op, facts = self.node.op, differences((case,)) if alone else {}
         for axis in sorted(axes, key=lambda axis: axis.id):
-            limits = upper_bounds(Form.index(axis), set(self.node.axes), case, lambda axis: False)
+            limits = upper_bounds(LinearForm.index(axis), set(self.node.axes), case, lambda axis: False)
             if not limits or all(map(self._tells_length, limits)):
                 turned = next((b for (b, a) in facts if a == axis and b not in self.node.axes), None)
                 hint = f": its mask keeps `{turned.name} <= {axis.name}`, is it turned round?" if turned else ""
@@ -155,7 +155,7 @@ class Step:
         true = without(support, axes) if zero else ALWAYS
         if not how.indices:
             return Info(reach, true)
-        at = Form.index(node.axes[0])
+        at = LinearForm.index(node.axes[0])
         found = [upper_bounds(at, axes, case, self._ranged) for case in kept]
         none = (ZERO,)  # what is picked where the mask leaves nothing
         return Info(reach, true, lowers=(ZERO,), uppers=reduce(larger_of, found, none) if found else ())
@@ -172,9 +172,9 @@ class Step:
         sure = node.operands[1].role <= Role.TABLE or at_least(e, ZERO)
         uppers, lowers = (e.uppers, e.lowers) if sure else ((), ())
         if self._ranged(axis):
-            uppers, lowers = (*uppers, Form.extent(axis) - ONE), (*lowers, ZERO)
+            uppers, lowers = (*uppers, LinearForm.extent(axis) - ONE), (*lowers, ZERO)
 
-        def change(form: Form) -> Sequence[Form]:
+        def change(form: LinearForm) -> Sequence[LinearForm]:
             if axis not in form.indices:
                 return [form]
             if e.form is not None and sure:
@@ -201,9 +201,9 @@ class Step:
             case IndexMap.SAME:
                 return over_info(x, dict(zip(node.axes, node.made, strict=True)))
             case IndexMap.SHIFTED:
-                by = Form.static(node.options["left"])
+                by = LinearForm.static(node.options["left"])
                 ended = replace(x, reach=self._ended(x, node.axes[0]))
-                return Info(self._put(ended, {node.axes[0]: Form.index(node.made[0]) - by}).reach)
+                return Info(self._put(ended, {node.axes[0]: LinearForm.index(node.made[0]) - by}).reach)
             case IndexMap.PARTS:
                 return self._concat(parts)
             case IndexMap.DIGITS:
@@ -219,15 +219,15 @@ class Step:
         reaches: list[Reach] = []
         for number, (part, axis) in enumerate(zip(parts, node.axes, strict=True)):
             reach = self._ended(part, axis) if number < len(parts) - 1 else part.reach
-            there = Form.index(node.made[0]) - before
+            there = LinearForm.index(node.made[0]) - before
             reaches.append({put_bound(bound, {axis: there}): trace for bound, trace in reach.items()})
-            before += Form.extent(axis)
+            before += LinearForm.extent(axis)
         return Info(unite(*reaches))
 
     def _mirror(self, x: Info) -> Info:
         """Item 0 of the result is the last item, so the result reveals how many there are, even where all are equal."""
         axes = set(self.node.axes)
-        turned = {axis: Form.extent(axis) - ONE - Form.index(axis) for axis in axes}
+        turned = {axis: LinearForm.extent(axis) - ONE - LinearForm.index(axis) for axis in axes}
         if all(map(self._ranged, axes)):
             return self._put(x, turned)
         name = next(axis.name for axis in self.node.axes if not self._ranged(axis))
@@ -247,14 +247,14 @@ class Step:
         """Tap t of the window at s reads s * stride + t - pad."""
         node = self.node
         axis, (at, tap) = node.axes[0], node.made
-        first = Form.index(at).times(Form.static(node.options["stride"]))
-        pad = Form.static(node.options["pad"])
+        first = LinearForm.index(at).times(LinearForm.static(node.options["stride"]))
+        pad = LinearForm.static(node.options["pad"])
         ended = self._ended(x, axis)
         if first is None:
             return Info({TOP: self._step(f"`{node.op}` reads along another axis", None)})
-        ahead = ((Form.extent(tap) - ONE) - pad).value if at == axis else None
+        ahead = ((LinearForm.extent(tap) - ONE) - pad).value if at == axis else None
         many = f"up to {ahead} item{'s' if ahead is not None and ahead > 1 else ''} ahead"
-        there = first + Form.index(tap) - pad
+        there = first + LinearForm.index(tap) - pad
 
         def text(new: Bound) -> str:
             return f"`{node.op}` reads {many}" if ahead is not None and ahead > 0 else ""
@@ -263,14 +263,14 @@ class Step:
 
     def _merge(self, x: Info) -> Info:
         """The axes are digits of the one made, from the coarsest."""
-        node, axes, made = self.node, set(self.node.axes), Form.index(self.node.made[0])
+        node, axes, made = self.node, set(self.node.axes), LinearForm.index(self.node.made[0])
         number = _number(node.axes)
         facts = frozenset({made - number, number - made})
 
         def text(new: Bound) -> str:
             return "" if new else f"`{node.op}` makes `{node.made[0].name}` of axes read further than their own index"
 
-        def change(form: Form) -> Sequence[Form]:
+        def change(form: LinearForm) -> Sequence[LinearForm]:
             return upper_bounds(form, axes, facts, self._ranged)
 
         reach = self._replaced([x.reach], axes, change, text)
@@ -278,13 +278,13 @@ class Step:
         return Info(reach, without(true, axes), without(false, axes))
 
 
-def _number(axes: Sequence[Axis]) -> Form:
+def _number(axes: Sequence[Axis]) -> LinearForm:
     """The index that these digits make."""
     total = ZERO
     for axis in axes:
-        shifted = total.times(Form.extent(axis))
+        shifted = total.times(LinearForm.extent(axis))
         assert shifted is not None  # an extent has no index in it
-        total = shifted + Form.index(axis)
+        total = shifted + LinearForm.index(axis)
     return total
 
 
@@ -297,13 +297,13 @@ def _told(trace: Trace, axes: set[Axis]) -> bool:
             return False
 
 
-def _is_own(limit: Form, axis: Axis) -> bool:
+def _is_own(limit: LinearForm, axis: Axis) -> bool:
     """Whether an index is at most that of another axis of its family."""
     found = limit.offset
     return found is not None and found[0].family == axis.family and found[1] <= 0
 
 
-def _shown(limits: Sequence[Form]) -> str:
+def _shown(limits: Sequence[LinearForm]) -> str:
     """`t` + 1."""
     simple = [offset for limit in limits if (offset := without_quotients(limit).offset) is not None]
     if simple:
@@ -315,7 +315,7 @@ def _shown(limits: Sequence[Form]) -> str:
 def up_to_here(reach: Reach, axis: Axis) -> Reach:
     """What the items of an axis up to each read together."""
 
-    def change(form: Form) -> Sequence[Form]:
+    def change(form: LinearForm) -> Sequence[LinearForm]:
         if axis not in form.indices or rises(form, axis):
             return [form]
         return [form.put({axis: ZERO})] if rises(-form, axis) else []

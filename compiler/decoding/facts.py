@@ -16,7 +16,7 @@ from ..causality.step import Step
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from ..graph.traits import Gather, Normalise, Reduce, Window
 from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, Static, known
-from ..sizes.forms import Form
+from ..sizes.forms import LinearForm
 from ..sizes.predicates import ALWAYS, Cases, both, differences
 from .sites import Site
 from .visible_range import ENTIRE, Mode, Need
@@ -55,7 +55,7 @@ class SiteFacts:
                 case Constant(value, out):
                     infos[out.id] = constant_info(substituted(value, env), out, sizes)
                 case Positions(axis, out):
-                    infos[out.id] = exact(Form.index(axis))
+                    infos[out.id] = exact(LinearForm.index(axis))
                 case Parameter(_, out):
                     infos[out.id] = Info({})
                 case Apply():
@@ -166,7 +166,7 @@ class SiteFacts:
     def _index_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
         """Of `x[a = e]`; None: it reads the first item."""
         index = infos[node.operands[1].id]
-        if index.form == Form.number(0):
+        if index.form == LinearForm.number(0):
             return [(None, 0)]
         return [bound for upper in index.uppers if (bound := upper.above().offset) is not None]
 

@@ -17,7 +17,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Stepped, r
 from ..graph.traits import Pointwise
 from ..graph.values import Value
 from ..sizes.axes import Literal, known
-from ..sizes.forms import Form
+from ..sizes.forms import LinearForm
 from ..sizes.predicates import both
 
 SEVERAL = Literal(True)
@@ -76,7 +76,7 @@ def _infos(graph: Graph) -> dict[int, Info]:
             case Constant(value, out):
                 found[out.id] = constant_info(value, out, CallerSizes())
             case Apply(traits=traits, operands=()) if traits.caches and not traits.remembers:
-                found[node.out.id] = exact(Form.index(node.axes[0]))
+                found[node.out.id] = exact(LinearForm.index(node.axes[0]))
             case Apply(mask=None) if isinstance(node.traits.reads, Pointwise) and not node.traits.random:
                 if all(value.id in found for value in node.operands):
                     found[node.out.id] = pointwise(node.traits.reads.meaning, [found[v.id] for v in node.operands])
@@ -93,9 +93,9 @@ def _sees_all(mask: Info, value: Value, stepped: Stepped) -> bool:
     if len(new) != 1 or len(past) != 1 or len(value.type.axes) != 2:
         return False
     (q,), (k,) = new, past
-    back = Form.index(q) - Form.index(k)
+    back = LinearForm.index(q) - LinearForm.index(k)
     keep = kept[k]
-    near = (Form.number(keep) - back,) if isinstance(keep, int) else ()
+    near = (LinearForm.number(keep) - back,) if isinstance(keep, int) else ()
     return not both(mask.false, (frozenset({back, *near}),))
 
 

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from math import gcd, lcm
 
 from .axes import Axis, SizeOf, Static
+from .functions import OPERATIONS, Rounded
 from .polynomials import (
     Monomial,
     Opaque,
@@ -28,35 +29,36 @@ from .polynomials import (
     ratio,
 )
 
+FLOOR = next(name for name, operation in OPERATIONS.items() if operation.meaning == Rounded(up=False))
 STEPS = 60  # of one search for bounds
 BOUNDS = 6  # of one form, kept
 
 
 @dataclass(frozen=True)
-class Form:
+class LinearForm:
     """A polynomial in which no product has more than one index. An index is an unknown: the axis itself."""
 
     items: frozenset[tuple[Monomial, Rational]]
 
     @staticmethod
-    def of(polynomial: Poly) -> Form:
-        return Form(frozenset(polynomial.items()))
+    def of(polynomial: Poly) -> LinearForm:
+        return LinearForm(frozenset(polynomial.items()))
 
     @staticmethod
-    def number(value: Rational) -> Form:
-        return Form.of({(): ratio(value, 1)} if value else {})
+    def number(value: Rational) -> LinearForm:
+        return LinearForm.of({(): ratio(value, 1)} if value else {})
 
     @staticmethod
-    def index(axis: Axis) -> Form:
-        return Form.of({(axis,): 1})
+    def index(axis: Axis) -> LinearForm:
+        return LinearForm.of({(axis,): 1})
 
     @staticmethod
-    def static(value: Static) -> Form:
-        return Form.of(poly(value))
+    def static(value: Static) -> LinearForm:
+        return LinearForm.of(poly(value))
 
     @staticmethod
-    def extent(axis: Axis) -> Form:
-        return Form.of(poly(SizeOf(axis)))
+    def extent(axis: Axis) -> LinearForm:
+        return LinearForm.of(poly(SizeOf(axis)))
 
     @cached_property
     def poly(self) -> Poly:
@@ -72,19 +74,19 @@ class Form:
         """Those in quotients too."""
         return frozenset(_indices(self.poly))
 
-    def __add__(self, other: Form) -> Form:
-        return Form.of(add(self.poly, other.poly, 1))
+    def __add__(self, other: LinearForm) -> LinearForm:
+        return LinearForm.of(add(self.poly, other.poly, 1))
 
-    def __sub__(self, other: Form) -> Form:
-        return Form.of(add(self.poly, other.poly, -1))
+    def __sub__(self, other: LinearForm) -> LinearForm:
+        return LinearForm.of(add(self.poly, other.poly, -1))
 
-    def __neg__(self) -> Form:
-        return Form.of(add({}, self.poly, -1))
+    def __neg__(self) -> LinearForm:
+        return LinearForm.of(add({}, self.poly, -1))
 
-    def times(self, other: Form | Rational) -> Form | None:
+    def times(self, other: LinearForm | Rational) -> LinearForm | None:
         """None where the product is no linear form."""
-        other = other if isinstance(other, Form) else Form.number(other)
-        return None if self.indices and other.indices else Form.of(multiply(self.poly, other.poly))
+        other = other if isinstance(other, LinearForm) else LinearForm.number(other)
+        return None if self.indices and other.indices else LinearForm.of(multiply(self.poly, other.poly))
 
     @property
     def value(self) -> Rational | None:
@@ -98,7 +100,7 @@ class Form:
             dict.fromkeys(each for key in self.poly for each in key if isinstance(each, Opaque) and _rounds(each))
         )
 
-    def coefficient(self, unknown: object) -> Form:
+    def coefficient(self, unknown: object) -> LinearForm:
         """What an unknown is multiplied by."""
         found: Poly = {}
         for key, value in self.items:
@@ -106,16 +108,16 @@ class Form:
                 rest = list(key)
                 rest.remove(unknown)
                 found[tuple(rest)] = value
-        return Form.of(found)
+        return LinearForm.of(found)
 
-    def put(self, forms: Mapping[Axis, Form]) -> Form:
+    def put(self, forms: Mapping[Axis, LinearForm]) -> LinearForm:
         """With forms in the place of indices; within quotients too."""
-        return Form.of(_put(self.poly, forms)) if self.indices & forms.keys() else self
+        return LinearForm.of(_put(self.poly, forms)) if self.indices & forms.keys() else self
 
-    def renamed(self, axes: Mapping[Axis, Axis], sizes: Mapping[int, Poly]) -> Form:
+    def renamed(self, axes: Mapping[Axis, Axis], sizes: Mapping[int, Poly]) -> LinearForm:
         """Over other axes, and the sizes of families as polynomials over others."""
-        forms = {axis: Form.index(other) for axis, other in axes.items()}
-        return Form.of(_put(self.poly, forms, sizes)) if sizes or self.indices & axes.keys() else self
+        forms = {axis: LinearForm.index(other) for axis, other in axes.items()}
+        return LinearForm.of(_put(self.poly, forms, sizes)) if sizes or self.indices & axes.keys() else self
 
     def unknowns(self) -> set[object]:
         """All that it is made of, the parts of what is not polynomial too."""
@@ -131,7 +133,7 @@ class Form:
         """The number that is added."""
         return self.poly.get((), 0)
 
-    def above(self) -> Form:
+    def above(self) -> LinearForm:
         """At least as much: without the sizes and numbers of passes that are taken away."""
         taken: Poly = {}
         for key, by in self.shape:
@@ -140,7 +142,7 @@ class Form:
                 if lowest is not None:
                     taken[key] = by
                     taken[()] = taken.get((), 0) - by * lowest
-        return self - Form.of({key: by for key, by in taken.items() if by}) if taken else self
+        return self - LinearForm.of({key: by for key, by in taken.items() if by}) if taken else self
 
     @property
     def offset(self) -> tuple[Axis, int] | None:
@@ -152,42 +154,42 @@ class Form:
                 return None
 
 
-def rises(form: Form, axis: Axis) -> bool:
+def rises(form: LinearForm, axis: Axis) -> bool:
     """Whether it surely never falls as an index grows."""
     if not never_negative(form.coefficient(axis).poly):
         return False
     for unknown in {each for key in form.poly for each in key if isinstance(each, Opaque)}:
-        if axis in Form.of({(unknown,): 1}).indices:
-            inner = Form.of(dict(unknown.args[0]))
-            if unknown.op != "floor" or not never_negative(form.coefficient(unknown).poly) or not rises(inner, axis):
+        if axis in LinearForm.of({(unknown,): 1}).indices:
+            inner = LinearForm.of(dict(unknown.args[0]))
+            if unknown.op != FLOOR or not never_negative(form.coefficient(unknown).poly) or not rises(inner, axis):
                 return False
     return True
 
 
-def floored(form: Form) -> Form:
+def floored(form: LinearForm) -> LinearForm:
     """The quotient rounded down: a form that is whole stays as it is."""
     if all(value.denominator == 1 for _, value in form.items) and not fractional(form):
         return form
-    return Form.of(Opaque.of("floor", form.poly))
+    return LinearForm.of(Opaque.of(FLOOR, form.poly))
 
 
-def quotient(form: Form, divisor: Form) -> Form | None:
+def quotient(form: LinearForm, divisor: LinearForm) -> LinearForm | None:
     """`form / divisor`, not rounded; None where the divisor may be 0 or less."""
     number = divisor.value
     if number is not None:
         return form.times(ratio(1, number)) if number > 0 else None
-    if divisor.indices or not never_negative((divisor - Form.number(1)).poly):
+    if divisor.indices or not never_negative((divisor - LinearForm.number(1)).poly):
         return None
-    return Form.of(Opaque.of("/", form.poly, divisor.poly))
+    return LinearForm.of(Opaque.of("/", form.poly, divisor.poly))
 
 
-def whole(form: Form) -> Form:
+def whole(form: LinearForm) -> LinearForm:
     """A multiple of it, more than 0 times, without fractions."""
     denominator = lcm(*(value.denominator for _, value in form.items))
-    return Form(frozenset((key, ratio(value * denominator, 1)) for key, value in form.items))
+    return LinearForm(frozenset((key, ratio(value * denominator, 1)) for key, value in form.items))
 
 
-def whole_at_least(form: Form) -> Form:
+def whole_at_least(form: LinearForm) -> LinearForm:
     """A form of whole unknowns that is 0 or more, as sharp as that makes it: from `4 a >= 3` follows `a >= 1`."""
     if fractional(form):
         return form
@@ -196,17 +198,17 @@ def whole_at_least(form: Form) -> Form:
     common = gcd(*(int(value) for value in found.values())) or 1
     found = {key: ratio(value, common) for key, value in found.items()}
     constant = ratio(constant, common).__floor__() if found else constant
-    return Form.of({**found, (): constant} if constant else found)
+    return LinearForm.of({**found, (): constant} if constant else found)
 
 
 # -- what is not polynomial ----------------------------------------------------------------------------------------
 
 
 def _rounds(unknown: Opaque) -> bool:
-    return unknown.op == "floor"
+    return unknown.op == FLOOR
 
 
-def fractional(form: Form) -> bool:
+def fractional(form: LinearForm) -> bool:
     """Whether it may hold what is no whole number."""
     return any(isinstance(each, Opaque) and not _rounds(each) for key, _ in form.items for each in key)
 
@@ -233,7 +235,7 @@ def _unknowns(polynomial: Poly) -> set[object]:
     return found
 
 
-def _put(polynomial: Poly, forms: Mapping[Axis, Form], sizes: Mapping[int, Poly] | None = None) -> Poly:
+def _put(polynomial: Poly, forms: Mapping[Axis, LinearForm], sizes: Mapping[int, Poly] | None = None) -> Poly:
     out: Poly = {}
     for key, value in polynomial.items():
         factors: Poly = {(): value}
@@ -245,7 +247,7 @@ def _put(polynomial: Poly, forms: Mapping[Axis, Form], sizes: Mapping[int, Poly]
                     factor = sizes[family]
                 case Opaque(op, args):
                     changed = [_put(dict(arg), forms, sizes) for arg in args]
-                    factor = floored(Form.of(changed[0])).poly if op == "floor" else Opaque.of(op, *changed)
+                    factor = floored(LinearForm.of(changed[0])).poly if op == FLOOR else Opaque.of(op, *changed)
                 case _:
                     factor = {(unknown,): 1}
             factors = multiply(factors, factor)
@@ -254,26 +256,26 @@ def _put(polynomial: Poly, forms: Mapping[Axis, Form], sizes: Mapping[int, Poly]
 
 
 @cache
-def facts_of(rounded: Opaque) -> tuple[Form, Form]:
+def facts_of(rounded: Opaque) -> tuple[LinearForm, LinearForm]:
     """What ties a quotient that is rounded down to what it is made of; each is 0 or more."""
-    inner, own = Form.of(dict(rounded.args[0])), Form.of({(rounded,): 1})
+    inner, own = LinearForm.of(dict(rounded.args[0])), LinearForm.of({(rounded,): 1})
     match list(inner.items):
         case [((Opaque("/", (above, below)),), one)] if one == 1:
-            divisor, dividend = Form.of(dict(below)), Form.of(dict(above))
+            divisor, dividend = LinearForm.of(dict(below)), LinearForm.of(dict(above))
             product = own.times(divisor)
             if product is not None:
-                return dividend - product, product - dividend + divisor - Form.number(1)
+                return dividend - product, product - dividend + divisor - LinearForm.number(1)
     denominator = lcm(*(value.denominator for _, value in inner.items))
     gap = 0 if fractional(inner) else ratio(1, denominator)
-    return inner - own, own - inner + Form.number(1 - gap)
+    return inner - own, own - inner + LinearForm.number(1 - gap)
 
 
 # -- bounds --------------------------------------------------------------------------------------------------------
 
 
 def upper_bounds(
-    form: Form, gone: Collection[Axis], facts: Iterable[Form], ranged: Callable[[Axis], bool]
-) -> tuple[Form, ...]:
+    form: LinearForm, gone: Collection[Axis], facts: Iterable[LinearForm], ranged: Callable[[Axis], bool]
+) -> tuple[LinearForm, ...]:
     """What the form is at most, in forms without the axes that are `gone`: each is an upper bound; none is known if
     there is none here.
 
@@ -285,7 +287,7 @@ def upper_bounds(
     known = [*facts]
     known += [each for fact in known for rounded in fact.quotients for each in facts_of(rounded)]
     known = list(dict.fromkeys(known))
-    found: list[Form] = []
+    found: list[LinearForm] = []
     lowest = {form.shape: form.constant}
     left = [form]
     for state in left:
@@ -301,24 +303,26 @@ def upper_bounds(
     return least(found)
 
 
-def _whole_at_most(form: Form) -> Form:
+def _whole_at_most(form: LinearForm) -> LinearForm:
     """An upper bound of a whole number, without the fraction that is added to whole numbers."""
     if form.constant.denominator == 1 or fractional(form) or any(by.denominator > 1 for _, by in form.shape):
         return form
-    return form + Form.number(form.constant.__floor__() - form.constant)
+    return form + LinearForm.number(form.constant.__floor__() - form.constant)
 
 
-def _next(form: Form, gone: frozenset[Axis]) -> object | None:
+def _next(form: LinearForm, gone: frozenset[Axis]) -> object | None:
     """What is to be eliminated first: an index that is gone, else a quotient in which one is."""
     plain = [each for key in form.poly for each in key if isinstance(each, Axis) and each in gone]
     if plain:
         return min(plain, key=lambda axis: axis.id)
-    return next((each for each in form.quotients if gone & Form.of({(each,): 1}).indices), None) or next(
+    return next((each for each in form.quotients if gone & LinearForm.of({(each,): 1}).indices), None) or next(
         iter(form.indices & gone), None
     )
 
 
-def _without(form: Form, unknown: object, known: list[Form], ranged: Callable[[Axis], bool]) -> Iterator[Form]:
+def _without(
+    form: LinearForm, unknown: object, known: list[LinearForm], ranged: Callable[[Axis], bool]
+) -> Iterator[LinearForm]:
     """The form plus a multiple of a fact that takes the unknown away."""
     by = form.coefficient(unknown)
     if never_negative(by.poly):
@@ -330,11 +334,11 @@ def _without(form: Form, unknown: object, known: list[Form], ranged: Callable[[A
     own = [each for rounded in form.quotients for each in facts_of(rounded)]
     match unknown:
         case Axis():
-            own.append(Form.index(unknown))
+            own.append(LinearForm.index(unknown))
             if ranged(unknown):
-                own.append(Form.extent(unknown) - Form.index(unknown) - Form.number(1))
+                own.append(LinearForm.extent(unknown) - LinearForm.index(unknown) - LinearForm.number(1))
         case Opaque(least=int(number)):
-            own.append(Form.of({(unknown,): 1}) - Form.number(number))
+            own.append(LinearForm.of({(unknown,): 1}) - LinearForm.number(number))
     for fact in (*known, *own):
         if unknown not in fact.factors:
             continue
@@ -349,7 +353,7 @@ def _without(form: Form, unknown: object, known: list[Form], ranged: Callable[[A
                 yield form + more
 
 
-def _divided(a: Form, b: Form) -> Form | None:
+def _divided(a: LinearForm, b: LinearForm) -> LinearForm | None:
     """a / b, where it is a polynomial and b is surely more than 0."""
     if len(b.items) != 1 or a.indices:
         return None
@@ -364,12 +368,12 @@ def _divided(a: Form, b: Form) -> Form | None:
                 return None
             rest.remove(unknown)
         out[tuple(rest)] = ratio(value, number)
-    return Form.of(out)
+    return LinearForm.of(out)
 
 
-def least(forms: Iterable[Form]) -> tuple[Form, ...]:
+def least(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
     """Of several upper bounds those that no other is surely below."""
-    kept: list[Form] = []
+    kept: list[LinearForm] = []
     for form in dict.fromkeys(forms):
         if not any(never_negative((form - other).poly) for other in kept):
             kept = [other for other in kept if not never_negative((other - form).poly)]
@@ -377,11 +381,11 @@ def least(forms: Iterable[Form]) -> tuple[Form, ...]:
     return tuple(sorted(kept, key=_simplicity)[:BOUNDS])
 
 
-def _simplicity(form: Form) -> tuple[int, str]:
+def _simplicity(form: LinearForm) -> tuple[int, str]:
     return len(form.items), show(form)
 
 
-def holds(form: Form) -> bool:
+def holds(form: LinearForm) -> bool:
     """Whether it is 0 or more whatever the indices and sizes are, each index being one of its axis."""
     if never_negative(form.poly):
         return True
@@ -391,7 +395,7 @@ def holds(form: Form) -> bool:
 # -- in words ------------------------------------------------------------------------------------------------------
 
 
-def without_quotients(form: Form) -> Form:
+def without_quotients(form: LinearForm) -> LinearForm:
     """At least as much, and easier to read: what is rounded down is not."""
     for rounded in form.quotients:
         by, (above, below) = form.coefficient(rounded), facts_of(rounded)
@@ -400,7 +404,7 @@ def without_quotients(form: Form) -> Form:
     return form
 
 
-def show(form: Form) -> str:
+def show(form: LinearForm) -> str:
     """As a reader writes it: `4 * chunk + 3`."""
     terms = sorted(form.items, key=lambda item: (not item[0], str(item[0])))
     text = ""
@@ -419,6 +423,6 @@ def _name(unknown: object) -> str:
         case Size(name=name):
             return f"|{name}|"
         case Opaque(op, args):
-            return f"{op}({', '.join(show(Form.of(dict(arg))) for arg in args)})"
+            return f"{op}({', '.join(show(LinearForm.of(dict(arg))) for arg in args)})"
         case _:
             return str(getattr(unknown, "name", unknown))

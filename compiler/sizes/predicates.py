@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from .axes import Axis
-from .forms import Form, fractional, holds, upper_bounds, whole, whole_at_least
+from .forms import LinearForm, fractional, holds, upper_bounds, whole, whole_at_least
 from .polynomials import Monomial, Rational
 
 MOST_CASES = 16
 MOST_FACTS = 100
 
-Facts = frozenset[Form]
+Facts = frozenset[LinearForm]
 """Forms that are 0 or more."""
 
 Cases = tuple[Facts, ...]
@@ -27,17 +27,17 @@ NEVER: Cases = ()
 Shape = frozenset[tuple[Monomial, Rational]]
 
 
-def at_least_zero(form: Form) -> Cases:
+def at_least_zero(form: LinearForm) -> Cases:
     """What `form >= 0` says; all unknowns are whole numbers."""
     form = whole_at_least(form)
     if holds(form):
         return ALWAYS
-    return NEVER if holds(-form - Form.number(1)) else (frozenset({form}),)
+    return NEVER if holds(-form - LinearForm.number(1)) else (frozenset({form}),)
 
 
-def more_than_zero(form: Form) -> Cases:
+def more_than_zero(form: LinearForm) -> Cases:
     """What `form > 0` says."""
-    return at_least_zero(form if fractional(form) else whole(form) - Form.number(1))
+    return at_least_zero(form if fractional(form) else whole(form) - LinearForm.number(1))
 
 
 def both(a: Cases, b: Cases) -> Cases:
@@ -51,7 +51,7 @@ def either(a: Cases, b: Cases) -> Cases:
     return _apart((*a, *b))
 
 
-def _sharpest(facts: Iterable[Form]) -> dict[Shape, Rational]:
+def _sharpest(facts: Iterable[LinearForm]) -> dict[Shape, Rational]:
     """The least number of each shape: the less, the sharper."""
     out: dict[Shape, Rational] = {}
     for fact in facts:
@@ -60,7 +60,7 @@ def _sharpest(facts: Iterable[Form]) -> dict[Shape, Rational]:
 
 
 def _as_facts(numbers: Mapping[Shape, Rational]) -> Facts:
-    return frozenset(Form(shape | {((), number)} if number else shape) for shape, number in numbers.items())
+    return frozenset(LinearForm(shape | {((), number)} if number else shape) for shape, number in numbers.items())
 
 
 def _met(a: Facts, b: Facts) -> Facts | None:
@@ -104,7 +104,7 @@ def without(cases: Cases, axes: set[Axis]) -> Cases:
     return _apart(frozenset(_projected(case, axes)) for case in cases)
 
 
-def _projected(case: Facts, axes: set[Axis]) -> Iterable[Form]:
+def _projected(case: Facts, axes: set[Axis]) -> Iterable[LinearForm]:
     for fact in case:
         if not fact.indices & axes:
             yield fact
@@ -114,7 +114,7 @@ def _projected(case: Facts, axes: set[Axis]) -> Iterable[Form]:
                     yield whole_at_least(bound)
 
 
-def put(cases: Cases, forms: Mapping[Axis, Form]) -> Cases:
+def put(cases: Cases, forms: Mapping[Axis, LinearForm]) -> Cases:
     """The same with forms in the place of indices."""
     return _apart(frozenset(fact.put(forms) for fact in case) for case in cases)
 

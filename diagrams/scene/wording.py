@@ -6,7 +6,7 @@ from ...compiler.graph.nodes import Apply
 from ...compiler.ops import Op
 from ..base.text import Rich, italic, joined, plain, roman
 from .formulas.symbolic import Symbolic, of_static, written
-from .op_glyphs import name_of
+from .op_glyphs import LOOKUP, name_of
 from .steps import DrawStep, Frame, Scene
 
 _ELSEWHERE = ("eps", "p", "scale", "bias", "left", "value")
@@ -62,7 +62,7 @@ def tell_apart(scene: Scene) -> None:
     """
     groups: dict[object, dict[str, list[DrawStep]]] = {}
     for step in scene.steps:
-        if step.weights and step.whose and step.mark in ("learned", "embed", "block"):
+        if step.weights and step.whose and step.mark in ("learned", LOOKUP.mark, "block"):
             text = plain(step.text) + plain(step.raised)
             groups.setdefault((id(step.section), step.mark, text), {}).setdefault(step.whose, []).append(step)
     for paths in groups.values():

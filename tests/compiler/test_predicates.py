@@ -14,7 +14,7 @@ from attnc.compiler.causality.leak import Trace
 from attnc.compiler.causality.reach import MOST, TOP, Bound, Reach, unite
 from attnc.compiler.sizes.axes import Axis, Kind, SizeOf
 from attnc.compiler.sizes.forms import (
-    Form,
+    LinearForm,
     floored,
     holds,
     least,
@@ -49,20 +49,20 @@ FOUR = SESSION.axis("four", Kind.WIDTH, extent=4)
 NAMED = {"a": A, "b": B, "c": C, "d": D, "four": FOUR}
 
 
-def form(constant: float = 0, **terms: float) -> Form:
-    total = Form.number(Fraction(constant))
+def form(constant: float = 0, **terms: float) -> LinearForm:
+    total = LinearForm.number(Fraction(constant))
     for name, by in terms.items():
-        term = Form.index(NAMED[name]).times(Fraction(by))
+        term = LinearForm.index(NAMED[name]).times(Fraction(by))
         assert term is not None
         total += term
     return total
 
 
-def size(axis: Axis) -> Form:
-    return Form.extent(axis)
+def size(axis: Axis) -> LinearForm:
+    return LinearForm.extent(axis)
 
 
-def facts(*forms: Form) -> Facts:
+def facts(*forms: LinearForm) -> Facts:
     return frozenset(forms)
 
 
@@ -73,11 +73,11 @@ def test_linear_forms() -> None:
     assert form(1, a=1) + form(2, a=2, b=1) == form(3, a=3, b=1)
     assert form(1, a=1) - form(2, a=1, b=1) == form(-1, b=-1)
     assert form(2, a=1, b=-3).times(-2) == form(-4, a=-2, b=6)
-    assert form(2, a=1).times(0) == form(0) == Form.number(0)
+    assert form(2, a=1).times(0) == form(0) == LinearForm.number(0)
     assert form(5, a=1, b=2).put({A: form(1, b=1)}) == form(6, b=3)
     assert form(5, a=1, b=-1).put({A: form(0, b=1), B: form(0, a=1)}) == form(5, b=1, a=-1)
     assert form(0, a=1).times(form(0, b=1)) is None
-    assert form(1, a=1).times(size(B)) == Form.of(poly(SizeOf(B))) + Form.of({(*size(B).factors, A): 1})
+    assert form(1, a=1).times(size(B)) == LinearForm.of(poly(SizeOf(B))) + LinearForm.of({(*size(B).factors, A): 1})
     assert (form(3, a=2).indices, form(3).indices, form(3).value, form(3, a=1).value) == ({A}, set(), 3, None)
 
 
@@ -86,7 +86,7 @@ def test_linear_forms() -> None:
     [(form(2, a=1), (A, 2)), (form(-1, b=1), (B, -1)), (form(2), None), (form(2, a=2), None), (form(2, a=-1), None),
      (form(2, a=1, b=1), None), (form(2, a=1, b=-1), None), (form(0.5, a=1), None)],
 )  # fmt: skip
-def test_an_index_plus_a_number(linear: Form, offset: tuple[Axis, int] | None) -> None:
+def test_an_index_plus_a_number(linear: LinearForm, offset: tuple[Axis, int] | None) -> None:
     assert linear.offset == offset
 
 
@@ -158,14 +158,14 @@ def test_bounds_are_sound() -> None:
     assert found > 150
 
 
-def number(each: Form, value: dict[Axis, int]) -> Fraction:
+def number(each: LinearForm, value: dict[Axis, int]) -> Fraction:
     """Of a form with quotients, at these indices."""
     total = Fraction(0)
     for key, by in each.items:
         term = Fraction(by)
         for unknown in key:
             if isinstance(unknown, Opaque):
-                term *= floor(number(Form.of(dict(unknown.args[0])), value))
+                term *= floor(number(LinearForm.of(dict(unknown.args[0])), value))
             else:
                 assert isinstance(unknown, Axis)
                 term *= value[unknown]
@@ -185,8 +185,8 @@ AB = form(0, b=1, a=-1)  # a <= b
 BC, CD, AC, BA = form(0, c=1, b=-1), form(0, d=1, c=-1), form(0, c=1, a=-1), form(0, a=1, b=-1)
 
 
-def plus(fact: Form, by: int) -> Form:
-    return fact + Form.number(by)
+def plus(fact: LinearForm, by: int) -> LinearForm:
+    return fact + LinearForm.number(by)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def plus(fact: Form, by: int) -> Form:
         (form(0), ALWAYS), (form(-1), NEVER), (form(-1, a=-1), NEVER), (form(-3, a=2), (facts(form(-2, a=1)),)),
     ],
 )  # fmt: skip
-def test_what_a_comparison_says(linear: Form, cases: Cases) -> None:
+def test_what_a_comparison_says(linear: LinearForm, cases: Cases) -> None:
     assert at_least_zero(linear) == cases
 
 
@@ -262,7 +262,7 @@ def test_differences() -> None:
     assert found == {(A, B): 1, (B, C): -1, (C, D): 2, (A, C): 0, (B, D): 1}
     assert differences((facts(AB, BC), facts(plus(AC, 2), plus(AB, -1)))) == {(A, B): 0, (A, C): 2}
     many = [SESSION.axis(f"x{n}", Kind.WIDTH) for n in range(MOST_FACTS + 2)]
-    chain = [Form.index(b) - Form.index(a) for a, b in pairwise(many)]
+    chain = [LinearForm.index(b) - LinearForm.index(a) for a, b in pairwise(many)]
     assert len(differences((facts(*chain),))) == MOST_FACTS + 1  # of many facts none follows
     assert len(differences((facts(*chain[1:]),))) == 2 * MOST_FACTS - 1
 
@@ -283,7 +283,7 @@ def reach(*bounds: Bound) -> Reach:
     return {bound: Trace(str(place), None, None) for place, bound in enumerate(bounds)}
 
 
-def up_to(*forms: Form) -> Bound:
+def up_to(*forms: LinearForm) -> Bound:
     return frozenset(forms)
 
 
