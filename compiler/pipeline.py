@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .decoding.join_maps import join_maps
+from .decoding.tabulate import tabulate
 from .decoding.unmask import unmask
 from .graph.nodes import Graph
 from .rewrites.kernels.attention import fuse_attention
@@ -115,8 +116,14 @@ PASSES = (
     ),
     Pass(
         "unmask",
-        "a mask that hides nothing from one new item is made for several alone (PyTorch)",
+        "a mask that hides nothing is left out: that of one new item (PyTorch), and one that is kept",
         lambda graph, on: unmask(graph),
+        (STEP,),
+    ),
+    Pass(
+        "tabulate",
+        "what a step makes of places by several ops is made for many at once, and read from a table (PyTorch)",
+        lambda graph, on: tabulate(graph),
         (STEP,),
     ),
     Pass(

@@ -66,8 +66,9 @@ class CodeBody(MemoryLayout):
     def lower(self) -> ClassPlan:
         """Makes the statements, once callers have told what arguments are like; gives what is read off them."""
         graph, plan = self.graph, self.plan
-        for node in graph.nodes:
-            for value in reads(node):
+        beside = self.beside()
+        for place, node in enumerate(graph.nodes):
+            for value in reads(node) if place not in beside else ():
                 self.readers.setdefault(value.id, ReadCount()).left += 1
         for output in graph.outputs:
             self.readers.setdefault(output.value.id, ReadCount()).left += 1
@@ -76,7 +77,8 @@ class CodeBody(MemoryLayout):
         self._find_hints()
         self.begin()
         for self.place, node in enumerate(graph.nodes):
-            self._node(node)
+            if self.place not in beside:
+                self.node(node)
         self.returned = [self._output(output, number_) for number_, output in enumerate(graph.outputs)]
         states = []
         for output, val in zip(graph.outputs, self.returned, strict=True):
@@ -141,7 +143,7 @@ class CodeBody(MemoryLayout):
 
     # -- nodes --------------------------------------------------------------------------------------------------
 
-    def _node(self, node: Node) -> None:
+    def node(self, node: Node) -> None:
         match node:
             case Constant(value, out):
                 if self.reads_left(out) == 0 and out.id not in self.plan.captured:  # a rewrite took its reader
@@ -389,6 +391,15 @@ class CodeBody(MemoryLayout):
     @abstractmethod
     def learned(self, maps: list[Apply]) -> Code:
         """The arguments of `cache.maps` that say which maps."""
+
+    def places_so_far(self, axis: Axis) -> Code:
+        """The places in the whole sequence of the items of a span, up to the last of the new ones."""
+        end = Code("cache.end")
+        return self.arange(end if self.endless(axis) else joined([binary("-", end, self.extent(axis)), end]))
+
+    def beside(self) -> set[int]:
+        """The places of the nodes that have their lines before all others: those that make tables."""
+        return set()
 
     def of_several(self, node: Apply, mask: Val) -> Val:
         """A mask that hides nothing from one new item (compiler/decoding/unmask.py)."""

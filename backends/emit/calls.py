@@ -231,7 +231,7 @@ def leading_shape(body: MemoryLayout, args: list[Val], of: Iterable[int]) -> Cod
 
     Arguments that tell them get names in `args`.
     """
-    leading = [place for place in sorted(of) if args[place].leading != NONE]
+    leading = [place for place in sorted(of) if args[place].leading != NONE and not args[place].absent]
     whole = [place for place in leading if args[place].leading == FULL]
     tell = whole[:1] or leading
     for place in tell:  # once: they are read below too

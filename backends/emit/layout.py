@@ -27,7 +27,7 @@ from ...compiler.sizes.axes import Axis, Const, Static
 from ..plan.capture import Captures
 from ..plan.plan import ClassPlan, InputState, ModelPlan, Plan, padded
 from ..text import ranges
-from ..text.expressions import AND, OR, TERM, Code, Given, Variable, binary, call, filled_in, joined
+from ..text.expressions import AND, OR, TERM, TERNARY, Code, Given, Variable, binary, call, filled_in, joined
 from ..text.names import DEVICE, DTYPE, FOUND, Namer
 from ..text.numbers import static_code
 from ..text.printer import CodePrinter
@@ -193,6 +193,7 @@ class MemoryLayout(ABC):
         # Result of a map that is done with others -> the variable that holds it, and whether its heads are in front.
         self.joined: dict[int, tuple[Code, bool]] = {}
         self.told = ToldExtents()
+        self.tabulating = False  # the lines at hand make a table of places
         self._device: Code | None = None
         self._dtype: Code | None = None
         self.batch_shape = Variable("batch", "batch", lasting=True, unique=True)  # of a model: what its border finds
@@ -321,7 +322,9 @@ class MemoryLayout(ABC):
 
     @property
     def new_places(self) -> Code:
-        """Where the new items of a step stand in the whole sequence."""
+        """Where the new items of a step stand in the whole sequence; of a table, those that it is made for."""
+        if self.tabulating:
+            return call("cache.ahead", self.device)
         return self.write(self.words.new_places, *([self.device] if "{0}" in self.words.new_places else []))
 
     @property
@@ -350,6 +353,9 @@ class MemoryLayout(ABC):
             axes = self.core(value.type.axes)
             leading = NONE if state.leading is None else state.leading
             val = Val(code, axes, state.broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
+            stepped = self.graph.stepped
+            if stepped is not None and value.id in stepped.absent:
+                val = replace(val, broadcast=frozenset(axes), absent=True)
         self.inputs.append(val)
         self.keep(value, val)
 
@@ -522,6 +528,10 @@ class MemoryLayout(ABC):
         order = tuple(order)
         if x.number or x.axes == order:
             return x
+        if x.absent:
+            there = self.align(replace(x, absent=False), order, short)
+            code = Code.of("None if {} is None else {}", x.code, there.code, level=TERNARY)
+            return replace(there, code=x.code if there.code == x.code else code, absent=True)
         x = self.without(x, [axis for axis in x.axes if axis in x.broadcast and axis not in order])
         extra = [axis for axis in x.axes if axis not in order]
         if extra:

@@ -197,6 +197,7 @@ def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
     x = _plain(body, node, vals[0])
     axes = body.core(node.out.type.axes)
     x = body.first(x, [axis for axis in x.axes if axis not in axes])
+    x = body.permute(x, [axis for axis in axes if axis in x.axes])
     order, broadcast = tuple(axes.index(a) for a in x.axes), frozenset(axes.index(a) for a in x.broadcast)
     body.file.kept[_home(body), node.name or ""] = KeptLayout(order, broadcast, x.leading)
     stored = call("cache.store", f'"{node.name}"', x.code, **_own(x, len(x.axes)))
@@ -206,7 +207,7 @@ def store(body: CodeBody, node: Apply, vals: list[Val]) -> None:
 def recall(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     kept = body.file.kept[_home(body), node.name or ""]
     axes = body.core(node.out.type.axes)
-    return Val(
+    found = Val(
         Code(f'cache["{node.name}"]'),
         tuple(axes[place] for place in kept.order),
         frozenset(axes[place] for place in kept.broadcast),
@@ -214,6 +215,10 @@ def recall(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
         kind=kind_of(node.out),
         table=is_table(node.out),
     )
+    if "several" not in node.options:
+        return found
+    mask = replace(found, code=call("cache.mask", f'"{node.name}"'), broadcast=frozenset(found.axes), absent=True)
+    return body.let(node.out.name or "mask", mask)
 
 
 def _item(body: CodeBody, x: Val, along: tuple[Axis, ...], place: int, axes: tuple[Axis, ...]) -> Val:
@@ -244,15 +249,13 @@ def positions(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     stepped = body.graph.stepped
     assert stepped is not None
     new = body.is_new(axis)
-    code = body.new_places if new else body.arange(_range(body, axis))
+    code = body.new_places if new else body.places_so_far(axis)
     return Val(code, (axis,), kind=Scalar.INT, bounds=body.bounds.positions(stepped.whole))
 
 
-def _range(body: CodeBody, axis: Axis, separator: str = ", ") -> Code:
-    """The places of the items of a span in the whole sequence: `start, end`."""
-    if body.endless(axis):
-        return Code("cache.end" if separator == ", " else f"{separator}cache.end")
-    return Code.of(f"{{}}{separator}cache.end", _first(body, axis))
+def _range(body: CodeBody, axis: Axis) -> Code:
+    """The places of the items of a span in the whole sequence: `start:end`."""
+    return Code(":cache.end") if body.endless(axis) else Code.of("{}:cache.end", _first(body, axis))
 
 
 def _first(body: CodeBody, axis: Axis) -> Code:
@@ -271,7 +274,7 @@ def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     if body.is_new(made):
         axes = tuple(made if a == axis else a for a in x.axes)
         return replace(x, code=body.new_rows(x, axis), axes=axes)
-    places = _range(body, made, ":")
+    places = _range(body, made)
     before = [":"] * at if x.leading == NONE else ["..."]
     after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
     axes = tuple(made if a == axis else a for a in x.axes)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...compiler.advice.methods import why_no_step
 from ...compiler.decoding import Decoding, decoding
+from ...compiler.decoding.lay_kept import lay_kept
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, PREPARE, STEP, Pass, rewritten
 from ...compiler.rewrites.kernels.attention import fuse_attention
@@ -64,4 +65,6 @@ def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> D
     prepare, step = rewritten(found.prepare, passes, PREPARE), rewritten(found.step, passes, STEP)
     if any(one.name == "mask_arguments" for one in passes):
         prepare, step = mask_arguments(prepare, lowered), mask_arguments(step, lowered)
+    if any(one.name == "arrange" for one in passes):
+        prepare, step = lay_kept(prepare, step)
     return replace(found, prepare=prepare, step=step)

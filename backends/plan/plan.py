@@ -557,8 +557,9 @@ class ModelPlan:
                     number = f"_{count}"
                 plan.method = wish + number
                 names.add(plan.method)
-            if stepped is not None:
-                plan.name = f"{plan.name}{camel(method + number)}"
+            if stepped is not None:  # another step of the same class is called by where it stands
+                at = camel(stepped.segment) if number and stepped.segment.isidentifier() else ""
+                plan.name = f"{plan.name}{at}{camel(method if at else method + number)}"
 
     def _form(self, graph: Graph, lifted: frozenset[Axis]) -> _Form:
         """A step that does nothing but what its block does is a call of it: it has the same form."""

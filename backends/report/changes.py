@@ -137,7 +137,11 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     ),
     "unmask": (
         lambda count: f"{many(count, 'mask')} not made for one new item",
-        lambda before, after: _ops(after, lambda node: "several" in node.options),
+        lambda before, after: _ops(after, lambda node: "several" in node.options and not node.traits.remembers),
+    ),
+    "tabulate": (
+        lambda count: f"{many(count, 'table')} of places (PyTorch)",
+        lambda before, after: _ops(after, lambda node: "table" in node.options),
     ),
     "join_maps": (
         lambda count: f"{many(count, 'product')} of several maps in a step",

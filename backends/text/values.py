@@ -41,6 +41,7 @@ class Val:
     number:    a Python number, not an array.
     needs:     which arguments of the class it depends on: a set of their places, as bits.
     bounds:    what is known of an integer's value.
+    absent:    it may be None, so that nobody can read a size from it.
     """
 
     code: Code
@@ -52,6 +53,7 @@ class Val:
     number: bool = False
     needs: int = 0
     bounds: Interval = ANY
+    absent: bool = False
 
     @property
     def atom(self) -> Code:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 
+from ...compiler.decoding.tabulate import made_for_tables
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
@@ -31,6 +32,7 @@ from ..text.printer import CodePrinter, reads_of
 from ..text.statements import Block, Do, For, Let, Place, Statement, side_by_side
 from ..text.values import CannotEmit, Val, is_table
 from ..text.writing import WIDTH, is_one_of, singular
+from .tables import write_tables
 
 
 def accessible(name: str) -> bool:
@@ -355,11 +357,17 @@ class TorchBody(CodeBody):
                 self.linear_module(node)
         return joined(attribute(node.name) if node.name else self.parameter(node.weights[0]) for node in maps)
 
+    def beside(self) -> set[int]:
+        return made_for_tables(self.graph)
+
+    def places_so_far(self, axis: Axis) -> Code:
+        return call("cache.past", self.device, *([] if self.endless(axis) else [self.extent(axis)]))
+
     def of_several(self, node: Apply, mask: Val) -> Val:
         mask = self.permute(mask, sorted(mask.axes, key=self.is_new, reverse=True))  # queries first
         # Nobody can read an extent from what may be None.
         code = Code.of("None if cache.alone else {}", mask.code, level=TERNARY)
-        absent = replace(mask, code=code, broadcast=frozenset(mask.axes))
+        absent = replace(mask, code=code, broadcast=frozenset(mask.axes), absent=True)
         return self.let(node.out.name or self.wish(node), absent)
 
     def depth_of_heads(self, maps: list[Apply]) -> Code | None:
@@ -657,3 +665,4 @@ class TorchBody(CodeBody):
             self.checks = [*checks, *batch_of(self)]
             hold_derived(self)
             self.lines += defaults(self)
+        write_tables(self)

@@ -10,6 +10,8 @@ demand     which items of each value a step needs
 facts      how far back a mask lets an op look
 cut        what to remember: a minimum cut
 build      the graph of the step        prepare     that of what is made once        tail    the last items alone
+unmask     masks that hide nothing      tabulate    tables of places                 lay_kept  the order in memory
+join_maps  maps of one value as one
 """
 
 from __future__ import annotations

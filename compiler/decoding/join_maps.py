@@ -125,9 +125,7 @@ class _Maps:
         nodes: list[Node] = []
         for place, node in enumerate(graph.nodes):
             match node:
-                case Apply(
-                    traits=OpTraits(reads=Reduce(Combination(adds=True, averages=False), multiplies=True)), mask=None
-                ):
+                case Apply():
                     nodes.append(_mapped(node, params) or node)
                 case Call() if node.graph.stepped is not None:
                     nodes.append(replace(node, graph=self.graph(node.graph)))
@@ -140,16 +138,23 @@ class _Maps:
         return replace(graph, nodes=tuple(nodes))
 
     def _whole(self, graph: Graph, place: int, node: Call, origin: Graph) -> Call:
-        """A block that is done as it stands, but for its maps: with weights, it is a step of the block it is."""
+        """A block that is done as it stands; a step of the block it is where it has maps that are done together."""
         twin = same_node(graph, place, origin)
         if not isinstance(twin, Call) or not owns(node.graph):
             return node
         stepped = Stepped("step", twin.graph, segment(graph, place), self.root.new, self.root.whole)
-        return replace(node, graph=self.graph(replace(node.graph, stepped=stepped)))
+        found = self.graph(replace(node.graph, stepped=stepped))
+        together = any(len(group) > 1 for _, step in _with_prefix(found, "") for group in maps_of_step(step))
+        return replace(node, graph=found) if together else node
 
 
 def _mapped(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
     """A learned map, or a contraction with a matrix [out, in], as where the embedding gives the scores, as a `map`."""
+    match node:
+        case Apply(traits=OpTraits(reads=Reduce(Combination(adds=True, averages=False), multiplies=True)), mask=None):
+            pass
+        case _:
+            return None
     if node.weights:
         plain = node.weights[0].dims == (node.made, node.axes)
         return replace(node, traits=op_named("map")) if plain else None
@@ -174,7 +179,8 @@ def weights_together(step: Graph) -> list[tuple[str, ...]]:
     """The paths of the weights [out, in] that the maps of a step read: those that are done together, together."""
     found: dict[tuple[str, ...], None] = {}
     for prefix, graph in _with_prefix(step, ""):
-        for group in maps_of_step(graph):
+        whole = [one for one in graph.nodes if isinstance(one, Apply)] if graph.stepped is None else []
+        for group in (*maps_of_step(graph), *([one] for one in whole if _mapped(one, {}))):
             found.setdefault(tuple(f"{prefix}{one.weights[0].name}" for one in group))
     return list(found)
 
@@ -184,12 +190,12 @@ def _with_prefix(graph: Graph, prefix: str) -> Iterator[tuple[str, Graph]]:
     yield prefix, graph
     for node in graph.nodes:
         match node:
-            case Call() if node.graph.stepped is not None:
-                yield from _with_prefix(node.graph, f"{prefix}{node.name}.")
+            case Call() if not node.graph.target:
+                yield from _with_prefix(node.graph, f"{prefix}{node.name}." if node.name else prefix)
             case Repeat() if node.shared:
                 for body in node.bodies:
                     yield from _with_prefix(body, f"{prefix}{node.name}.")
-            case Repeat() if all(body.stepped is not None for body in node.bodies):
+            case Repeat():
                 for number in range(int(evaluate(node.count) or 0)):
                     body = node.bodies[node.runs(number)]
                     yield from _with_prefix(body, f"{prefix}{node.name}.{number}.")

@@ -4,6 +4,8 @@ Of all items so far the newest sees each, under `past <= seq`; and under a windo
 where a step has one item, attention needs no such mask. The op that makes it gets the option `several`: code makes it
 for several new items alone. That is proved as causality is: where the mask is false there must be a contradiction with
 what is known of the range, whose items are at most `keep` before the new one, and none is after it.
+
+A mask that is kept for all steps, such as one of padding, is looked at once: where it hides nothing, it is None.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from ..causality.caller_sizes import CallerSizes, constant_info
 from ..causality.pointwise import pointwise
 from ..causality.reach import Info, exact
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Stepped, reads
-from ..graph.traits import Pointwise
-from ..graph.values import Value
+from ..graph.traits import Arrange, IndexMap, OpTraits, Pointwise
+from ..graph.values import Scalar, Value
 from ..sizes.axes import Literal, known
 from ..sizes.forms import LinearForm
 from ..sizes.predicates import both
@@ -54,6 +56,14 @@ class _Marks:
                 ):
                     none.add(out.id)
                     nodes.append(replace(node, options={**node.options, "several": SEVERAL}))
+                case Apply(op="recall", out=out) if out.type.element is Scalar.BOOL and masks_alone(
+                    graph, out, turned=True
+                ):
+                    none.add(out.id)
+                    nodes.append(replace(node, options={**node.options, "several": SEVERAL}))
+                case Apply(traits=OpTraits(reads=Arrange(IndexMap.SAME)), operands=(x,), out=out) if x.id in none:
+                    none.add(out.id)
+                    nodes.append(node)
                 case Call(graph=inner):
                     nodes.append(replace(node, graph=self.graph(inner, _entering(inner, node.args, none))))
                 case Repeat(bodies=bodies):
@@ -99,17 +109,23 @@ def _sees_all(mask: Info, value: Value, stepped: Stepped) -> bool:
     return not both(mask.false, (frozenset({back, *near}),))
 
 
-def masks_alone(graph: Graph, value: Value) -> bool:
-    """Whether a value is read as a mask of fused attention alone, here or in the blocks that it goes to."""
-    if any(output.value.id == value.id for output in graph.outputs):
+def masks_alone(graph: Graph, value: Value, turned: bool = False) -> bool:
+    """Whether a value is read as a mask of fused attention alone, here or in the blocks that it goes to.
+
+    turned: it may have other dimensions there, and other axes.
+    """
+    if graph.stepped is None or any(output.value.id == value.id for output in graph.outputs):
         return False
-    return all(_as_mask(node, value.id) for node in graph.nodes if value.id in {one.id for one in reads(node)})
+    readers = (node for node in graph.nodes if value.id in {one.id for one in reads(node)})
+    return all(_as_mask(graph, node, value.id, turned) for node in readers)
 
 
-def _as_mask(node: Node, value: int) -> bool:
+def _as_mask(graph: Graph, node: Node, value: int, turned: bool) -> bool:
     match node:
         case Apply(op="attention", operands=operands):
             return value not in {one.id for one in operands}
+        case Apply(traits=OpTraits(reads=Arrange(IndexMap.SAME)), out=out) if turned:
+            return masks_alone(graph, out, turned)
         case Call(graph=inner, args=args):
             bodies, carried = (inner,), 0
         case Repeat(bodies=bodies, args=args, carried=carried):
@@ -118,7 +134,9 @@ def _as_mask(node: Node, value: int) -> bool:
             return False
     places = [place for place, arg in enumerate(args) if arg.id == value]
     return all(
-        place >= carried and _takes(body, body.inputs[place].value) and masks_alone(body, body.inputs[place].value)
+        place >= carried
+        and (turned or _takes(body, body.inputs[place].value))
+        and masks_alone(body, body.inputs[place].value, turned)
         for body in bodies
         for place in places
     )

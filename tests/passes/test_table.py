@@ -32,16 +32,17 @@ model net(ids: vocab[seq], next: vocab[seq], near: bool[past, seq]) -> [] {
 """
 CAUSAL = """\
 use std.attention: multihead, model, heads
+use std.positions: sinusoid
 width seq
 width past like seq
 depth model = 8, heads = 2, vocab = 5
 model net(ids: vocab[seq]) -> [seq, vocab] causal seq {
-    x = embed.E[vocab -> model](ids)
+    x = embed.E[vocab -> model](ids) + sinusoid[seq, model]()
     x = x + multihead.self[seq, past](x, x[seq as past], past <= seq)
     return linear.scores[model -> vocab](x)
 }
 """
-OF_STEPS = ("unmask", "join_maps")
+OF_STEPS = ("unmask", "tabulate", "join_maps")
 
 
 def test_each_pass_changes_a_model_and_says_where() -> None:
@@ -52,6 +53,7 @@ def test_each_pass_changes_a_model_and_says_where() -> None:
         assert change.what.partition(": ")[2], f"{change.rewrite} does not say where"
     assert "step: join_maps: 1 product of several maps in a step: self" in decoder.explain().decoding
     assert "step: unmask: 1 mask not made for one new item: net" in decoder.explain().decoding
+    assert "step: tabulate: 1 table of places (PyTorch): sinusoid" in decoder.explain().decoding
     for name in NAMES:
         one = decoder if name in OF_STEPS else model
         assert written(one, "torch", [name]) != written(one, "torch"), name

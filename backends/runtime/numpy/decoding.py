@@ -83,6 +83,7 @@ class Cache:
         self.states: dict[str, Array] = {}
         self.own: dict[str, int] = {}  # of what has the batch: how many dimensions stand behind it
         self.once: dict[str, Array] = {}
+        self.hides: dict[str, bool] = {}  # of what is kept as a mask: whether it hides anything
         self.joint: dict[tuple[int, ...], Joint | None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,6 +136,12 @@ class Cache:
 
     def __getitem__(self, name: str) -> Array:
         return self.once[name]
+
+    def mask(self, name: str) -> Array | None:
+        """What is kept as a mask of attention; None where it hides nothing, which is looked at once."""
+        if name not in self.hides:
+            self.hides[name] = not self.once[name].all()
+        return self.once[name] if self.hides[name] else None
 
     def resume(self, name: str, first: Array) -> Array:
         """What the last step left, or what the first one begins with."""

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..common.decoding import Configuration, reordered
 from .maps import joined_maps, map_each, parts_of, split_heads
+from .ops import is_traced
 
 
 class History:
@@ -71,6 +72,9 @@ class Cache:
         self.states: dict[str, Tensor] = {}
         self.own: dict[str, int] = {}  # of what has the batch: how many dimensions stand behind it
         self.once: dict[str, Tensor] = {}
+        self.hides: dict[str, bool] = {}  # of what is kept as a mask: whether it hides anything
+        self.tables: dict[str, tuple[Tensor, int]] = {}  # of what is made of places, each with the dimension of these
+        self.reach = 1
         self.trusted = False  # whether what steps are given has been looked at
         self.parts_known: tuple[Any, Any] = None, None
 
@@ -115,6 +119,34 @@ class Cache:
         """Where the new items stand in the whole sequence."""
         return torch.arange(self.start, self.end, device=device)
 
+    def past(self, device: torch.device, span: int | None = None) -> Tensor:
+        """Where all items so far stand, the new ones too, or the last `span` of them."""
+        return torch.arange(0 if span is None else self.end - span, self.end, device=device)
+
+    def lacks(self, name: str) -> bool:
+        """Whether a table of places must be made, for those of `ahead`: it is not there, or ends too soon."""
+        if self.place is not None:
+            return True
+        table, dim = self.tables.get(name, (None, 0))
+        if table is not None and table.size(dim) >= self.end:
+            return False
+        self.reach = max(self.whole.room, 2 * self.end)
+        return True
+
+    def ahead(self, device: torch.device) -> Tensor:
+        """The places that a table is made for: more than are asked for now."""
+        return torch.arange(self.reach, device=device) if self.place is None else self.place
+
+    def tabulate(self, name: str, table: Tensor, dim: int) -> None:
+        self.tables[name] = table, dim
+
+    def entries(self, name: str) -> Tensor:
+        """What a table says of the new items."""
+        if self.place is not None:  # it was made for these alone
+            return self.tables.pop(name)[0]
+        table, dim = self.tables[name]
+        return self.rows(table, dim)
+
     def rows(self, table: Tensor, dim: int) -> Tensor:
         """What a table over all places says of the new items."""
         return table.narrow(dim, self.start, self.end - self.start)
@@ -153,6 +185,16 @@ class Cache:
 
     def __getitem__(self, name: str) -> Tensor:
         return self.once[name]
+
+    def mask(self, name: str) -> Tensor | None:
+        """What is kept as a mask of attention; None where it hides nothing.
+
+        It is looked at once: on a GPU, or where PyTorch traces, not at all.
+        """
+        mask = self.once[name]
+        if name not in self.hides:
+            self.hides[name] = is_traced() or not mask.is_cpu or not bool(mask.all())
+        return mask if self.hides[name] else None
 
     def resume(self, name: str, first: Tensor) -> Tensor:
         """What the last step left, or what the first one begins with."""

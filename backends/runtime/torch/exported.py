@@ -75,6 +75,9 @@ class TracedCache(Cache):
         self.rooms[name] = self.rooms[name].index_copy(dim, self.place, x)
         return self.rooms[name]
 
+    def mask(self, name: str) -> Tensor:
+        return self.once[name]
+
     def resume(self, name: str, first: Tensor) -> Tensor:
         return torch.where(self.top.before == 0, first, self.states[name])
 

@@ -41,8 +41,8 @@ def _repeat(node: Repeat) -> Repeat:
 
 def _order(bodies: Sequence[Graph], place: int) -> tuple[Axis, ...] | None:
     """The order of axes in which the first body that passes this input on needs it; all have the same axes."""
-    wanted = (_wanted(body, body.inputs[place].value) for body in bodies)
-    return next((order for order in wanted if order is not None), None)
+    found = (wanted(body, body.inputs[place].value) for body in bodies)
+    return next((order for order in found if order is not None), None)
 
 
 def _body(body: Graph, orders: Mapping[int, Sequence[Axis] | None]) -> Graph:
@@ -63,7 +63,7 @@ def _behind(value: Value, formal: tuple[Axis, ...]) -> tuple[Axis, ...] | None:
     return (*rest, *found) if len(found) > 1 else None
 
 
-def _wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
+def wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
     """The order of axes in which the first block, repeat or attention takes the value, perhaps renamed; None if none
     does.
     """
@@ -81,7 +81,7 @@ def _wanted(graph: Graph, value: Value) -> tuple[Axis, ...] | None:
                         return _behind(value, own)
             case Apply(OpTraits(reads=Arrange(IndexMap.SAME))) if node.operands[0].id == value.id:
                 back = dict(zip(node.made, node.axes, strict=True))
-                order = _wanted(graph, node.out)
+                order = wanted(graph, node.out)
                 return None if order is None else tuple(back.get(axis, axis) for axis in order)
             case _:
                 pass
