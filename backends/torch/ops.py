@@ -362,7 +362,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
         if laid.bias is not None:
             args.append(Code.of("bias={}", laid.bias.code))
         elif cap is None and is_causal_but_for_data(node.seen) and not any(val.number for val in laid.data):
-            args.append(Code("causal=True"))
+            args.append(Code("causal_if_all_true=True"))
         if numbers:
             args.append(Code.of("numbers=({},)", joined(numbers)))
         function = "masked_attention"

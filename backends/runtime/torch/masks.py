@@ -153,7 +153,7 @@ def masked_attention(
     V: Tensor,
     *data: Tensor,
     bias: Tensor | None = None,
-    causal: bool = False,
+    causal_if_all_true: bool = False,
     numbers: tuple[float, ...] = (),
     dropout_p: float = 0.0,
     scale: float | None = None,
@@ -163,14 +163,15 @@ def masked_attention(
 
     seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
     cap: scores s become cap tanh(s / cap).
-    causal: where all data is true, nothing is left of the mask but `k <= q`, which the kernel itself knows.
+    causal_if_all_true: where all data is true, `seen` is not asked: the mask is `k <= q` alone, as the kernel has it.
+        Who changes `seen` so that this is no longer so leaves it out.
     numbers: what the mask is made with besides, which a graph may leave open.
 
     Blocks of queries attend to the keys in their sight alone, under a mask of that block, or under none where each of
     its queries sees all of these keys. So memory is O(width x block). On a CPU this is BlockAttention's work where it
     can do it, on CUDA FlexAttention's. In a graph for all widths there is one block.
     """
-    if causal and all(look(x).every for x in data):
+    if causal_if_all_true and all(look(x).every for x in data):
         return attention(Q, K, V, is_causal=True, dropout_p=dropout_p, scale=scale)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
