@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from .axes import Axis
 from .forms import LinearForm, fractional, holds, upper_bounds, whole, whole_at_least
-from .polynomials import Monomial, Rational
+from .polynomials import Monomial, Rational, never_negative
 
 MOST_CASES = 16
 MOST_FACTS = 100
@@ -30,9 +30,9 @@ Shape = frozenset[tuple[Monomial, Rational]]
 def at_least_zero(form: LinearForm) -> Cases:
     """What `form >= 0` says; all unknowns are whole numbers."""
     form = whole_at_least(form)
-    if holds(form):
+    if never_negative(form.poly):
         return ALWAYS
-    return NEVER if holds(-form - LinearForm.number(1)) else (frozenset({form}),)
+    return NEVER if never_negative((-form - LinearForm.number(1)).poly) else (frozenset({form}),)
 
 
 def more_than_zero(form: LinearForm) -> Cases:
@@ -72,7 +72,14 @@ def _met(a: Facts, b: Facts) -> Facts | None:
         turned = frozenset((key, -value) for key, value in shape)
         if turned in found and found[turned] + number < 0:
             return None
-    return _as_facts(found)
+    return _simplest(_as_facts(found))
+
+
+def _simplest(facts: Facts) -> Facts:
+    """Of very many facts those without quotients: few of others are of use."""
+    if len(facts) <= MOST_FACTS:
+        return facts
+    return frozenset(sorted(facts, key=lambda fact: (bool(fact.quotients), len(fact.shape)))[:MOST_FACTS])
 
 
 def _apart(cases: Iterable[Facts]) -> Cases:

@@ -267,6 +267,8 @@ class Reader:
 
     def block(self, line: int, keyword: str) -> BlockText:
         name = self.name()
+        if self.may("as"):
+            self.take()  # what figures call it
         generics = self.listed("]", self.generic) if self.may("[") else []
         self.take("(")
         formals = self.listed(")", self.formal)
