@@ -62,6 +62,8 @@ def test_many_twins(part: int) -> None:
 def test_gaps_shrink() -> None:
     """Each kind of change in gaps.txt is still drawn alike somewhere in constructs.attn, or drawn otherwise where the
     program is the same."""
+    if not GAPS:
+        return
     open_still = {twin.kind for unit in constructs() for twin in twins(unit) if twin.alike}
     open_still |= {twin.kind for unit in constructs() for twin in same_programs(unit) if not twin.alike}
     assert not (shown := GAPS - open_still), f"figures show these now: delete from gaps.txt {sorted(shown)}"
@@ -70,7 +72,10 @@ def test_gaps_shrink() -> None:
 # -- the same program ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", range(4))
+SOME = [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))]  # half a minute each
+
+
+@pytest.mark.parametrize("part", SOME)
 def test_same_programs(part: int) -> None:
     units = [*islice(written(), part, None, 4), *random_ones(range(part * 20, part * 20 + 20))]
     found = [twin for unit in units if unit.small for twin in islice(same_programs(unit), 3)]
