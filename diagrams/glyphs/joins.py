@@ -73,7 +73,8 @@ def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> float |
     main = {w.axis: w for w in meeting.ins[meeting.main]}
     for own in meeting.outs:  # an axis that the main operand lacks: the first of the others that has it goes on
         for wire in own:
-            main.setdefault(wire.axis, wire)
+            if wire.axis is not None:
+                main.setdefault(wire.axis, wire)
     x = slot.x0 + DOT / 2
     dots: list[float] = []
     for i, own in enumerate(meeting.ins):
@@ -158,6 +159,9 @@ def pick(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     sheet.write((box[0] + box[2]) / 2, (top + bottom) / 2, pill_text(step), theme.CAPTION)
     for wire in ended:
         sheet.end(wire, slot.id, box[0])
+    for wire in born(meeting):  # no axis is left
+        sheet.point(f"{slot.id}_n", (slot.x1, (top + bottom) / 2))
+        sheet.begin(wire, f"{slot.id}_n", slot.x1, gap=True)
     had = {w.axis for w in meeting.ins[0]}
     own = [w for w in meeting.ins[1] if w.axis not in had]
     if own and own[0].axis is None:  # a single index: its wire runs into the pill

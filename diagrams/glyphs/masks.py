@@ -96,11 +96,12 @@ def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> No
     top, bottom = squares(sheet, step, wires, right, upright(step, wires, slot.column))
     text = predicate_text(step)
     wide, high = width(text, theme.WORD), theme.WORD
+    more = (height(text, theme.WORD) - high) / 2  # of several lines
     ends = (max(top, bottom), 1), (min(top, bottom), -1)
     # A box in this column may reach past the place beside it: then over or under it, as near as may be.
     places = [(x0 - 5 - wide / 2, (top + bottom) / 2)] + [
-        (x, end + way * far * high)
-        for far in (0.8, 1.4, 2.0, 2.6, 3.2)
+        (x, end + way * (far * high + more))
+        for far in (0.8, 1.4, 2.0, 2.6, 3.2, 4.0, 5.0, 6.0)
         for end, way in ends
         for x in ((x0 + slot.x1) / 2, x0 + wide / 2)
     ]

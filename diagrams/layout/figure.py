@@ -384,6 +384,10 @@ class FigureLayout:
                     going = {id(s) for s in column.right}
                     fresh = [s for s in column.left if isinstance(s, Wire) and id(s) not in earlier | going]
                     before = max(before, max((width(label_of(w), theme.AXIS) + 8 for w in fresh), default=0.0))
+                    for step in column.steps:  # its word stands on the level stretch before the dot
+                        meeting = self.meetings[id(step)]
+                        if step.roles and any(id(wire) not in earlier for wire in meeting.ins[meeting.main]):
+                            before = max(before, width(step.roles[meeting.main], theme.CAPTION) + 10)
                 core = max((size.core for size in sizes), default=6.0)
                 pairs = list(zip(column.steps, sizes, strict=True))
                 after = max(
@@ -420,6 +424,12 @@ class FigureLayout:
             if isinstance(track, Wire) and following in track.y:
                 steepest = max(steepest, abs(track.y[j] - track.y[following]))
         for step in self.columns[j].steps:
+            if step.mark == "pick":
+                meeting = self.meetings[id(step)]
+                ended = [w.y[j] for w in meeting.ins[0] if w.axis in step.contracted]
+                for wire in born(meeting):
+                    if following in wire.y:
+                        steepest = max(steepest, abs(sum(ended) / len(ended) - wire.y[following]))
             if step.kind is StepKind.COPY:
                 meeting = self.meetings[id(step)]
                 source = meeting.ins[0]
@@ -513,8 +523,9 @@ def _alignments(step: DrawStep, meeting: Meeting) -> list[tuple[Wire, Wire, floa
             kept = {w.number for w in ins}
             for wire in outs:
                 if wire.number not in kept:
-                    out += [(w, wire, 1.0) for w in ins if w.axis == wire.axis]
-                    if step.mark == "bar":
+                    if step.mark != "pick":
+                        out += [(w, wire, 1.0) for w in ins if w.axis == wire.axis]
+                    if step.mark in ("bar", "pick"):
                         out += [(w, wire, 1.0) for w in ins if w.axis in step.contracted]
         case StepKind.COPY:
             main = meeting.outs[meeting.main]

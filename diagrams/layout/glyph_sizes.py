@@ -214,8 +214,11 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
             far = _beyond(height(pill_text(step), theme.CAPTION) + 8, most, 12.0) if step.mark == "pill" else 12.0
             below = 25.0 if step.mark == "bar" and bar_note(step, meeting) else far
             return {w.number: (far, below) for w in touched}
-        case StepKind.SOURCE if step.mark in ("learned", "block", "predicate", "hidden"):
+        case StepKind.SOURCE if step.mark in ("learned", "block", "hidden"):
             return {w.number: (13.0, 13.0) for w in every}
+        case StepKind.SOURCE if step.mark == "predicate":
+            far = _beyond(height(predicate_text(step), theme.WORD) + 4, len(every), 13.0)
+            return {w.number: (far, far) for w in every}
         case StepKind.SOURCE if step.mark == "pill":
             far = _beyond(height(pill_text(step), theme.CAPTION) + 8, len(every), 13.0)
             return {w.number: (far, far) for w in every}

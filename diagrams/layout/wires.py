@@ -132,7 +132,8 @@ def weave(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> Wea
                     scope[strand[id(tensor)]] = inside
                 if step.kind is StepKind.COPY:
                     copied[strand[id(tensor)]] = j
-                if step.kind is StepKind.COPY and k != meeting.main:
+                picked = step.mark == "pick" and not tensor.axes  # its one wire leaves the pill, wherever it goes on
+                if picked or (step.kind is StepKind.COPY and k != meeting.main):
                     born[strand[id(tensor)]] = j
                     late |= {w.number for w in wires[id(tensor)]}
             if step.kind is StepKind.LANE:
@@ -428,7 +429,7 @@ def _joined(
             elif (tensor is lead or w.axis not in have) and (w.axis is not None or (scalar and tensor is lead)):
                 keep.append(w)
                 have.add(w.axis)
-    return keep
+    return keep or fresh([])
 
 
 def _wishes(columns: Sequence[Sequence[DrawStep]], stacks: Sequence[Stack]) -> dict[int, list[Axis]]:
