@@ -60,11 +60,12 @@ class Steps(Elementwise):
                 step = DrawStep(StepKind.SOURCE, "table", [], [tensor], frame.section, text=formula, late=True)
                 step.tip = f"table {name}".strip()
                 if item.boolean and 1 <= len(item.axes) <= 2:
-                    rows = item.axes[0] if len(item.axes) > 1 else None
-                    step.cases = cases(item, rows, item.axes[-1], self.rank)
+                    on = tuple(sorted(item.axes, key=lambda a: a.id))  # as declared: its own go by what it says first
+                    rows, columns = on[0] if len(on) > 1 else None, on[-1]
+                    step.cases = cases(item, rows, columns, self.rank)
                 if step.cases:
-                    whole = predicate(item, rows, item.axes[-1], self.rank)
-                    step.mark, step.on, step.text = "predicate", item.axes, said(step.cases, whole) or whole.rich
+                    whole = predicate(item, rows, columns, self.rank)
+                    step.mark, step.on, step.text = "predicate", on, said(step.cases, whole) or whole.rich
                 elif item.block:
                     step.mark, step.text = "block", roman(item.text)
                     step.title, step.tint = item.text, self.titles.tint(item.text)

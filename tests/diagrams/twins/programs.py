@@ -12,6 +12,7 @@ from pathlib import Path
 
 from attnc.compiler.check import build
 from attnc.compiler.graph.nodes import Graph
+from attnc.diagrams.base.metrics import GREEK
 from attnc.dsl.source import Source
 from tests.soundness.generate import generate
 
@@ -124,13 +125,15 @@ _LIBRARY = "".join(path.read_text(encoding="utf-8") for path in WRITTEN if path.
 # -- renaming --------------------------------------------------------------------------------------------------------
 
 _ALIKE = ("bdhknpqu", "acegovxyz", "BCDEFGHKNOPQRTUVXYZ", "0123456789")  # letters that are about as wide as each other
+_GREEK = ("alpha delta epsilon kappa lambda mu nu omega phi psi rho sigma tau theta", "Delta Phi Psi Theta")
 _WORD = re.compile(r"(?<![\w.])[A-Za-z]\w*")
 
 
 def renamed(unit: Unit, keep: frozenset[str]) -> tuple[str, dict[str, str]]:
     """The text with every name of its own replaced by one about as wide, but those in `keep`; and what each stood for.
 
-    Words are replaced, so that the parts of `head_size` are what the parts of the new name stand for.
+    Words are replaced, so that the parts of `head_size` are what the parts of the new name stand for. A word that is
+    written as a Greek letter becomes another Greek letter, and stands for it as a letter too.
     """
     declared = set(re.findall(r"\b([A-Za-z]\w*)\b", re.sub(r"#[^\n]*", "", unit.text))) - keep
     words = sorted({word for name in declared for word in name.split("_") if word} - keep)
@@ -150,10 +153,16 @@ def renamed(unit: Unit, keep: frozenset[str]) -> tuple[str, dict[str, str]]:
         return "_".join(swap.get(part, part) for part in name.split("_")) if name in declared else name
 
     text = re.sub(r"\b[A-Za-z]\w*", replaced, re.sub(r"#[^\n]*", "", unit.text))
-    return text, {new: old for old, new in swap.items()}
+    letters = {GREEK[new]: GREEK[old] for old, new in swap.items() if old in GREEK}
+    return text, {new: old for old, new in swap.items()} | letters
 
 
 def _others(word: str) -> Iterator[str]:
+    if word in GREEK:
+        group = next((group for group in map(str.split, _GREEK) if word in group), [word])
+        at = group.index(word)
+        yield from group[at + 1 :] + group[:at]
+        return
     for shift in range(1, 40):
         out = ""
         for at, letter in enumerate(word):

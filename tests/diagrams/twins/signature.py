@@ -189,7 +189,7 @@ class _Figure:
         """A text as it reads, names replaced."""
         out = []
         for run in text:
-            words = re.sub(r"[A-Za-z]\w*", lambda m: self.names.get(m[0], m[0]), run.text.replace("\n", " "))
+            words = re.sub(r"[α-ωϕΑ-Ω]|[A-Za-z]\w*", lambda m: self.names.get(m[0], m[0]), run.text.replace("\n", " "))
             out.append(("^" if run.shift > 0 else "_" if run.shift < 0 else "") + words)
         return re.sub(r"\s+", " ", "".join(out)).strip()
 
