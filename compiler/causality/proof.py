@@ -20,7 +20,7 @@ from ..graph.values import IndexInto
 from ..sizes.axes import Axis, Const, SizeOf
 from ..sizes.forms import LinearForm, holds, least, show, without_quotients
 from ..sizes.limits import PROOF
-from ..sizes.polynomials import Size, never_negative, poly
+from ..sizes.polynomials import never_negative, poly
 from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
 from .leak import Trace, leak
 from .places import group_of, place, place_of
@@ -66,7 +66,7 @@ def _entering(entry: Input, axis: Axis, sizes: CallerSizes, direct: bool) -> Inf
 
 def _reached(bound: Bound, here: LinearForm, axis: Axis) -> str:
     """In words: what an item of the result depends on."""
-    if all(_tells_length(form, axis) for form in bound):
+    if all(axis.family in form.families for form in bound):
         return f"items of `{axis.name}` after it"
     form = without_quotients(least(bound)[0])
     after, offset = (form - here).value, form.offset
@@ -77,10 +77,6 @@ def _reached(bound: Bound, here: LinearForm, axis: Axis) -> str:
     if offset is not None:
         return f"items along `{offset[0].name}`, which may come after it"
     return f"items up to `{show(form)}`, as far as the proof can tell"
-
-
-def _tells_length(form: LinearForm, axis: Axis) -> bool:
-    return any(isinstance(each, Size) and each.family == axis.family for each in form.unknowns())
 
 
 @dataclass

@@ -11,7 +11,6 @@ from ..graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Point
 from ..graph.values import Role
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, least, rises, show, upper_bounds, without_quotients
-from ..sizes.polynomials import Size
 from ..sizes.predicates import ALWAYS, Cases, Facts, both, differences, put, without
 from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
 from .leak import Trace
@@ -73,11 +72,14 @@ class Step:
         return not reveals_length(axis, self.sizes)
 
     def _tells_length(self, form: LinearForm) -> bool:
-        return any(isinstance(each, Size) and each.family in self.sizes.families for each in form.unknowns())
+        return not self.sizes.families.isdisjoint(form.families)
 
     def _replaced(self, reaches: Sequence[Reach], axes: set[Axis], change: Callable[[LinearForm], Sequence[LinearForm]],
-                  text: Callable[[Bound], str]) -> Reach:  # fmt: skip
-        """The reach with each form replaced in which one of these axes stands; words of the step, if there are any."""
+                  said: Callable[[Bound, Bound, Trace], str | Callable[[], str]]) -> Reach:  # fmt: skip
+        """The reach with each form replaced in which one of these axes stands.
+
+        said: the words of the step from a bound to a new one, behind what was said so far; "" if it is none to be told.
+        """
         out: Reach = {}
         for reach in reaches:
             for bound, trace in reach.items():
@@ -85,8 +87,8 @@ class Step:
                     out = unite(out, {bound: trace})
                     continue
                 new = frozenset(least(made for form in bound for made in change(form)))
-                said = text(new)
-                out = unite(out, {new: self._step(said, trace) if said else trace})
+                text = said(bound, new, trace)
+                out = unite(out, {new: self._step(text, trace) if text else trace})
         return out
 
     def _put(self, x: Info, forms: Mapping[Axis, LinearForm]) -> Info:
@@ -107,19 +109,12 @@ class Step:
         def change(form: LinearForm) -> Sequence[LinearForm]:
             return upper_bounds(form, axes, case, self._ranged)
 
+        def said(bound: Bound, new: Bound, trace: Trace) -> str | Callable[[], str]:
+            own = {axis for form in bound for axis in form.indices} & axes
+            return "" if new and _told(trace, own) else partial(self._how_far, own, case, alone)
+
         read = {axis for part in parts for bound in part.reach for form in bound for axis in form.indices}
-        out: Reach = {}
-        for part in parts:
-            for bound, trace in part.reach.items():
-                own = {axis for form in bound for axis in form.indices} & axes
-                if not own:
-                    out = unite(out, {bound: trace})
-                    continue
-                new = frozenset(least(made for form in bound for made in change(form)))
-                if new and _told(trace, own):
-                    out = unite(out, {new: trace})
-                    continue
-                out = unite(out, {new: self._step(partial(self._how_far, own, case, alone), trace)})
+        out = self._replaced([part.reach for part in parts], axes, change, said)
         for axis in sorted(axes - read, key=lambda axis: axis.id):
             if not reveals_length(axis, self.sizes):
                 continue
@@ -182,13 +177,13 @@ class Step:
             limits = uppers if rises(form, axis) else lowers if rises(-form, axis) else ()
             return [form.put({axis: limit}) for limit in limits]
 
-        def text(new: Bound) -> str:
+        def said(bound: Bound, new: Bound, trace: Trace) -> str:
             limits = [each for each in uppers if not self._tells_length(each)]
             if not new or not limits:
                 return f"`[{axis.name} = ...]` may read any `{axis.name}`"
             return f"`[{axis.name} = ...]` reads `{axis.name}` up to {_shown(limits)}" if e.form != ZERO else ""
 
-        reach = unite(self._replaced([x.reach], {axis}, change, text), e.reach)
+        reach = unite(self._replaced([x.reach], {axis}, change, said), e.reach)
         if e.form is not None:
             return Info(reach, put(x.true, {axis: e.form}), put(x.false, {axis: e.form}))
         return Info(reach, without(x.true, {axis}), without(x.false, {axis}))
@@ -232,7 +227,7 @@ class Step:
             return self._put(x, turned)
         name = next(axis.name for axis in self.node.axes if not self._ranged(axis))
         text = f"`{self.node.op}` turns the items of `{name}` round: item 0 reads the last"
-        reach = self._replaced([x.reach], axes, lambda form: [] if form.indices & axes else [form], lambda new: text)
+        reach = self._replaced([x.reach], axes, lambda form: [] if form.indices & axes else [form], lambda *_: text)
         return Info(unite(reach, {TOP: self._step(text, None)}))
 
     def _ended(self, x: Info, axis: Axis) -> Reach:
@@ -253,13 +248,10 @@ class Step:
         if first is None:
             return Info({TOP: self._step(f"`{node.op}` reads along another axis", None)})
         ahead = ((LinearForm.extent(tap) - ONE) - pad).value if at == axis else None
-        many = f"up to {ahead} item{'s' if ahead is not None and ahead > 1 else ''} ahead"
+        many = f"`{node.op}` reads up to {ahead} item{'s' if ahead is not None and ahead > 1 else ''} ahead"
+        said = many if ahead is not None and ahead > 0 else ""
         there = first + LinearForm.index(tap) - pad
-
-        def text(new: Bound) -> str:
-            return f"`{node.op}` reads {many}" if ahead is not None and ahead > 0 else ""
-
-        return Info(self._replaced([ended], {axis}, lambda form: [form.put({axis: there})], text))
+        return Info(self._replaced([ended], {axis}, lambda form: [form.put({axis: there})], lambda *_: said))
 
     def _merge(self, x: Info) -> Info:
         """The axes are digits of the one made, from the coarsest."""
@@ -267,13 +259,13 @@ class Step:
         number = _number(node.axes)
         facts = frozenset({made - number, number - made})
 
-        def text(new: Bound) -> str:
+        def said(bound: Bound, new: Bound, trace: Trace) -> str:
             return "" if new else f"`{node.op}` makes `{node.made[0].name}` of axes read further than their own index"
 
         def change(form: LinearForm) -> Sequence[LinearForm]:
             return upper_bounds(form, axes, facts, self._ranged)
 
-        reach = self._replaced([x.reach], axes, change, text)
+        reach = self._replaced([x.reach], axes, change, said)
         true, false = (tuple(case | facts for case in cases) for cases in (x.true, x.false))
         return Info(reach, without(true, axes), without(false, axes))
 

@@ -119,6 +119,11 @@ class LinearForm:
         forms = {axis: LinearForm.index(other) for axis, other in axes.items()}
         return LinearForm.of(_put(self.poly, forms, sizes)) if sizes or self.indices & axes.keys() else self
 
+    @cached_property
+    def families(self) -> frozenset[int]:
+        """Of the axes whose sizes it holds, also in what is not polynomial."""
+        return frozenset(each.family for each in self.unknowns() if isinstance(each, Size))
+
     def unknowns(self) -> set[object]:
         """All that it is made of, the parts of what is not polynomial too."""
         return _unknowns(self.poly)

@@ -5,9 +5,10 @@ They are known by what they compute, not by their names. A figure shows each as 
 
 from __future__ import annotations
 
-from ...compiler.graph.nodes import Apply, Call, Graph, Positions
+from ...compiler.graph.nodes import Apply, Call, Graph, Positions, reads
 from ...compiler.graph.traits import Arrange, Choice, Gather, Pointwise, Product, Quotient, Reduce, Sum
 from ...compiler.graph.values import Role, Value
+from ...compiler.sizes.axes import Axis
 
 
 def makes_table(graph: Graph) -> bool:
@@ -57,7 +58,7 @@ def _linear(graph: Graph) -> bool:
 
     for node in graph.nodes:
         match node:
-            case Apply() | Call() if any(value.id in linear for value in _read(node)):
+            case Apply() | Call() if any(value.id in linear for value in reads(node)):
                 if not keeps(node):
                     return False
                 linear.update(out.id for out in ([node.out] if isinstance(node, Apply) else node.outs))
@@ -71,20 +72,14 @@ def _known(value: Value) -> bool:
     return value.role <= Role.TABLE
 
 
-def _read(node: Apply | Call) -> tuple[Value, ...]:
-    if isinstance(node, Call):
-        return node.args
-    return node.operands if node.mask is None else (*node.operands, node.mask)
-
-
-def _places(graph: Graph) -> set[object]:
+def _places(graph: Graph) -> set[Axis]:
     """The axes whose positions are read, in the graph's own terms."""
-    found: set[object] = set()
+    found: set[Axis] = set()
     for node in graph.nodes:
         match node:
             case Positions(axis, _):
                 found.add(axis)
             case Call():
                 own = dict(node.axes)
-                found |= {own.get(axis, axis) for axis in _places(node.graph)}  # type: ignore[call-overload]
+                found |= {own.get(axis, axis) for axis in _places(node.graph)}
     return found

@@ -4,6 +4,7 @@ has a position yet.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -159,7 +160,7 @@ class Frame:
         return tuple(dict.fromkeys(self.axis(a) for a in value.type.axes if a not in value.type.broadcast_axes))
 
 
-class Collector:
+class Collector(ABC):
     """Collects the steps of a scene."""
 
     def __init__(self, scene: Scene, titles: Titles) -> None:
@@ -187,9 +188,9 @@ class Collector:
         step = self.maker.get(id(tensor))
         return step.first if step is not None else 0
 
+    @abstractmethod
     def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
         """The item as a tensor with wires."""
-        raise NotImplementedError
 
     def named_again(self, frame: Frame, item: Tensor, axes: tuple[Axis, ...]) -> Tensor:
         """A boolean input (`boolean_input`) once more, with wires that begin at its name."""
