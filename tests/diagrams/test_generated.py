@@ -34,7 +34,9 @@ def drawn(program: Program) -> list[str]:
 
 
 @needs_programs
-@pytest.mark.parametrize("start", range(0, PROGRAMS, PART))
+@pytest.mark.parametrize(
+    "start", [pytest.param(start, marks=pytest.mark.slow if start % 40 else ()) for start in range(0, PROGRAMS, PART)]
+)
 def test_generated(start: int) -> None:
     from tests.soundness.generate import generate
 
