@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .dsl.diagnostic import Diagnostic, Severity
     from .dsl.errors import AttnError
+    from .probing import probe
     from .spec import Model, Port, Spec, check, format, load, loads
     from .version import __version__ as __version__
 
-__all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads"]
+__all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads", "probe"]
 
-_MODULES = ("backends", "compiler", "diagrams", "dsl", "inspect", "spec", "weights")
+_MODULES = ("backends", "compiler", "diagrams", "dsl", "inspect", "probing", "spec", "weights")
 _HOMES = {
     "AttnError": ".dsl.errors",
     "Diagnostic": ".dsl.diagnostic",
     "Severity": ".dsl.diagnostic",
     "__version__": ".version",
+    "probe": ".probing",
 }
 
 
