@@ -8,11 +8,11 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import IndexInto
 from ...compiler.sizes.axes import Axis
-from ..text.expressions import Code, call
+from ..text.expressions import Code, call, joined
 from ..text.names import plain
 from ..text.statements import Do, Statement
 from ..text.values import Val
-from ..text.writing import wrap
+from ..text.writing import WIDTH, wrap
 from .body import CodeBody
 from .file import Emitter
 from .layout import length
@@ -33,13 +33,15 @@ def begin_decoding(body: CodeBody) -> list[Statement]:
         batch = [_batch(given[0])] if given else []
         sizes = [Do(Code.of('cache.sizes["{}"] = {}', name, body.extent(axis))) for name, axis in asked.items()]
         return [Do(Code.of("cache = {}", call("Cache", body.configuration(), *batch))), *sizes]
-    decoding = body.file.decoding
-    assert decoding is not None and decoding.time is not None
-    axis = decoding.time
-    place, new = next((place, val) for place, val in enumerate(body.inputs) if any(body.is_new(a) for a in val.axes))
-    count = next(length(new, a) for a in new.axes if body.is_new(a))
-    given_: list[Code | str] = [body.configuration(), f'"{body.graph.inputs[place].name}"', _batch(new), count]
-    return [Do(call("begin_step", "cache", *given_, f'"{axis.name}"', body.longest(axis), "last"))]
+    _, new = _new_items(body)
+    count = next(length(new, axis) for axis in new.axes if body.is_new(axis))
+    return [Do(call("begin_step", "cache", body.configuration(), _batch(new), count, "last"))]
+
+
+def _new_items(body: CodeBody) -> tuple[str, Val]:
+    """The input of which a step takes new items, as the spec calls it."""
+    inputs = zip(body.graph.inputs, body.inputs, strict=True)
+    return next((item.name, val) for item, val in inputs if any(map(body.is_new, val.axes)))
 
 
 def _batch(val: Val) -> Code:
@@ -47,14 +49,26 @@ def _batch(val: Val) -> Code:
     return Code.of(f"{{}}.shape[:-{len(val.axes)}]" if val.axes else "{}.shape[:]", val.code)
 
 
-def configuration(file: Emitter, sizes: str) -> list[str]:
-    """What tells the caches of a model from those of others: its name, its code and its sizes."""
+def taken(file: Emitter) -> Code:
+    """What each step takes new items of: an input, its axis, and how many there can be."""
+    decoding = file.decoding
+    assert decoding is not None and decoding.step is not None and decoding.time is not None
+    body = file.bodies[file.program.plan(decoding.step).key]
+    name, _ = _new_items(body)
+    return joined([f'"{name}"', f'"{decoding.time.name}"', body.longest(decoding.time)])
+
+
+def configuration(file: Emitter, sizes: str, taken: Code) -> list[str]:
+    """What tells the caches of a model from those of others: its name, its code and its sizes; and what steps take."""
     digest = hashlib.sha256()
     for body in file.bodies.values():
         axes = [(axis.name, axis.extent, axis.bound) for axis in body.plan.axes]
         consts = [(const.name, const.value) for const in body.plan.consts]
         digest.update(plain(repr([body.words.library, axes, consts, body.made])).encode())
-    return wrap(f'    return Configuration("{file.program.root.name}", "{digest.hexdigest()[:8]}", {sizes})')
+    made = f'    return Configuration("{file.program.root.name}", "{digest.hexdigest()[:8]}", {{}}, {taken.named})'
+    if len(plain(made)) + len(plain(sizes)) <= WIDTH:
+        return [made.format(sizes)]
+    return [*wrap(f"    sizes = {sizes}"), *wrap(made.format("sizes"))]
 
 
 def sizes_of_model(file: Emitter) -> dict[str, float]:

@@ -9,7 +9,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.decoding.join_maps import weights_together
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
-from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model
+from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model, taken
 from ..emit.file import Emitter, written
 from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
@@ -80,7 +80,7 @@ class NumpyEmitter(Emitter):
     def around_steps(self) -> list[str]:
         assert self.decoding is not None
         sizes = [f"{plain(name)}={number(size).text}" for name, size in sizes_of_model(self).items()]
-        told = configuration(self, f"dict({', '.join(sizes)})")
+        told = configuration(self, f"dict({', '.join(sizes)})", taken(self))
         texts = ["\n".join(["def configuration() -> Configuration:", *told])]
         if self.generates:
             told = wrap(f"    return {decodes(self.decoding, self).named}")

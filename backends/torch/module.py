@@ -11,7 +11,7 @@ from ...compiler.decoding.join_maps import maps_of_step
 from ...compiler.graph.nodes import Apply, Graph, Parameter, Repeat, children
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.rewrites.tools.same import draws
-from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model
+from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model, taken
 from ..emit.file import Emitter, written
 from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
@@ -41,6 +41,7 @@ class TorchEmitter(Emitter):
         super().__init__(program, captures, decoding, checked=checked)
         self._constructors: dict[str, ClassPlan] = {}
         self._decodes = Code("")  # what `generate` must know of the model
+        self._taken = Code("")  # what its steps take
         classes = frozenset(plain(name) for plan in program.plans for name in (plan.name, plan.results))
         names = Namer(classes, FILE)
         self.over_nothing = _over_nothing(program)
@@ -62,6 +63,8 @@ class TorchEmitter(Emitter):
         super().lower()
         if self.generates and self.decoding is not None:
             self._decodes = decodes(self.decoding, self)
+        if self.program.steps:
+            self._taken = taken(self)
         for plan in self.program.plans:
             if self.is_class(plan):
                 self.constructor(plan)
@@ -76,7 +79,7 @@ class TorchEmitter(Emitter):
             return self.classes[plan.key]
         if plan.key not in self._constructors:  # a step may call a class that the model does not
             methods = [self._body(other) for other in self._methods(plan)]
-            more = [self._decodes] if plan.is_root else []
+            more = [self._decodes, self._taken] if plan.is_root else []
             self._constructors[plan.key] = self._body(plan).construct(methods, more)
         return self._constructors[plan.key]
 
@@ -146,7 +149,7 @@ class TorchEmitter(Emitter):
         names = " ".join(map(plain, self._kept(root)))
         sizes = f'dict(zip("{names}".split(), {self._body(root).sizes_attribute}, strict=True))'
         head = [f"def configuration(self: {kind}) -> Configuration:"]
-        texts = [_over_net([*head, *configuration(self, sizes if names else "{}")])]
+        texts = [_over_net([*head, *configuration(self, sizes if names else "{}", self._taken)])]
         if self.generates:
             told = wrap(f"    return {self._decodes.named}")
             texts.append(_over_net([f"def decodes(self: {kind}) -> Decodes:", *told]))

@@ -15,14 +15,14 @@ from attnc.backends.runtime.common import decoding as checks
 from attnc.backends.runtime.numpy import decoding as numpy_decoding
 from attnc.backends.runtime.torch import decoding as torch_decoding
 
-CONFIGURATION = checks.Configuration("lm", "ab", {"near": 3, "heads": 2})
+CONFIGURATION = checks.Configuration("lm", "ab", {"near": 3, "heads": 2}, "ids", "seq", 6)
 LM = checks.Decodes("lm", "ids", "seq", 6, "vocab", 5, (), ("words",))
 TWO = checks.Decodes("two", "ids", "seq", None, "vocab", 5, ("words",), ("words", "more"))
 
 
 def configuration(**other: Any) -> checks.Configuration:
     """As CONFIGURATION, but for these."""
-    return checks.Configuration(**({"model": "lm", "digest": "ab", "sizes": {"near": 3, "heads": 2}} | other))
+    return checks.Configuration(**(vars(CONFIGURATION) | other))
 
 
 def cache(**parts: Any) -> Any:
@@ -34,7 +34,7 @@ def cache(**parts: Any) -> Any:
 
 def begin(held: Any = None, batch: Any = (2,), count: int = 1, longest: int | None = 6, last: Any = 0) -> Any:
     held = cache() if held is None else held
-    return checks.begin_step(held, CONFIGURATION, "ids", batch, count, "seq", longest, last)
+    return checks.begin_step(held, configuration(longest=longest), batch, count, last)
 
 
 def call(decodes: checks.Decodes = LM, max_new: Any = 3, **given: Any) -> Any:

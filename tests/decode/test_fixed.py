@@ -232,7 +232,7 @@ CPU = torch.device("cpu")
 
 def held(count: int = 3, dtype: torch.dtype = torch.float64, rows: int = 2) -> Cache:
     """A cache with a part, after `count` items: all keys, a window of two, a state, and what is kept once."""
-    cache = Cache(Configuration("net", "", {}), (rows,))
+    cache = Cache(Configuration("net", "", {}, "x", "t", None), (rows,))
     cache.advance(count)
     part = cache.at("layers.0")
     for now in range(count):

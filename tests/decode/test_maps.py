@@ -28,7 +28,7 @@ from tests.backends.written import written
 
 from .steps import check_steps
 
-M = Configuration("m", "", {})
+M = Configuration("m", "", {}, "x", "t", None)
 SPEC = """
 use std.attention: multihead, model, heads
 use std.feed_forward: swiglu, inner, model

@@ -16,7 +16,7 @@ from attnc.backends.runtime.numpy import decoding as numpy_decoding
 from attnc.backends.runtime.torch import cache as torch_cache
 from attnc.backends.runtime.torch import decoding as torch_decoding
 
-NET = Configuration("net", "", {})
+NET = Configuration("net", "", {}, "x", "t", None)
 
 # Of each library: its cache, its beam search, and an array of it.
 LIBRARIES: dict[str, tuple[Any, Any, Any]] = {

@@ -19,10 +19,14 @@ class Decodes(NamedTuple):
 
 class Configuration:
     """What a cache is for: a model as it was built. sizes: what it was built with, by the names of the parameters;
-    digest: of its code, another one for another spec, backend or choice of rewrites."""
+    digest: of its code, another one for another spec, backend or choice of rewrites; items: the input of which each
+    step takes new ones, along an axis, and how many there can be."""
 
-    def __init__(self, model: str, digest: str, sizes: dict[str, float]) -> None:
+    def __init__(
+        self, model: str, digest: str, sizes: dict[str, float], items: str, axis: str, longest: int | None
+    ) -> None:
         self.model, self.digest, self.sizes = model, digest, sizes
+        self.items, self.axis, self.longest = items, axis, longest
 
     def is_that_of(self, other: "Configuration") -> bool:
         """Whether they are equal, number by number: not every `torch.compile` can compare dictionaries."""
@@ -36,19 +40,10 @@ def plain(x: Any) -> Any:
     return x.item() if getattr(x, "ndim", None) == 0 else x
 
 
-def begin_step(
-    cache: Any,
-    configuration: Configuration,
-    name: str,
-    batch: tuple[int, ...],
-    count: int,
-    axis: str,
-    longest: int | None,
-    last: int,
-) -> None:
-    """The cache goes on by `count` items of the input `name`; a step that cannot be is refused, and changes nothing."""
+def begin_step(cache: Any, configuration: Configuration, batch: tuple[int, ...], count: int, last: int) -> None:
+    """The cache goes on by `count` items; a step that cannot be is refused, and changes nothing."""
     if not is_trusted(cache):
-        check_step(cache, configuration, name, batch, count, axis, longest, last)
+        check_step(cache, configuration, batch, count, last)
     cache.batch = tuple(batch)
     cache.advance(count)
 
@@ -58,19 +53,11 @@ def is_trusted(cache: Any) -> bool:
     return getattr(cache, "trusted", False)
 
 
-def check_step(
-    cache: Any,
-    configuration: Configuration,
-    name: str,
-    batch: tuple[int, ...],
-    count: int,
-    axis: str,
-    longest: int | None,
-    last: int,
-) -> None:
+def check_step(cache: Any, configuration: Configuration, batch: tuple[int, ...], count: int, last: int) -> None:
     """Refuses a step that cannot be."""
-    model = configuration.model
     check_cache(cache, configuration)
+    model, name, axis = configuration.model, configuration.items, configuration.axis
+    longest = configuration.longest
     if count < 1:
         raise ValueError(f"{model}: a step takes at least one item of {axis}, but `{name}` has none")
     if longest is not None and cache.next + count > longest:
