@@ -23,6 +23,7 @@ from ..text.names import DTYPE, plain
 from ..text.scopes import names_of
 from ..text.spelling import Spelling
 
+EDIT = "Yours to edit; saved weights load as long as their names and shapes stay."
 STEPS = "`attnc compile --decoding` adds a file of its steps over a cache: functions for these classes as they stand."
 _VERSION = re.compile(r'^ATTNC_RUNTIME = "([^"\n]*)"$', re.MULTILINE)
 
@@ -116,13 +117,13 @@ class ModelCode:
     def default(self) -> str:
         """The file of the model."""
         about = f"{self.about} {STEPS}" if self.decoding and self.about else self.about
-        return self._file(self.header, about, self._default, self.needs_runtime)
+        return self._file(self.header, about, self._default, self.needs_runtime, EDIT)
 
     def beside(self, home: str) -> str:
         """The file of decoding, which imports the model's from the module `home`."""
         assert self.decoding
         about = f"Functions over a cache, for the model as it stands in {home}.py."
-        return self._file(f"Decoding of {self.header}" if self.header else "", about, self._steps(home), True)
+        return self._file(f"Decoding of {self.header}" if self.header else "", about, self._steps(home), True, "")
 
     def single(self, decoding: bool = True) -> str:
         """All in one: the model first, then its steps, then what both need."""
@@ -131,13 +132,15 @@ class ModelCode:
         first = used_helpers(modules, _wanted([*written, *helpers]) & (self.library.own | self.library.short))
         last = [text for text in helpers if text not in first]
         spelling = Spelling((*first, *written, *last), self.asked, self.foreign)
-        return self._file(self.header, self.about, spelling, False, ("from __future__ import annotations", ""))
+        return self._file(self.header, self.about, spelling, False, EDIT, ("from __future__ import annotations", ""))
 
-    def _file(self, header: str, about: str, spelling: Spelling, beside: bool, first: Sequence[str] = ()) -> str:
+    def _file(
+        self, header: str, about: str, spelling: Spelling, beside: bool, edit: str, first: Sequence[str] = ()
+    ) -> str:
         needs = f"Needs {' and '.join(self.library.packages)} alone."
         if beside:
             needs = f"Needs {', '.join(self.library.packages)} and {self.library.runtime}.py, which lies beside it."
-        said = docstring(f"{header} {needs}\n\n{about}") if header else []
+        said = docstring(f"{header} {needs}\n{edit}\n\n{about}") if header else []
         code = "\n".join((*first, *spelling.imports)) + "\n\n\n" + "\n\n\n".join(spelling.texts) + "\n"
         return "\n".join([*said, "", code]) if said else code
 

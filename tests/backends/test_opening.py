@@ -117,6 +117,7 @@ def test_every_line_of_the_examples_is_made_of_names_of_the_model(path: Path) ->
             assert line.isascii()
 
 
+EDIT = "Yours to edit; saved weights load as long as their names and shapes stay."
 AXES = "A comment at the end of a line gives the axes of its result, without the batch."
 ONE = "width a\n{}model m(x: [a]) -> [a] {{ return x + 1 }}"
 
@@ -155,16 +156,18 @@ def test_the_docstring_of_a_file() -> None:
         "stand."
     )
     assert "    target_ids -> place -> decode(memory, real) -> [target, vocab]\n" in head(model.source("numpy"))
+    assert EDIT in " ".join(lines[:at])
     assert "--decoding" not in head(model.source("torch", single_file=True, decoding=True))
     assert head(model.files("torch", decoding=True)["transformer_decoding.py"]).startswith("Decoding of transformer: ")
+    assert EDIT in " ".join(head(model.source("torch", single_file=True)).split("\n"))
 
 
 def test_what_is_not_there_is_left_out() -> None:
-    assert told(ONE.format("")) == f"spec.attn. Needs torch and jaxtyping alone.\n\n{AXES}\n"
-    assert told(ONE.format(""), "numpy") == f"spec.attn. Needs numpy and jaxtyping alone.\n\n{AXES}\n"
+    assert told(ONE.format("")) == f"spec.attn. Needs torch and jaxtyping alone.\n{EDIT}\n\n{AXES}\n"
+    assert told(ONE.format(""), "numpy") == f"spec.attn. Needs numpy and jaxtyping alone.\n{EDIT}\n\n{AXES}\n"
     words = "# Words.\n#\n#   more\n\n"
     assert told(words + ONE.format("# Of the model.\n")) == (
-        f"spec.attn. Needs torch and jaxtyping alone.\n\nWords.\n\n  more\n\n{AXES}\n"
+        f"spec.attn. Needs torch and jaxtyping alone.\n{EDIT}\n\nWords.\n\n  more\n\n{AXES}\n"
     )
     assert told("# Of the model.\n" + ONE.format("").partition("\n")[2] + "\nwidth a").count("Of the model.") == 0
 
@@ -187,7 +190,7 @@ def test_no_words_and_no_name_of_a_file_end_it(words: str, backend: Literal["tor
     file = " ".join(re.split(r"[/\\]", words)[-1].split()) or "a text"
     library = "torch" if backend == "torch" else "numpy"
     assert said(told(text, backend, name=words)) == [
-        *said(f"{file}. Needs {library} and jaxtyping alone."), *said(words) * 2, *said(AXES)
+        *said(f"{file}. Needs {library} and jaxtyping alone. {EDIT}"), *said(words) * 2, *said(AXES)
     ]  # fmt: skip
 
 
