@@ -42,7 +42,7 @@ from ...compiler.ops import Op
 from ...compiler.rewrites.tools.operands import operand_axes
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import ClassPlan, OutputState
-from ..text.expressions import Code, Variable, binary, call, filled_in, folded, joined, number
+from ..text.expressions import Code, Variable, binary, call, filled_in, folded, joined, number, up_to
 from ..text.names import FOUND
 from ..text.numbers import of_unknown
 from ..text.printer import reads_of
@@ -171,7 +171,7 @@ class CodeBody(MemoryLayout):
         stepped = self.graph.stepped
         times = stepped.times if stepped is not None else frozenset()  # of them a step takes what it wants (slice_)
         cut = [axis for axis in axes if axis.bound is not None and axis.extent is None and axis.family not in times]
-        slices = [Code.of(":{}", self.extent(axis)) if axis in cut else ":" for axis in axes]
+        slices = [up_to(self.extent(axis)) if axis in cut else ":" for axis in axes]
         while slices and slices[-1] == ":":
             slices.pop()
         if slices:

@@ -14,7 +14,7 @@ from ...compiler.decoding.join_maps import joined as joined_maps
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Axis, evaluate
-from ..text.expressions import Code, Variable, binary, call, joined
+from ..text.expressions import Code, Variable, binary, call, joined, up_to
 from ..text.ranges import ANY
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
@@ -152,8 +152,7 @@ def rank(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     code = Code.of("argsort({}, {}{})", x.code, x.dim(axis), falling)
     at = x.axes.index(axis)
     if first_few:
-        first = Code.of(":{}", body.extent(made))
-        code = at_items(Val(code), ["...", first, *[":"] * (len(x.axes) - at - 1)])
+        code = at_items(Val(code), ["...", up_to(body.extent(made)), *[":"] * (len(x.axes) - at - 1)])
     return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
@@ -255,7 +254,7 @@ def positions(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 def _range(body: CodeBody, axis: Axis) -> Code:
     """The places of the items of a span in the whole sequence: `start:end`."""
-    return Code(":cache.end") if body.endless(axis) else Code.of("{}:cache.end", _first(body, axis))
+    return Code(": cache.end") if body.endless(axis) else Code.of("{} : cache.end", _first(body, axis))
 
 
 def _first(body: CodeBody, axis: Axis) -> Code:

@@ -126,7 +126,7 @@ class NumpyBody(CodeBody):
     def new_rows(self, x: Val, axis: Axis) -> Code:
         at = x.axes.index(axis)
         before, after = ([":"] * at, 0) if x.leading == NONE else (["..."], len(x.axes) - at - 1)
-        return at_items(x, [*before, "cache.start:cache.end", *[":"] * after])
+        return at_items(x, [*before, "cache.start : cache.end", *[":"] * after])
 
     def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code:
         types = {Scalar.INT: Code(self.words.int64), Scalar.BOOL: Code(self.words.truth)}

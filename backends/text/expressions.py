@@ -35,6 +35,10 @@ _SIGNS: dict[str, tuple[str, int, int, int]] = {  # Python's spelling, its level
 
 
 HOLE = "\0"  # stands in the text of an expression for a variable, which the printer puts there
+SPACE = "\1"  # stands there for a space, which goes where plain names or numbers are around: `x**2`, `x[:n]`
+_POWER, _UP_TO = f"{SPACE}**{SPACE}", f":{SPACE}"
+_PLAIN = {_POWER: re.compile(r"[\w.]+(?:e-\d+)?"), _UP_TO: re.compile(r"\w+")}  # as `ruff format` has it
+_PARTS = re.compile(f"({HOLE}|{re.escape(_POWER)}|{_UP_TO})")
 
 
 @dataclass(eq=False, slots=True)
@@ -101,11 +105,24 @@ class Code:
         """Fit to be followed by `.` or `[`."""
         return self.at(ATOM)
 
+    def filled(self, texts: Sequence[str]) -> str:
+        """The text with these in place of its variables."""
+        parts = _PARTS.split(self.text)  # every other is a hole, or an operator between two of them at least
+        holes, operators = (
+            [at for at in range(1, len(parts), 2) if (parts[at] == HOLE) is hole] for hole in (True, False)
+        )
+        for at, text in zip(holes, texts, strict=True):
+            parts[at] = text
+        for at in operators:
+            beside = [parts[at + 2 * side] for side in (-1, 1) if not parts[at + side] and at + 2 * side in holes]
+            plain = all(map(_PLAIN[parts[at]].fullmatch, beside))
+            parts[at] = parts[at].replace(SPACE, "" if plain else " ")
+        return "".join(parts)
+
     @property
     def named(self) -> str:
         """The text, of variables that have their names."""
-        names = iter(variable.name for variable, _ in self.reads)
-        return "".join(next(names) if each == HOLE else each for each in self.text)
+        return self.filled([variable.name for variable, _ in self.reads])
 
     @property
     def variable(self) -> Variable | None:
@@ -143,7 +160,23 @@ def binary(op: str, left: Code, right: Code) -> Code:
         case Disjunction():
             return Code.of("{} or {}", left.at(AND), right.at(AND), level=OR)
     spelling, level, left_level, right_level = _SIGNS[op]
-    return Code.of(f"{{}} {spelling} {{}}", left.at(left_level), right.at(right_level), level=level)
+    left, right = left.at(left_level), right.at(right_level)
+    if op == "^":
+        return Code.of(f"{{}}{_close(_POWER, left, right)}{{}}", left, right, level=level)
+    return Code.of(f"{{}} {spelling} {{}}", left, right, level=level)
+
+
+def up_to(end: Code) -> Code:
+    """`:n`, the first items."""
+    return Code.of(f"{_close(_UP_TO, end)}{{}}", end)
+
+
+def _close(operator: str, *operands: Code) -> str:
+    """An operator without spaces around it, unless one of the operands is more than a name or a number."""
+    texts = [operand.text for operand in operands if operand.text != HOLE]
+    if not all(map(_PLAIN[operator].fullmatch, texts)):
+        return operator.replace(SPACE, " ")
+    return operator if len(texts) < len(operands) else operator.replace(SPACE, "")
 
 
 def times(left: Code, right: Code) -> Code:

@@ -95,6 +95,12 @@ def _defined(static: Arith) -> bool:
             return not any(map(_late, static.args))
 
 
+def _of_ints(ratio: Arith) -> bool:
+    """Whether it is a quotient of ints that Python surely computes."""
+    ints = all(static_element(arg) is Scalar.INT for arg in ratio.args)
+    return ints and isinstance(ratio.meaning, Quotient) and _defined(ratio)
+
+
 def _finite(static: Static) -> bool:
     """Whether it is surely a number, and no infinite one."""
     match static:
@@ -152,6 +158,8 @@ def static_code(
             return size(axis)
         case ConstOf(which):
             return const(which)
+        case Arith(meaning=Rounded(up=False), args=(Arith(args=(a, b)) as ratio,)) if _of_ints(ratio):
+            return binary("//", *(static_code(arg, size, const, careful=careful) for arg in (a, b)))
         case Arith(op, args):
             codes = [static_code(arg, size, const, careful=careful) for arg in args]
             code = of_unknown(op, codes) if careful and not _defined(static) else apply(op, codes)

@@ -17,7 +17,8 @@ from .writing import is_path, wrap
 
 INLINE = 64  # characters: a longer expression gets a line of its own
 PATH = 16  # characters: so short a path is written wherever it is read
-LONG, SHORT = 20, 4  # characters: a part that gets one where there is no room; a name that takes its place
+LONG, SHORT = (20, 12), 4  # characters: a part that gets one where there is no room, sooner and later; a name for it
+UNNAMED = ("x", "y", "z")  # what a result is called that has no name
 
 
 class CodePrinter:
@@ -100,22 +101,33 @@ class CodePrinter:
         while True:
             room = self.width - len(self._indent) - len("  # ") - more
             excess = sum(len(plain(self._text(code)[0])) for code in given) - room
-            parts = [part for code in given for part in self._parts(code)]
-            if excess <= 0 or sum(length - SHORT for length, _ in parts) < excess:
+            every = [part for code in given for part in self._parts(code)]
+            choices = ([part for part in every if part[0] >= least] for least in LONG)
+            parts = next((some for some in choices if sum(length - SHORT for length, _ in some) >= excess), [])
+            if excess <= 0 or not parts:
                 return
-            _, variable = max(parts, key=lambda part: part[0])
-            let = self._inline.pop(variable)
-            text = self._taken(let.code)
-            self._line(f"{self._named(variable)} = {text}", let.comment)
+            chosen = set[Variable]()
+            for length, variable in sorted(parts, key=lambda part: -part[0]):
+                if excess > 0 and not any(variable in self._within(other) for other in chosen):
+                    chosen.add(variable)
+                    excess -= length - SHORT
+            for variable in [variable for _, variable in parts if variable in chosen]:
+                let = self._inline.pop(variable)
+                text = self._taken(let.code)
+                self._line(f"{self._named(variable)} = {text}", let.comment)
+
+    def _within(self, variable: Variable) -> set[Variable]:
+        """What is written within an expression that is written where it is read."""
+        return {part for _, part in self._parts(self._inline[variable].code)}
 
     def _parts(self, code: Code) -> Iterator[tuple[int, Variable]]:
-        """The long expressions that are written within this one, and their lengths."""
+        """The expressions that are written within this one and are more than a variable, and their lengths."""
         for variable, _ in code.reads:
             let = self._inline.get(variable)
             if let is not None:
-                length = len(plain(self._text(let.code)[0]))
-                if code.text != HOLE and length >= LONG and not is_path(self._text(let.code)[0]):
-                    yield length, variable
+                text, _ = self._text(let.code)
+                if code.text != HOLE and not is_path(text):
+                    yield len(plain(text)), variable
                 yield from self._parts(let.code)
 
     def _line(self, text: str, comment: str = "") -> None:
@@ -192,8 +204,16 @@ class CodePrinter:
 
     def _named(self, variable: Variable) -> str:
         if variable not in self._names:
-            self._names[variable] = variable.name or self.namer.give(variable.wish)
+            self._names[variable] = variable.name or self.namer.give(self._wish(variable))
         return self._names[variable]
+
+    def _wish(self, variable: Variable) -> str:
+        """What a variable is to be called: of those that have no name, the first letter that nothing else wants."""
+        first, *others = UNNAMED
+        if variable.wish != first or not self.namer.is_taken(first):
+            return variable.wish
+        free = (each for each in others if each not in self._wishes and not self.namer.is_taken(each))
+        return next(free, first)
 
     def _taken(self, code: Code) -> str:
         """The text of an expression that is written now."""
@@ -216,12 +236,11 @@ class CodePrinter:
         """The text of an expression, and how tightly it binds."""
         if code.text == HOLE:
             return self._variable(code.reads[0][0])
-        first, *rest = code.text.split(HOLE)
-        parts = [first]
-        for (variable, wanted), after in zip(code.reads, rest, strict=True):
+        texts = []
+        for variable, wanted in code.reads:
             text, level = self._variable(variable)
-            parts += [text if level >= wanted else f"({text})", after]
-        return "".join(parts), code.level
+            texts.append(text if level >= wanted else f"({text})")
+        return code.filled(texts), code.level
 
     def _variable(self, variable: Variable) -> tuple[str, int]:
         let = self._inline.get(variable)

@@ -37,22 +37,6 @@ def is_one_of(counter: str, passes: list[int]) -> str:
     return f"{counter} in {tuple(passes)}"
 
 
-_POWER = re.compile(r"(?<![\w.)\]])([\w.]+) \*\* (-?[\w.]+)(?![\w.(\[])")
-_SLICE = re.compile(r"(?<=[\[ ])([\w.]+(?: [+-] [\w.]+)*)?:(-?[\w.]+(?:\[-?\d+\])?)(?=[\],])")
-
-
-def spaced(line: str) -> str:
-    """Code with the spaces that `ruff format` puts around `**` and `:` of a slice."""
-    return _SLICE.sub(_slice, _POWER.sub(r"\1**\2", line))
-
-
-def _slice(match: re.Match[str]) -> str:
-    ends = match[1] or "", match[2]
-    if all(re.fullmatch(r"-?\w*", end) for end in ends):
-        return match[0]
-    return f"{ends[0]} : {ends[1]}".lstrip()
-
-
 def apart(lines: Sequence[str]) -> list[str]:
     """The statements of a function, those that are functions themselves between blank lines."""
     found: list[str] = []
@@ -75,7 +59,6 @@ def within(lines: Iterable[str]) -> Iterator[str]:
 
 def wrap(line: str, comment: str = "", width: int = WIDTH) -> list[str]:
     """A line of code with its comment, broken within brackets where it is too long."""
-    line = spaced(line)
     noted = f"{line}  # {comment}" if comment else line
     if len(plain(noted)) <= width:
         return [noted]

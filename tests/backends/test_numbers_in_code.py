@@ -70,10 +70,10 @@ ORDERS = {
     "-(x * y)": lambda: apply("neg", [binary("*", x, y)]),
     "--x": lambda: apply("neg", [apply("neg", [x])]),
     "(-x) ** y": lambda: binary("^", apply("neg", [x]), y),
-    "-x ** y": lambda: apply("neg", [binary("^", x, y)]),
+    "-x**y": lambda: apply("neg", [binary("^", x, y)]),
     "x ** (-y)": lambda: binary("^", x, apply("neg", [y])),
-    "(x ** y) ** z": lambda: binary("^", binary("^", x, y), z),
-    "x ** (y ** z)": lambda: binary("^", x, binary("^", y, z)),
+    "(x**y) ** z": lambda: binary("^", binary("^", x, y), z),
+    "x ** (y**z)": lambda: binary("^", x, binary("^", y, z)),
     "x + y <= z": lambda: binary("<=", binary("+", x, y), z),
     "(x <= y) == z": lambda: binary("==", binary("<=", x, y), z),
     "x == (y != z)": lambda: binary("==", x, binary("!=", y, z)),
@@ -123,7 +123,7 @@ ON_ARRAYS = {
     "-(x + y)": lambda: operator("neg", [operator("+", [x, y])]),
     "-x * y": lambda: operator("*", [operator("neg", [x]), y]),
     "x % (y / z)": lambda: operator("%", [x, operator("/", [y, z])]),
-    "(x ** y) ** z": lambda: operator("^", [operator("^", [x, y]), z]),
+    "(x**y) ** z": lambda: operator("^", [operator("^", [x, y]), z]),
     "(x == y) != z": lambda: operator("!=", [operator("==", [x, y]), z]),
 }
 
