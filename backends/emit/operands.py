@@ -12,9 +12,11 @@ from ...compiler.graph.traits import Arrange, Combination, IndexMap, Reduce
 from ...compiler.graph.values import Scalar
 from ...compiler.rewrites.kernels.mask_arguments import arguments
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
-from ..text.expressions import TERM, Code, binary, joined, number, times
-from ..text.statements import Block, Do
+from ..text.expressions import TERM, Code, Given, Variable, binary, joined, number, times
+from ..text.printer import UNNAMED
+from ..text.statements import Block, Do, Let
 from ..text.values import FULL, NONE, CannotEmit, Val, is_table, kind_of
+from ..text.writing import is_path
 from .body import CodeBody
 from .calls import is_optional
 
@@ -119,12 +121,39 @@ def with_arguments(body: CodeBody, node: Apply, vals: list[Val], mask: Val | Non
         for val, item in zip(body.inputs, body.graph.inputs, strict=True)
     )
     if mask is None or laid.where is None or not optional:
-        return laid, causal
+        return _in_parts(body, laid, vals, mask), causal
     if laid.where.code != mask.code:
         shown = ", ".join(axis.name if axis in mask.axes else "1" for axis in laid.where.axes)
         again = Do(laid.where.code, (mask.code.variable,), f"[{shown}]")
         body.lines.append(Block(Code.of("if {} is not None", mask.code), [again]))
-    return replace(laid, where=replace(laid.where, code=mask.code)), causal
+    return _in_parts(body, replace(laid, where=replace(laid.where, code=mask.code)), vals, mask), causal
+
+
+def _in_parts(body: CodeBody, laid: Attention, vals: Sequence[Val], mask: Val | None) -> Attention:
+    """The same, each operand that was laid out anew fit for a line of its own, where the call has no room for it."""
+
+    def part(val: Val, of: Val, wish: str) -> Val:
+        if val.number or val.code.variable is not None or is_path(val.code.text):
+            return val
+        shown = ", ".join(axis.name if axis in of.axes else "1" for axis in val.axes)
+        let = Let(Variable(wish), val.code, f"[{shown}]")
+        body.lines.append(let)
+        return replace(val, code=let.variable.code)
+
+    operands, more = [*zip(laid.args, vals, "QKV", strict=False)], vals[len(vals) - len(laid.data) :]
+    Q, K, V = (part(val, of, _name(of) or letter) for val, of, letter in operands)
+    where = None if laid.where is None or mask is None else part(laid.where, mask, "mask")
+    bias = None if laid.bias is None else part(laid.bias, vals[3], "bias")
+    data = [
+        part(val, of, "mask" if val.kind is Scalar.BOOL else "data") for val, of in zip(laid.data, more, strict=True)
+    ]
+    return replace(laid, args=(Q, K, V), where=where, bias=bias, data=data)
+
+
+def _name(of: Val) -> str:
+    """What an operand is called, if it is a variable with a name."""
+    variable = of.code.variable
+    return "" if variable is None or isinstance(variable, Given) or variable.wish in UNNAMED else variable.wish
 
 
 def concat_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:

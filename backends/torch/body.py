@@ -226,29 +226,34 @@ class TorchBody(CodeBody):
     def built_static(self, static: Static) -> Code:
         return static_code(static, self.built_size, self.built_const)
 
-    def _stored(self, code: Code) -> Code:
-        """What `__init__` knows by a name, where other methods find it; a number as it is."""
+    def _stored(self, code: Code, kind: str) -> Code:
+        """What `__init__` knows by a name, where other methods find it; a number as it is.
+
+        kind: what it is, said in its name where a module has another thing of that name: `half_size`.
+        """
         variable = code.variable
         if variable is None or self.plan in self.file.over_nothing:
             return code
         if variable not in self.stored:
-            self.stored[variable] = Attribute(f"self.{self.attributes.give(variable.name)}")
+            name = variable.name
+            name = self.attributes.give(f"{name.rstrip('_')}_{kind}" if self.attributes.is_taken(name) else name)
+            self.stored[variable] = Attribute(f"self.{name}")
         return self.stored[variable].code
 
     def size_code(self, axis: Axis) -> Code:
-        return self._stored(self.built_size(axis))
+        return self._stored(self.built_size(axis), "size")
 
     def const_code(self, const: Const) -> Code:
         if const in self.counters:
             return self.counters[const].code
         if const in self.plan.late:
             return self.scope.consts[const].code
-        return self._stored(self.built_const(const))
+        return self._stored(self.built_const(const), "value")
 
     def bound_code(self, axis: Axis) -> Code:
         if self.home is not None:
             return self.home.bound_code(self._home_axes[axis])
-        return self._stored(self.scope.bounds[axis].code)
+        return self._stored(self.scope.bounds[axis].code, "size")
 
     def longest(self, axis: Axis) -> Code:  # as the module is built
         if axis.extent is not None:

@@ -353,7 +353,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
         options.append(Code.of("cap={}", body.static(cap)))
     if causal is not None:
         function = "F.scaled_dot_product_attention" if laid.alike and laid.where is None else "attention"
-        function = "sighted_attention" if laid.alike and laid.where is not None else function
+        function = "safe_attention" if laid.alike and laid.where is not None else function
         args += [] if laid.where is None else [Code.of("mask={}", laid.where.code)]
         args.append(Code.of("is_causal={}", causal))
     elif node.seen is not None and (laid.bias is not None or cap is not None or not is_causal(node.seen)):
@@ -372,7 +372,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
             args.append(Code("is_causal=True"))
         elif laid.where is not None:  # it may leave a query nothing
             args.append(Code.of("mask={}", laid.where.code))
-            function = "sighted_attention" if laid.alike else "attention"
+            function = "safe_attention" if laid.alike else "attention"
         if laid.bias is not None:
             word = "attn_mask" if function.startswith("F.") else "bias"
             args.append(Code.of("{}={}", word, laid.bias.code))

@@ -132,7 +132,7 @@ def test_a_causal_block_joins_a_mask(backend: Any, width: int) -> None:
     due = scores.softmax(-1).masked_fill(~(mask & tri), 0) @ draw[2]
     wanted = torch.autograd.grad(due.square().sum(), draw)
     with sdpa_kernel([backend] if backend is not None else KERNELS):
-        for function in (torch_masks.sighted_attention, torch_masks.attention):
+        for function in (torch_masks.safe_attention, torch_masks.attention):
             out = function(*draw, mask=mask, is_causal=True)
             torch.testing.assert_close(out, due, rtol=1e-9, atol=1e-12)
             for one, other in zip(torch.autograd.grad(out.square().sum(), draw), wanted, strict=True):

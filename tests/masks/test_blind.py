@@ -166,9 +166,9 @@ def test_where_kernels_are_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_a_mask_that_may_leave_a_query_nothing_is_looked_at() -> None:
-    assert "sighted_attention" in model("padding").source("torch", single_file=True)
+    assert "safe_attention" in model("padding").source("torch", single_file=True)
     text = SPEC.replace("CLAIM", "").replace(", real: bool[seq]", "")
     for mask, call in (("past <= seq", "is_causal=True"), ("true", "attention(Q, K, V)")):
         body = f"return multihead[seq, past](x, x[seq as past], {mask})"
         source = attnc.loads(text.replace("BODY", body)).model("net").source("torch", single_file=True)
-        assert call in source and "sighted_attention" not in source
+        assert call in source and "safe_attention" not in source

@@ -47,7 +47,7 @@ def attention(
     dropout_p: float = 0.0,
     scale: float | None = None,
 ) -> Tensor:
-    """`sighted_attention` of Q [..., q, d], K [..., k, d], V [..., k, v], whose leading axes broadcast.
+    """`safe_attention` of Q [..., q, d], K [..., k, d], V [..., k, v], whose leading axes broadcast.
 
     mask, bias: [..., q, k]; their leading axes broadcast too.
     """
@@ -64,7 +64,7 @@ def attention(
     Q = fold(Q.expand(*lead, *Q.shape[-2:]), lead)
     K, V = (fold(x.expand(*keys, *x.shape[-2:]), keys) for x in (K, V))
     mask, bias = (None if x is None else fold(x, lead) for x in (mask, bias))
-    out = sighted_attention(Q, K, V, mask, bias, is_causal, dropout_p, scale, keys != lead)
+    out = safe_attention(Q, K, V, mask, bias, is_causal, dropout_p, scale, keys != lead)
     return out.reshape(*lead, *out.shape[-2:])
 
 
@@ -93,10 +93,10 @@ def attention_of_one(
     if keys != V.shape[:-2] or not (mask is None or mask.dim() == 2 or fits(mask.shape[:-2], lead)):
         return None
     if lead == keys:
-        return sighted_attention(Q, K, V, mask, None, False, dropout_p, scale) if Q.dim() == 4 else None
+        return safe_attention(Q, K, V, mask, None, False, dropout_p, scale) if Q.dim() == 4 else None
     if Q.dim() != 5 or keys != (*lead[:-1], 1) or not (mask is None or mask.dim() == 2):
         return None
-    out = sighted_attention(Q.squeeze(-2), K.squeeze(-3), V.squeeze(-3), mask, None, False, dropout_p, scale)
+    out = safe_attention(Q.squeeze(-2), K.squeeze(-3), V.squeeze(-3), mask, None, False, dropout_p, scale)
     return out.unsqueeze(-2)
 
 
@@ -105,7 +105,7 @@ def fits(lead: tuple[int, ...], whole: tuple[int, ...]) -> bool:
     return len(lead) == len(whole) and all(one in (1, all_) for one, all_ in zip(lead, whole, strict=True))
 
 
-def sighted_attention(
+def safe_attention(
     Q: Tensor,
     K: Tensor,
     V: Tensor,
@@ -116,7 +116,7 @@ def sighted_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """F.scaled_dot_product_attention with a bias where the mask is true; queries that see nothing get zeros.
+    """F.scaled_dot_product_attention, safe where a query sees nothing, which gets zeros; a bias counts under the mask.
 
     is_causal: query i sees the keys up to i alone, of those that the mask keeps; PyTorch's kernels do not take both.
     enable_gqa: there are fewer heads of keys than of queries, as many of which use the same.
@@ -274,7 +274,7 @@ def attend_block(
         scores = cap * torch.tanh(q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale) / cap)
         weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask, -1)
         return F.dropout(weights, dropout_p) @ v
-    return sighted_attention(q, k, v, mask, bias, dropout_p=dropout_p, scale=scale)
+    return safe_attention(q, k, v, mask, bias, dropout_p=dropout_p, scale=scale)
 
 
 def block_sights(seen: Callable[..., Any], n: int, m: int, look: Callable[..., list[Any]]) -> tuple[int, list[Runs]]:

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Repeat, children, makes, owns, reads
-from ...graph.traits import Choice, Pointwise
+from ...graph.traits import Choice, OpTraits, Pointwise
 from ...graph.values import Role, Scalar, Value
 from ...ops import op_named
 from ...sizes.axes import Const
+from ...sizes.functions import Connective
 from ..tools.tables import Tables
 from ..tools.transport import TargetBody, Terms
 from ..tools.walk import Fresh, with_operands, with_results
@@ -213,8 +214,10 @@ def _called(node: Node) -> str:
     match node:
         case Call(graph):
             return graph.name
-        case Apply(traits, out=out):  # `+` cannot name a variable, and `select` does not say what is chosen
-            return traits.name if traits.name.isidentifier() and traits.reads != Pointwise(Choice()) else _kind(out)
+        case Apply(OpTraits(reads=Pointwise(meaning)), out=out) if isinstance(meaning, Choice | Connective):
+            return _kind(out)  # `select` does not say what is chosen, nor `and` what is true
+        case Apply(traits, out=out):  # `+` cannot name a variable
+            return traits.name if traits.name.isidentifier() else _kind(out)
         case _:
             return "table"
 
