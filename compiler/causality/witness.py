@@ -1,0 +1,46 @@
+"""What trials say of a claim that is not proved: a witness that it leaks, or that none was found.
+
+Trials run the graph, which no part of the compiler can: whoever checks a text hands them in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..graph.nodes import Graph
+from ..sizes.axes import Axis
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """One change of one input that changes an item of a result that must not depend on it. Items count from 0.
+
+    input:  the name of the input, `item` its place along the claimed axis; the item that is new, where it is appended.
+    result: the number of the result, `reached` the place of its item that changes.
+    change: by how much, and as a share of the result's standard deviation.
+    sizes:  of the free axes of the graph by name, as they were tried.
+    appended: the item was not changed but appended; then `sizes` are those before.
+    """
+
+    input: str
+    item: int
+    result: int
+    reached: int
+    change: float
+    share: float
+    sizes: Mapping[str, int]
+    appended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """witness: of a leak, if one was found in so many `trials`. reason: why there could be no trial, if so."""
+
+    witness: Witness | None
+    trials: int
+    reason: str = ""
+
+
+Trials = Callable[[Graph, int, Axis, Mapping[str, int]], Tried]
+"""Tries a claim: of a graph, the number of a result and the axis claimed; sizes to try first, by the names of axes."""
