@@ -22,12 +22,11 @@ Crossing = tuple[float, float, Piece, Piece]
 
 def separate(chains: Sequence[list[Point]]) -> None:
     """Move the bends in these chains (of 3 n + 1 points) apart, in place."""
-    pieces = [(c, k) for c, chain in enumerate(chains) for k in range(0, len(chain) - 1, 3)]
-    bends = {piece for piece in pieces if _is_bend(_curve(chains, piece))}
-    found = {bend: list(_crossings(chains, bend, pieces)) for bend in bends}
+    pieces, bends = pieces_of(chains)
+    found = {bend: list(crossings_of(chains, bend, pieces)) for bend in bends}
     for _ in range(_ROUNDS):
         moved = False
-        for bend in sorted(bends):
+        for bend in bends:
             others = [crossing for key, own in found.items() if key != bend for crossing in own if bend not in crossing]
             before = _piled(found[bend], others)
             if not before:
@@ -40,35 +39,33 @@ def separate(chains: Sequence[list[Point]]) -> None:
                 if not start[0] + _ENDS <= middle <= end[0] - _ENDS:
                     continue
                 chains[c][k + 1], chains[c][k + 2] = (middle, first[1]), (middle, second[1])
-                trial = list(_crossings(chains, bend, pieces))
+                trial = list(crossings_of(chains, bend, pieces))
                 if (count := _piled(trial, others)) < best[0]:
                     best = count, middle, trial
             chains[c][k + 1], chains[c][k + 2] = (best[1], first[1]), (best[1], second[1])
             if best[0] < before:
                 moved = True
-                touched = {piece for crossing in (*found[bend], *best[2]) for piece in crossing[2:]} & bends - {bend}
+                touched = {piece for crossing in (*found[bend], *best[2]) for piece in crossing[2:]} - {bend}
                 found[bend] = best[2]
-                for other in touched:
-                    found[other] = list(_crossings(chains, other, pieces))
+                for other in touched & found.keys():
+                    found[other] = list(crossings_of(chains, other, pieces))
         if not moved:
             return
 
 
-def piled(chains: Sequence[list[Point]]) -> list[Point]:
-    """The places where three wires cross in one point."""
+def pieces_of(chains: Sequence[list[Point]]) -> tuple[list[Piece], list[Piece]]:
+    """All pieces of the chains, and those that are bends."""
     pieces = [(c, k) for c, chain in enumerate(chains) for k in range(0, len(chain) - 1, 3)]
-    bends = [piece for piece in pieces if _is_bend(_curve(chains, piece))]
-    crossings = [crossing for bend in bends for crossing in _crossings(chains, bend, pieces)]
-    return sorted({a[:2] for k, a in enumerate(crossings) for b in crossings[k + 1 :] if _upon(a, b)})
+    return pieces, [piece for piece in pieces if _is_bend(_curve(chains, piece))]
 
 
 def _piled(own: Sequence[Crossing], others: Sequence[Crossing]) -> int:
     """How often one of a bend's own crossings lies upon another."""
-    among = sum(_upon(a, b) for k, a in enumerate(own) for b in own[k + 1 :])
-    return among + sum(_upon(a, b) for a in own for b in others)
+    among = sum(upon(a, b) for k, a in enumerate(own) for b in own[k + 1 :])
+    return among + sum(upon(a, b) for a in own for b in others)
 
 
-def _upon(a: Crossing, b: Crossing) -> bool:
+def upon(a: Crossing, b: Crossing) -> bool:
     """Whether two crossings lie upon each other, and three wires are in them."""
     near = abs(a[0] - b[0]) < NEAR and abs(a[1] - b[1]) < NEAR and (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 < NEAR**2
     return near and len({a[2][0], a[3][0], b[2][0], b[3][0]}) > 2
@@ -83,7 +80,7 @@ def _is_bend(curve: Sequence[Point]) -> bool:
     return abs(y0 - y3) > 0.5 and y0 == y1 and y2 == y3 and x1 == x2
 
 
-def _crossings(chains: Sequence[list[Point]], bend: Piece, pieces: Sequence[Piece]) -> Iterator[Crossing]:
+def crossings_of(chains: Sequence[list[Point]], bend: Piece, pieces: Sequence[Piece]) -> Iterator[Crossing]:
     """Where a bend crosses other wires."""
     own = _curve(chains, bend)
     left, right = own[0][0], own[3][0]
