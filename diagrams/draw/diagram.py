@@ -22,7 +22,7 @@ from ..scene.opening import Opening, UnknownBlock
 from ..scene.steps import Scene
 from ..scene.unfold import scene_of
 from . import page as html_page
-from .panels import Panel, panels
+from .panels import Panel, Part, panels
 from .sheet import Sheet
 
 __all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
@@ -74,7 +74,7 @@ class Diagram:
         out = []
         points = sheet.scale * theme.CAPTION
         if points < paper.least - 0.05:
-            needed = (sheet.width * paper.least / theme.CAPTION) / 72
+            needed = sheet.needs / 72
             titles = dict.fromkeys(s.name or s.title for s in sheet.scene.sections if not s.repeat)
             closing = f"close {' or '.join(f'`{t}`' for t in titles)}, or " if titles else ""
             size = f"a width of {needed:.1f}in" if sheet.fits else "a higher page"
@@ -197,22 +197,24 @@ def draw(
     if points is not None:
         paper = replace(paper, least=points, most=points)
 
-    def scene(graph: Graph, opening: Opening, letter: str = "", *, strict: bool = False) -> Scene:
-        if letter:  # a panel: what the author says is of the figure
-            return scene_of(graph, opening)
-        own = Applied(hints, graph, strict=strict)
-        made = scene_of(graph, opening, title, own.arrange)
+    def scene(part: Part, *, strict: bool = False) -> Scene:
+        own = Applied(part.hints, part.graph, strict=strict)
+        made = scene_of(part.graph, part.opening, None if part.letter else title, own.arrange, part.path)
         own.annotate(made)
         return made
 
-    def sheet_of(graph: Graph, opening: Opening, letter: str = "", rows: tuple[int, int] | None = None) -> Sheet:
-        count = len(scene(graph, opening, letter).steps) + len(graph.inputs) + len(graph.outputs)
+    def rest(part: Part) -> Hints:
+        """What the author says of things that are not in this part."""
+        return Applied(part.hints, part.graph).rest(scene(part))
+
+    def sheet_of(part: Part, rows: tuple[int, int] | None = None) -> Sheet:
+        graph = part.graph
+        count = len(scene(part).steps) + len(graph.inputs) + len(graph.outputs)
         if count > MOST:
             raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
 
         def made(paper: Paper) -> Sheet:
-            drawn = scene(graph, opening, letter)
-            return Sheet(drawn, colors, paper, sizes=sizes, legend=legend, letter=letter, rows=rows)
+            return Sheet(scene(part), colors, paper, sizes=sizes, legend=legend, letter=part.letter, rows=rows)
 
         return fitted(made)
 
@@ -221,47 +223,46 @@ def draw(
         again with shorter rows."""
         sheet, narrow = make(paper), paper
         for _ in range(4):
-            over = sheet.width * paper.least / CAPTION - paper.width
+            over = sheet.needs - paper.width
             if over <= 0.05 or narrow.width < paper.width / 2:
                 break
             narrow = replace(narrow, width=narrow.width - max(over + 1, 0.03 * paper.width))
             shorter = make(narrow)
-            if shorter.width < sheet.width:
+            if shorter.needs < sheet.needs:
                 sheet = shorter
         sheet.fit(paper)
         return sheet
 
     opening = Opening(graph, opened, depth, closed)
-    sheet = sheet_of(graph, opening)
+    main = Part(graph, opening, hints)
+    sheet = sheet_of(main)
     if opening.growth:  # open as many of these blocks as need no further row
         for count in range(len(opening.growth), 0, -1):
             opening.grown = set(opening.growth[:count])
-            larger = sheet_of(graph, opening)
+            larger = sheet_of(main)
             fits = larger.fits >= sheet.fits and (points is None or larger.scale >= sheet.scale)
             if len(larger.rows) <= len(sheet.rows) and fits:
                 sheet = larger
                 break
         else:
             opening.grown = set()
-    scene(
-        graph, opening, strict=True
-    )  # what hints name must be in the figure that was chosen, not in those that were tried
+    scene(main, strict=True)  # what hints name must be in the figure that was chosen, not in those that were tried
 
     def redraw(toggled: frozenset[str]) -> Sheet:
         """The figure with these blocks closed if they were open, and open if they were closed."""
         other = Opening(graph, opened, depth, closed)
         other.grown = opening.grown
         other.toggled = toggled
-        return sheet_of(graph, other)  # what hints name may be closed now
+        return sheet_of(Part(graph, other, hints))  # what hints name may be closed now
 
     openable = opening.openable(graph)
-    drawn = [Panel("", 1, graph, sheet)] if sheet.fits else panels(graph, opening, sheet_of)
+    drawn = [Panel("", 1, graph, sheet)] if sheet.fits else panels(main, sheet_of, rest)
     if len(drawn) > 1:  # letters of one size
         one = max(min(panel.sheet.scale for panel in drawn), paper.least / CAPTION)
         for panel in drawn:  # but for one with a row that is too high for its page
             panel.sheet.scale = min(panel.sheet.scale, one)
-    rest = tuple(Diagram(panel, redraw, openable, type=points) for panel in drawn[1:])
-    return Diagram(drawn[0], redraw, openable, rest, type=points, titled=title is not None)
+    others = tuple(Diagram(panel, redraw, openable, type=points) for panel in drawn[1:])
+    return Diagram(drawn[0], redraw, openable, others, type=points, titled=title is not None)
 
 
 def _paper(width: float | None, page: str | tuple[float, float] | None) -> Paper:

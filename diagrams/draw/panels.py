@@ -8,20 +8,37 @@ still too high goes on, row by row, on further pages.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Graph
 from ..base.text import plain
+from ..hints.hints import Hints, tinted
 from ..scene.opening import Opening
-from ..scene.steps import Scene
+from ..scene.steps import Path, Scene
 from ..scene.unfold import scene_of
 from .sheet import Sheet
 
 _TITLE = 40.0  # points of the drawing: a title
 
 Rows = tuple[int, int]
-Make = Callable[[Graph, Opening, str, Rows | None], Sheet]
-"""The sheet of a graph with its letter; of some of its rows alone, or of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one panel is to show. letter, path: "" and () of the main panel; path: the blocks around it, and its own.
+    hints: what the author says of it, and of panels that come after it."""
+
+    graph: Graph
+    opening: Opening
+    hints: Hints
+    letter: str = ""
+    path: Path = ()
+
+
+Make = Callable[[Part, Rows | None], Sheet]
+"""The sheet of a part; of some of its rows alone, or of all."""
+Rest = Callable[[Part], Hints]
+"""What the author says that is not of this part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +56,38 @@ class Panel:
         return (f"-{self.letter}" if self.letter else "") + (f"-{self.part}" if self.part > 1 else "")
 
 
-def panels(graph: Graph, opening: Opening, make: Make) -> list[Panel]:
-    """The main panel first, then the others in the order in which they are named."""
+def panels(main: Part, make: Make, rest: Rest) -> list[Panel]:
+    """The main panel first, then the others in the order in which they are named. What the author says of a thing goes
+    to the first panel that has it."""
     out: list[Panel] = []
     letters: dict[object, str] = {}
-    todo = [(graph, opening, "")]
+    todo, hints = [main], main.hints
     while todo:
-        graph, opening, letter = todo.pop(0)
-        sheet = _fitting(graph, opening, letter, make)
-        if opening.apart:
-            for call, inside in opening.closed(graph):
+        part = todo.pop(0)
+        own = tinted(replace(hints, tints=()), part.graph) if hints.every else hints
+        part = replace(part, hints=own)
+        sheet = _fitting(part, make)
+        if part.opening.apart:
+            for call, inside, path in part.opening.closed(part.graph):
                 key = _signature(call.graph.name, scene_of(call.graph, Opening(call.graph, depth=99), ""))
                 if key not in letters:
                     letters[key] = _letter(len(letters))
-                    todo.append((call.graph, inside, letters[key]))
-                opening.letters[id(call)] = letters[key]
-            sheet = make(graph, opening, letter, None)
+                    todo.append(Part(call.graph, inside, hints, letters[key], (*part.path, *path)))
+                part.opening.letters[id(call)] = letters[key]
+            sheet = make(part, None)
+        hints = rest(part)
         spans = _pages(sheet)
-        sheets = [sheet] if len(spans) == 1 else [make(graph, opening, letter, span) for span in spans]
-        out += [Panel(letter, k, graph, each) for k, each in enumerate(sheets, 1)]
+        sheets = [sheet] if len(spans) == 1 else [make(part, span) for span in spans]
+        out += [Panel(part.letter, k, part.graph, each) for k, each in enumerate(sheets, 1)]
     return out
 
 
-def _fitting(graph: Graph, opening: Opening, letter: str, make: Make) -> Sheet:
+def _fitting(part: Part, make: Make) -> Sheet:
     """The sheet, with blocks closed (`opening.apart`) until it fits or none is open."""
-    sheet = make(graph, opening, letter, None)
-    while not sheet.fits and (opened := opening.opened(graph)):
-        opening.apart.add(opened[0])
-        sheet = make(graph, opening, letter, None)
+    sheet = make(part, None)
+    while not sheet.fits and (opened := part.opening.opened(part.graph)):
+        part.opening.apart.add(opened[0])
+        sheet = make(part, None)
     return sheet
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ...compiler.graph.nodes import Graph
 from ...dsl.diagnostic import Diagnostic, error
@@ -68,6 +69,19 @@ class Applied:
             else:
                 scene.tints.append((mark[0], TINTS[tint]))
         self._raise(wrong)
+
+    def rest(self, scene: Scene) -> Hints:
+        """What is said of things that are not in a scene."""
+        names = FigureNames(scene, self.graph)
+
+        def missing(said: Iterable[Said], *, inputs: bool | None = None) -> tuple[Said, ...]:
+            return tuple(each for each in said if isinstance(names.find(each, inputs=inputs), Diagnostic))
+
+        notes = tuple(replace(note, at=at) for note in self.hints.notes if (at := missing(note.at)))
+        tints = tuple((said, tint) for said, tint in self.hints.tints if missing([said], inputs=False))
+        inputs = missing(self.hints.inputs, inputs=True)
+        breaks, hide = missing(self.hints.breaks), missing(self.hints.hide)
+        return replace(self.hints, inputs=inputs, breaks=breaks, hide=hide, notes=notes, tints=tints)
 
     def _found(
         self, names: FigureNames, said: Iterable[Said], wrong: list[Diagnostic], *, inputs: bool | None = None

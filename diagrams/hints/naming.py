@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from ...compiler.graph.nodes import Apply, Call, Graph, Scan, children, values_of
 from ...dsl.diagnostic import Diagnostic, error
-from ..scene.steps import DrawStep, Mark, Scene, Section, StepKind
+from ..scene.steps import DrawStep, Mark, Path, Scene, Section, StepKind
 from ..scene.tensors import tail
 from .hints import Said
 
@@ -89,7 +89,7 @@ def _called_open(section: Section) -> set[str]:
     return set(section.names) | made
 
 
-def _within(path: tuple[frozenset[str], ...], wanted: list[str]) -> bool:
+def _within(path: Path, wanted: list[str]) -> bool:
     """Whether the names of open blocks stand in a path in this order."""
     at = iter(path)
     return all(any(name in names for names in at) for name in wanted)

@@ -18,6 +18,7 @@ from ...compiler.graph.values import Role, Scalar, Value
 from .graphs.canonical import Canonical
 from .op_glyphs import BIRTH, Shape, glyph_of, is_silent
 from .positional import makes_table, turns
+from .steps import Path
 
 GLUE = 4  # glyphs at most, and
 LEARNED = 1  # of them learned, at most: then a block is glue
@@ -98,30 +99,30 @@ class Opening:
     def opened(self, graph: Graph) -> list[str]:
         """The blocks drawn open under `graph`: the innermost first, of those the largest; not the very small ones."""
         levels: dict[str, tuple[int, int]] = {}
-        for call, level in self._reached(graph, 0):
+        for call, path in self._reached(graph, ()):
             size = self._size(call.graph)[0]
-            if size > TINY and self.how(call, level) is not How.CLOSED:
-                levels[call.graph.name] = max(levels.get(call.graph.name, (0, 0)), (level, size))
+            if size > TINY and self.how(call, len(path)) is not How.CLOSED:
+                levels[call.graph.name] = max(levels.get(call.graph.name, (0, 0)), (len(path), size))
         return sorted(levels, key=lambda name: levels[name], reverse=True)
 
-    def closed(self, graph: Graph) -> Iterator[tuple[Call | Scan, Opening]]:
-        """The calls under `graph` that have panels of their own, and what to open in each."""
-        for call, level in self._reached(graph, 0):
+    def closed(self, graph: Graph) -> Iterator[tuple[Call | Scan, Opening, Path]]:
+        """The calls under `graph` that have panels of their own, what to open in each, and the path to its inside."""
+        for call, path in self._reached(graph, ()):
             if call.graph.name in self.apart:
                 within = self._names(call.graph)
-                depth = None if self.depth is None else max(0, self.depth - level - 1)
+                depth = None if self.depth is None else max(0, self.depth - len(path) - 1)
                 open, close = ([name for name in names if name in within] for names in (self.open, self.close))
-                yield call, Opening(call.graph, open, depth, close)
+                yield call, Opening(call.graph, open, depth, close), (*path, called(call))
 
-    def _reached(self, graph: Graph, level: int) -> Iterator[tuple[Call | Scan, int]]:
-        """The calls that are drawn under `graph`, as boxes or open, with their levels."""
+    def _reached(self, graph: Graph, path: Path) -> Iterator[tuple[Call | Scan, Path]]:
+        """The calls that are drawn under `graph`, as boxes or open, with the open blocks around them."""
         for call in _calls(graph):
-            yield call, level
-            if self.how(call, level) is not How.CLOSED:
-                yield from self._reached(call.graph, level + 1)
+            yield call, path
+            if self.how(call, len(path)) is not How.CLOSED:
+                yield from self._reached(call.graph, (*path, called(call)))
 
     def _how(self, call: Call | Scan, level: int) -> How:
-        names = self._own(call)
+        names = called(call)
         if call.graph.name in self.apart or any(name in names for name in self.close):
             return How.CLOSED
         if any(name in names for name in self.open):
@@ -143,9 +144,6 @@ class Opening:
 
     # -- what there is
 
-    def _own(self, call: Call | Scan) -> frozenset[str]:
-        return frozenset({call.graph.name, *call.name.split(".")} - {""})
-
     def _names(self, graph: Graph) -> frozenset[str]:
         """The names of every call under it."""
         if id(graph) not in self.named:
@@ -154,7 +152,7 @@ class Opening:
                 for inner in children(node):
                     names |= self._names(inner)
                 if isinstance(node, Call | Scan) and node.graph.kind != "op":
-                    names |= self._own(node)
+                    names |= called(node)
             self.named[id(graph)] = frozenset(names)
         return self.named[id(graph)]
 
@@ -180,7 +178,7 @@ class Opening:
 
     def _glue(self, graph: Graph) -> bool:
         glyphs, learned = self._size(graph)
-        return glyphs <= GLUE and learned <= LEARNED
+        return glyphs <= (GLUE if graph.inputs else 1) and learned <= LEARNED
 
     def _size(self, graph: Graph) -> tuple[int, int]:
         """(glyphs, learned glyphs) of a body whose blocks are closed, unless they are structure."""
@@ -224,6 +222,11 @@ class Opening:
             total += size - 1
             self.growth.append(id(call))
             front.extend(_calls(call.graph, self.canonical))
+
+
+def called(call: Call | Scan) -> frozenset[str]:
+    """What a call is named by: its block, and its labels."""
+    return frozenset({call.graph.name, *call.name.split(".")} - {""})
 
 
 def is_drawn(node: Apply) -> bool:

@@ -339,3 +339,56 @@ def test_levels_of_a_page_may_lack_what_notes_speak_of() -> None:
     made = drawn({"open": "heads", "note": [{"at": "scores", "text": "s"}, {"at": "gain", "text": "g"}]}, "net")
     sheet = made._redraw(frozenset({"heads"}))
     assert [note.text for note in sheet.scene.callouts] == ["g"] and faults(sheet) == []
+
+
+PANELS = """
+width t
+width s like t
+depth m = 64, h = 8, k = 8, f = 64
+block inner(x: [t, m], y: [s, m]) -> [t, m] {
+    Q = linear[m -> h, k](x)
+    K = linear[m -> h, k](y)
+    weights = softmax[s](dot[k](Q, K) / sqrt(|k|))
+    return linear.O[h, k -> m](dot[s](weights, linear.V[m -> h, k](y)))
+}
+block outer(x: [t, m]) -> [t, m] {
+    return x + inner.one(layernorm.n[m](x), x[t as s]) + linear.down[f -> m](relu(linear.up[m -> f](x)))
+}
+model net(x: [t, m]) -> [t, m] {
+    gain = sigmoid(linear.gain[m -> m](x))
+    return outer(outer.first(x) * gain)
+}
+"""
+
+
+def test_panels_have_what_the_author_says_of_them() -> None:
+    """A note stands in the first panel that has what it speaks of, by a path as in the figure that is one."""
+    hints = {
+        "note": [
+            {"at": "gain", "text": "of the figure"},
+            {"at": "one.weights", "text": "of a block in a block"},
+            {"at": ["gain", "up"], "text": "of two panels"},
+        ],
+        "hide": ["K"],
+        "tint": {"Q": "violet"},
+    }
+    net = attnc.loads(PANELS).model("net")
+    made = net.draw(depth=3, page=(5.5, 2.6), hints=hints)
+    panels = (made, *made.panels)
+    assert len({panel.letter for panel in panels}) == 3 and all(faults(panel._sheet) == [] for panel in panels)
+    notes = {panel.letter: [note.text for note in panel._sheet.scene.callouts] for panel in panels}
+    whole = {text for said in notes.values() for text in said}
+    assert whole == {"of the figure", "of a block in a block", "of two panels"}
+    own = {step.letter: step for step in panels}
+    assert notes[""] == ["of the figure", "of two panels"]
+    (deep,) = [letter for letter, said in notes.items() if "of a block in a block" in said]
+    assert own[deep]._sheet.scene.title == "inner" and "not drawn" in own[deep].dot
+    assert [color for _, color in own[deep]._sheet.scene.tints] == [TINTS["violet"]]
+    with pytest.raises(AttnError, match="weight"):
+        net.draw(depth=3, page=(5.5, 2.6), hints={"note": [{"at": "one.weight", "text": "misspelt"}]})
+
+
+def test_each_panel_has_a_tint_for_each_of_its_values() -> None:
+    made = attnc.loads(PANELS).model("net").draw(depth=3, page=(5.5, 2.6), tint=True)
+    tinted = {panel._sheet.scene.title: len(panel._sheet.scene.tints) for panel in (made, *made.panels)}
+    assert tinted == {"net": 1, "outer": 0, "inner": 3}
