@@ -60,7 +60,9 @@ class Steps(Elementwise):
                 step = DrawStep(StepKind.SOURCE, "table", [], [tensor], frame.section, text=formula, late=True)
                 step.tip = f"table {name}".strip()
                 if item.boolean and 1 <= len(item.axes) <= 2:
-                    on = tuple(sorted(item.axes, key=lambda a: a.id))  # as declared: its own go by what it says first
+                    on = tuple(
+                        sorted(item.axes, key=lambda a: a.id)
+                    )  # as they are met: its own go by what it says first
                     rows, columns = on[0] if len(on) > 1 else None, on[-1]
                     step.cases = cases(item, rows, columns, self.rank)
                 if step.cases:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ...compiler.graph.nodes import Graph
@@ -36,6 +36,10 @@ class StepKind(Enum):
     SINK = "the outputs"
 
 
+Path = tuple[frozenset[str], ...]
+"""The open blocks around something, outermost first: the names and labels of each."""
+
+
 @dataclass(eq=False, slots=True)
 class Section:
     """A tinted region or the inside of the brackets of a repeat or scan (`along` its axis)."""
@@ -52,7 +56,7 @@ class Section:
     enter: DrawStep | None = None
     exit: DrawStep | None = None
     names: frozenset[str] = frozenset()  # what hints call it: the block, and the label of its call
-    path: tuple[frozenset[str], ...] = ()  # as of a step
+    path: Path = ()
 
     def inside(self, other: Section | None) -> bool:
         """Whether it is `other` or lies in it."""
@@ -108,7 +112,7 @@ class DrawStep:
     span: Span | None = None  # where the spec says it
     number: int = 0  # in the order of the spec
     names: set[str] = field(default_factory=set)  # what hints call it: its value, its weights, its block
-    path: tuple[frozenset[str], ...] = ()  # of the open blocks around it, outermost first: the names and labels of each
+    path: Path = ()
     breaks: bool = False  # the author wants a row to begin here
     placed: bool = False  # of an input: the author says its place among the others, which is that in the scene
 
@@ -141,9 +145,14 @@ Item = Tensor | Symbolic | Learned
 
 @dataclass(slots=True)
 class Frame:
-    """A graph while its steps are made: the item of each value (by id), and what its axes and consts stand for."""
+    """A graph while its steps are made: the item of each value (by id), and what its axes and consts stand for.
+
+    met: the figure's axes, by those of the graphs. Their ids count in the order in which the figure meets them, not in
+         that in which a file declares them: formulas and masks put in order by them do not hang on that.
+    """
 
     graph: Graph
+    met: dict[Axis, Axis]
     axes: Mapping[Axis, Axis]
     consts: dict[int, Symbolic]
     section: Section | None
@@ -153,7 +162,10 @@ class Frame:
     prefix: str = ""  # what the names of its weights begin with
 
     def axis(self, axis: Axis) -> Axis:
-        return self.axes.get(axis, axis)
+        own = self.axes.get(axis) or self.met.get(axis)
+        if own is None:
+            own = self.met[axis] = replace(axis, id=len(self.met))
+        return own
 
     def shown(self, value: Value) -> tuple[Axis, ...]:
         """The axes that the value varies along, in the figure's terms."""
@@ -163,12 +175,12 @@ class Frame:
 class Collector(ABC):
     """Collects the steps of a scene."""
 
-    def __init__(self, scene: Scene, titles: Titles) -> None:
+    def __init__(self, scene: Scene, titles: Titles, path: Path = ()) -> None:
         self.scene, self.titles = scene, titles
         self.maker: dict[int, DrawStep] = {}  # of a tensor
         self.keys: dict[str, int] = {}  # of weights that glyphs may share, by their paths
         self.span: Span | None = None  # where the spec says what is being drawn
-        self.path: tuple[frozenset[str], ...] = ()  # the open blocks that it is in
+        self.path = path  # the open blocks that it is in
 
     def add(self, step: DrawStep) -> DrawStep:
         self.scene.steps.append(step)

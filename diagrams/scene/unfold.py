@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Output, Parameter, Positions, Repeat, Scan
+from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Output, Parameter, Positions, Repeat, Scan, makes
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
-from ...compiler.sizes.axes import Static, evaluate
+from ...compiler.sizes.axes import Axis, Static, evaluate
 from ..base.names import listed, name_text, spaced
 from ..base.text import Rich, plain, roman
 from ..base.titles import Titles
 from .copies import prune, split_copies
 from .formulas.symbolic import Symbolic, index, leaf_of, of_static, titled, written
-from .opening import How, Opening, pointwise, uses
+from .opening import How, Opening, called, pointwise, uses
 from .opsteps import Steps
 from .passes import BodyPasses, Part, passes_text, plan
 from .selecting import in_box
-from .steps import DrawStep, Frame, Item, Scene, Section, StepKind
+from .steps import DrawStep, Frame, Item, Path, Scene, Section, StepKind
 from .tensors import Learned, Tensor, tail
 from .wording import tell_apart
 
@@ -25,15 +25,17 @@ _UNKNOWN = 8  # how many passes are assumed where their number is not known
 
 
 def scene_of(
-    graph: Graph, opening: Opening, title: str | None = None, arrange: Callable[[Scene], None] | None = None
-) -> Scene:
+    graph: Graph, opening: Opening, title: str | None = None, arrange: Callable[[Scene], None] | None = None,
+    path: Path = (),
+) -> Scene:  # fmt: skip
     """What is drawn of a graph, with its blocks open or closed as `opening` says.
 
     arrange: changes the scene while each value still has one tensor for all of its readers.
+    path:    of a block that has a panel of its own, the blocks around it, and itself.
     """
     titles = Titles(graph)
     scene = Scene(titles.of(graph) if title is None else title)
-    _Unfolding(scene, titles, opening).top(graph)
+    _Unfolding(scene, titles, opening, path).top(graph)
     if arrange is not None:
         arrange(scene)
     prune(scene)
@@ -43,17 +45,28 @@ def scene_of(
 
 
 class _Unfolding(Steps):
-    def __init__(self, scene: Scene, titles: Titles, opening: Opening) -> None:
-        super().__init__(scene, titles)
+    def __init__(self, scene: Scene, titles: Titles, opening: Opening, path: Path) -> None:
+        super().__init__(scene, titles, path)
         self.opening = opening
-        self.frames: list[Frame] = []  # kept alive, so that no other frame gets the id of one
+        self.met: dict[Axis, Axis] = {}  # the figure's axes
 
     # -- graphs
 
+    def frame(
+        self, graph: Graph, axes: Mapping[Axis, Axis], consts: dict[int, Symbolic], section: Section | None, level: int,
+        prefix: str = "",
+    ) -> Frame:  # fmt: skip
+        """The frame of a graph, all axes of which the figure meets now."""
+        frame = Frame(graph, self.met, axes, consts, section, level, {}, uses(graph), prefix)
+        made = (out for node in self.opening.canonical.nodes(graph) for out in makes(node))
+        for value in (*(entry.value for entry in graph.inputs), *made):
+            for axis in value.type.axes:
+                frame.axis(axis)
+        return frame
+
     def top(self, graph: Graph) -> None:
-        items: dict[int, Item] = {}
-        frame = Frame(graph, {}, {}, None, 0, items, uses(graph))
-        self.frames.append(frame)
+        frame = self.frame(graph, {}, {}, None, 0)
+        items = frame.items
         for rank, entry in enumerate(graph.inputs):
             index, boolean = _elements(entry.value.type)
             tensor = Tensor(frame.shown(entry.value), entry.name, index, boolean)
@@ -139,7 +152,7 @@ class _Unfolding(Steps):
             inner.section = section
         for entry, item in zip(node.graph.inputs, args, strict=True):
             inner.items[entry.value.id] = item
-        around, own = self.path, frozenset({node.graph.name, *node.name.split(".")} - {""})
+        around, own = self.path, called(node)
         self.path = (*around, own)
         if section is not None:
             section.names, section.path = own, around
@@ -162,8 +175,7 @@ class _Unfolding(Steps):
             axes.setdefault(axis, frame.axis(axis))
         consts = {const.id: self.static(frame, value) for const, value in node.consts}
         prefix = f"{frame.prefix}{node.name}." if node.name else frame.prefix
-        self.frames.append(Frame(node.graph, axes, consts, section, level, {}, uses(node.graph), prefix))
-        return self.frames[-1]
+        return self.frame(node.graph, axes, consts, section, level, prefix)
 
     def repeat(self, frame: Frame, node: Repeat) -> None:
         """The body between brackets; where passes have different bodies, each of them where it runs."""
@@ -225,8 +237,7 @@ class _Unfolding(Steps):
         body = node.bodies[0]
         again = any(frame.graph is other for other in node.bodies)  # brackets within those of the same repeat
         prefix = frame.prefix if again else f"{frame.prefix}{node.name}."
-        inner = Frame(body, frame.axes, frame.consts, section, frame.level, {}, uses(body), prefix)
-        self.frames.append(inner)
+        inner = self.frame(body, frame.axes, frame.consts, section, frame.level, prefix)
         own = self.enter(frame, section, args, inner, node.carried)
         return self.leave(inner, frame, section, inside(inner, own))
 
@@ -238,8 +249,7 @@ class _Unfolding(Steps):
             consts[node.index.id] = index(node.index.name, run.passes)
         own = len(node.bodies) > 1 and not node.shared  # then other passes, drawn elsewhere, have other weights
         prefix = f"{frame.prefix}{run.passes[0]}." if own and run.passes else frame.prefix
-        inner = Frame(body, frame.axes, consts, frame.section, frame.level, {}, uses(body), prefix)
-        self.frames.append(inner)
+        inner = self.frame(body, frame.axes, consts, frame.section, frame.level, prefix)
         for entry, item in zip(body.inputs, args, strict=True):
             inner.items[entry.value.id] = item
         self.body(inner)
@@ -291,7 +301,7 @@ class _Unfolding(Steps):
             for entry, arg in zip(node.graph.inputs, args, strict=True):
                 inner.items[entry.value.id] = arg
             around = self.path
-            self.path = (*around, frozenset({node.graph.name, *node.name.split(".")} - {""}))
+            self.path = (*around, called(node))
             self.body(inner)
             self.path = around
             results = [inner.items[output.value.id] for output in node.graph.outputs]
@@ -389,7 +399,7 @@ class _Unfolding(Steps):
         ports: list[str] = []  # the names of these
         step = DrawStep(StepKind.BOX, "block", ins, outs, frame.section, tip=f"{node.graph.name} {node.name}".strip())
         read = uses(node.graph)
-        swap = dict(node.axes)
+        swap = dict(node.axes) if isinstance(node, Call) else {}  # the frame of a scan is that of its block
         for entry, item in zip(node.graph.inputs, args, strict=True):
             if node.graph.kind != "op" and not read.get(entry.value.id):
                 continue

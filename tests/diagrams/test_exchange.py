@@ -120,3 +120,14 @@ def _swapped(dot: str) -> str:
 )
 def test_others_may_not_be_exchanged(one: str, other: str) -> None:
     assert drawn(f"{BLOCK} {{ return {one} }}") != drawn(f"{BLOCK} {{ return {other} }}")
+
+
+def test_axes_stand_in_the_order_in_which_the_figure_meets_them() -> None:
+    """Whatever the order in which the file declares them: in formulas, in masks, in predicates."""
+    text = """block f(a: [x, n], b: [y, n], c: [x, k], d: [y, k]) -> [x, y] {
+        s = (dot[n](a, b) + dot[k](c, d)) / sqrt(|n| + |k|)
+        return softmax[y](s where int(x) - int(y) < |k| + |n| + 3 * |m|)
+    }"""
+    axes = ("width x", "width y", "depth m = 8", "depth n = 4", "depth k = 4")
+    orders = (axes, axes[::-1], (*axes[2:], *axes[:2]), (*axes[1::2], *axes[::2]))
+    assert len({attnc.loads("\n".join((*order, text))).block("f").draw().dot for order in orders}) == 1

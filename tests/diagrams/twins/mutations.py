@@ -312,7 +312,7 @@ MAKERS: tuple[Callable[[str, BlockDecl, File], Made], ...] = (
 
 def unchanged(text: str, name: str) -> list[Change]:
     """Changes of the block of this name that leave it the same program: exchanged operands of a sum or product, and
-    statements that do not hang on one another in another order."""
+    statements, and axes of the file, that do not hang on one another in another order."""
     file, _ = parse(Source("text", text))
     block = next(item for item in file.items if isinstance(item, BlockDecl) and item.name.text == name)
     places = _places(block, file)
@@ -331,6 +331,13 @@ def unchanged(text: str, name: str) -> list[Change]:
         if made and made_then and not made & read and not made_then & read_before:
             swapped = put(put(text, two.span, one.span.text), one.span, two.span.text)
             found.append(("order of statements", swapped))
+    used = {node.text for node in within(block) if isinstance(node, Ident)}
+    declared = [item for item in file.items if isinstance(item, AxisDecl) and item.name.text in used]
+    for first, second in pairwise(declared):
+        mentioned = {node.text for node in within(second) if isinstance(node, Name | Ident)}
+        if first.kind == second.kind and first.name.text not in mentioned:
+            swapped = put(put(text, second.span, first.span.text), first.span, second.span.text)
+            found.append(("order of declarations", swapped))
     return found
 
 
