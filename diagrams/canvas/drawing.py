@@ -10,12 +10,13 @@ from ..base.paper import Paper
 from ..base.picture import Box, Cluster, Edge, Node, Picture, Point
 from ..base.text import LEADING, Rich, Run, kern, plain, rows, shifted, width
 from ..base.theme import Theme
+from ..layout import figure
 from ..layout.figure import FigureLayout
 from ..layout.wires import Track, Wire
 from ..scene.steps import DrawStep, Scene
 from .occupied import Occupied
 
-HEAD = (9.0, 7.0)  # an arrowhead's height and length
+HEAD = (9.0, figure.HEAD)  # an arrowhead's height and length
 
 
 @dataclass(slots=True)
@@ -40,11 +41,30 @@ class End:
 class OperandNote:
     """What is to be written at the wires of an operand. `x`, `dots`: where they meet those of the `others`."""
 
+    step: DrawStep
     text: Rich
     wires: list[Wire]
     others: list[Wire]
     x: float
     dots: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A level piece of a wire, over which its label can be written.
+
+    first: whether the wire begins with it, in this row. out, met, on: whether it ends with it, as an output, in a bend
+    to a dot, or to go on in another row.
+    """
+
+    wire: Wire
+    x0: float
+    x1: float
+    y: float
+    first: bool
+    out: bool
+    met: bool
+    on: bool
 
 
 class Canvas(FigureLayout):
@@ -76,7 +96,7 @@ class Canvas(FigureLayout):
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
-        self.runs: list[tuple[Wire, float, float, float, bool, bool, bool]] = []
+        self.runs: list[Stretch] = []
 
     def y(self, track: Track, column: int) -> float:
         return track.y[column]

@@ -6,8 +6,10 @@ from ..base import theme
 from ..base.names import axis_label, bar_over, barred
 from ..base.text import Rich, height, plain, width
 from ..layout.glyph_sizes import label_of
-from ..layout.wires import Wire
-from .drawing import Canvas
+from .drawing import Canvas, Stretch
+
+_FAR = 70.0  # how far a label may stand from its place
+_AGAIN = 20.0  # and one that is written again further on
 
 
 def write_titles(sheet: Canvas) -> None:
@@ -60,56 +62,57 @@ def write_signs(sheet: Canvas) -> None:
 
 
 def write_labels(sheet: Canvas) -> None:
-    """Labels of axes: where a wire begins, after a bend, at the end of a long level stretch, and at outputs."""
-    sized: dict[int, bool] = {}  # wires whose size is written
+    """Labels of axes: where a wire begins, after a bend, at the end of a long level stretch, at outputs, and on both
+    sides of the break between two rows."""
+    sized: set[int] = set()  # wires whose size is written
     bare: set[int] = set()  # wires whose beginning had no room for a label
-    for wire, a, b, y, first, out, met in sheet.runs:
+    for run in sheet.runs:
+        wire = run.wire
         if wire.axis is None:
             continue
-        begins = first
-        first = first or wire.number in bare
+        first = run.first or wire.number in bare
         bare.discard(wire.number)
         full = label_of(wire)
-        text = full if first and not sized.get(wire.number) else full[: -1 if wire.size else None]
-        sized[wire.number] = True
+        short = full[:-1] if wire.size else full
+        text = full if first and wire.number not in sized else short
+        sized.add(wire.number)
         wide = width(text, theme.AXIS)
-        long = b - a
-        wanted: list[float] = []
-        if (first and (not out or long > 70 + 2 * wide)) or (long > 60 and not out):
-            wanted.append(a + wide / 2 + 4)
-        if out:
-            wanted.append(b - wide / 2 - 2)
-        elif long > 280 and not met:
-            wanted.append(b - wide / 2 - 4)
-        for k, want in enumerate(wanted):
-            text = text[:-1] if k == 1 and wire.size and text[-1].text == wire.size else text
-            wide = width(text, theme.AXIS)
-            if not _label(sheet, wire, text, wide, a, b, y, want) and begins:
+        long = run.x1 - run.x0
+        wanted: list[tuple[float, Rich]] = []
+        if (first and (not run.out or long > 70 + 2 * wide)) or (long > 60 and not run.out):
+            wanted.append((run.x0 + wide / 2 + 4, text))
+        if run.out:
+            wanted.append((run.x1 - wide / 2 - 2, text if not wanted else short))
+        elif (long > (80 + 2 * wide if run.on else 280) and not run.met) or (run.on and not wanted):
+            wide = width(short, theme.AXIS)
+            wanted.append((run.x1 - wide / 2 - 4, short))
+        for k, (want, said) in enumerate(wanted):
+            if not _label(sheet, run, said, want, _AGAIN if k else _FAR) and run.first:
                 bare.add(wire.number)
 
 
-def _label(sheet: Canvas, wire: Wire, text: Rich, wide: float, a: float, b: float, y: float, want: float) -> bool:
-    """Write it as near to `want` as there is room; returns whether there was."""
-    steps = int((b - a) / 3) + 1
-    low, high = a + wide / 2 + 1, b - wide / 2 - 0.5
+def _label(sheet: Canvas, run: Stretch, text: Rich, want: float, far: float) -> bool:
+    """Write it as near to `want` as there is room, but no further away than `far`; returns whether there was."""
+    wide = width(text, theme.AXIS)
+    steps = int((run.x1 - run.x0) / 3) + 1
+    low, high = run.x0 + wide / 2 + 1, run.x1 - wide / 2 - 0.5
     if high < low:
-        low = high = (a + b) / 2
+        low = high = (run.x0 + run.x1) / 2
     places = sorted(
         {min(max(want + 3 * k, low), high) for k in range(-steps, steps + 1)}, key=lambda x: (abs(x - want), x)
     )
-    axis = wire.axis
+    axis = run.wire.axis
     assert axis is not None
     bar = bar_over(axis.label, theme.AXIS)[2] if axis.is_width and barred(axis.label) else 0.0
-    for up in (True, False):
+    for middle in (run.y - 8.5, run.y + 9.5):
         for x in places:
-            if abs(x - want) > 70:
+            if abs(x - want) > far:
                 break
-            middle = y - 8.5 if up else y + 9.5
             box = (x - wide / 2 - 1, middle - max(6.0, bar + 0.8), x + wide / 2 + 1, middle + 5.0)
             if sheet.occupied.free(box):
-                kind = "width" if axis.is_width else "depth"
-                sheet.write(x, middle, text, theme.AXIS, color=sheet.color(wire), cls=f"label {kind}")
+                kind, color = "width" if axis.is_width else "depth", sheet.color(run.wire)
+                sheet.write(x, middle, text, theme.AXIS, color=color, cls=f"label {kind}")
                 if bar:
-                    sheet.bar(axis.label, x - wide / 2, middle, theme.AXIS, sheet.color(wire))
+                    sheet.bar(axis.label, x - wide / 2, middle, theme.AXIS, color)
                 return True
     return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ..base.picture import Box, Point
 
@@ -29,14 +29,15 @@ class Occupied:
         cell = (int(p[0] // _CELL), int(p[1] // _CELL))
         return not any(x0 < p[0] < x1 and y0 < p[1] < y1 for x0, y0, x1, y1 in self.boxes.get(cell, ()))
 
-    def free(self, box: Box) -> bool:
+    def free(self, box: Box, but: Collection[Point] = ()) -> bool:
+        """Whether nothing is drawn there, but for curves through some points."""
         x0, y0, x1, y1 = box
         for cell in _cells(box):
             for a0, b0, a1, b1 in self.boxes.get(cell, ()):
                 if x0 < a1 and a0 < x1 and y0 < b1 and b0 < y1:
                     return False
             for x, y in self.points.get(cell, ()):
-                if x0 < x < x1 and y0 < y < y1:
+                if x0 < x < x1 and y0 < y < y1 and (x, y) not in but:
                     return False
         return True
 

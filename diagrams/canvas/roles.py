@@ -1,4 +1,4 @@
-"""What operands are to an op (`−`, `÷`, `if`), written at their wires where they arrive."""
+"""What operands are to an op (`−`, `÷`, `if`): a sign in a ring on a wire just before it arrives, a word beside it."""
 
 from __future__ import annotations
 
@@ -14,25 +14,57 @@ from ..layout.wires import Wire
 from .drawing import Canvas, OperandNote
 
 _NEAR = 64.0  # how far from the dot, at most
+_RING = 6.5  # the radius of the ring around a sign
+_FREE = _RING + 6.0  # how far its middle is from the dot, at least
 _BETWEEN = 200.0  # what it costs to stand between wires of one other operand
 _OTHER = 9.0  # what it costs to stand on the side where wires of other operands may be
 
 
 def write_roles(sheet: Canvas) -> None:
-    """Each at the free place nearest to the dot at which its operand's wires arrive, nearer to these than to others."""
-    for role in sheet.roles:
-        sign = len(plain(role.text)) == 1 and not plain(role.text).isalnum()
-        text, size = (bold(plain(role.text)), theme.GLYPH) if sign else (role.text, theme.CAPTION)
-        half = width(text, size) / 2
+    for k, role in enumerate(sheet.roles):
         own, others = _arriving(sheet, role, role.wires), _arriving(sheet, role, role.others)
-        near = [p for points in own for p in points]
-        far = [p for points in others for p in points]
-        places = [p for _, p in sorted(_places(role, own, others, half, size))]
-        clear = [p for p in places if _apart(p, half, size, near) + 0.3 < _apart(p, half, size, far)]
-        free = (p for p in (*clear, *places)
-                if sheet.occupied.free((p[0] - half, p[1] - size * 0.55, p[0] + half, p[1] + size * 0.45)))  # fmt: skip
-        x, y = next(free, (clear or places)[0])
-        sheet.write(x, y, text, size, cls="op role")
+        sign = len(plain(role.text)) == 1 and not plain(role.text).isalnum()
+        if not (sign and _on_a_wire(sheet, f"role{k}", role, own)):
+            _beside(sheet, role, own, others, sign=sign)
+
+
+def _on_a_wire(sheet: Canvas, id: str, role: OperandNote, own: Sequence[list[Point]]) -> bool:
+    """The sign in a ring, as near to the dot as may be; returns whether there was room."""
+    own = _meeting(role, own)
+    every = {p for run in own for p in run}
+    places = sorted((dist(p, (role.x, run[0][1])), p, k) for k, run in enumerate(own) for p in run)
+    lines = [set(run) for run in own]  # better on one of its wires than on two that lie close
+    for away, (x, y), but in (*((d, p, lines[k]) for d, p, k in places), *((d, p, every) for d, p, _ in places)):
+        box = (x - _RING, y - _RING, x + _RING, y + _RING)
+        if away >= _FREE and sheet.occupied.free((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), but):
+            sheet.step = role.step
+            sheet.shape(
+                id, box, "op role", role.step.tip, shape="circle", style="filled", fillcolor="white", penwidth="1.1"
+            )
+            sheet.write(x, y, bold(plain(role.text)), theme.CAPTION, cls="op role")
+            return True
+    return False
+
+
+def _beside(
+    sheet: Canvas, role: OperandNote, own: Sequence[list[Point]], others: Sequence[list[Point]], *, sign: bool
+) -> None:
+    """At the free place nearest to the dot at which the operand's wires arrive, nearer to these than to others."""
+    text, size = (bold(plain(role.text)), theme.GLYPH) if sign else (role.text, theme.CAPTION)
+    half = width(text, size) / 2
+    near = [p for points in own for p in points]
+    far = [p for points in others for p in points]
+    places = [p for _, p in sorted(_places(role, own, others, half, size))]
+    clear = [p for p in places if _apart(p, half, size, near) + 0.3 < _apart(p, half, size, far)]
+    free = (p for p in (*clear, *places)
+            if sheet.occupied.free((p[0] - half, p[1] - size * 0.55, p[0] + half, p[1] + size * 0.45)))  # fmt: skip
+    x, y = next(free, (clear or places)[0])
+    sheet.write(x, y, text, size, cls="op role")
+
+
+def _meeting(role: OperandNote, own: Sequence[list[Point]]) -> Sequence[list[Point]]:
+    """Those of its wires that run into dots; all where none does."""
+    return [run for run in own if any(abs(run[0][1] - y) < 1 for y in role.dots)] or own
 
 
 def _arriving(sheet: Canvas, role: OperandNote, wires: Sequence[Wire]) -> list[list[Point]]:
@@ -55,7 +87,7 @@ def _places(
     role: OperandNote, own: Sequence[list[Point]], others: Sequence[list[Point]], half: float, size: float
 ) -> Iterator[tuple[float, Point]]:
     """Places for its middle, and how good each is: the less the better."""
-    met = [run for run in own if any(abs(run[0][1] - y) < 1 for y in role.dots)] or own
+    met = _meeting(role, own)
     below = _height(own) > _height(others)
     up, down = -size * 0.45 - 1.5, size * 0.55 + 1.5
     level = [run[0][1] for run in others if abs(run[0][1] - run[-1][1]) < 1]

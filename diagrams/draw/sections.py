@@ -138,11 +138,11 @@ def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
     text = roman("same in every pass")
     wide = width(text, theme.CAPTION)
     for wire in wires:
-        runs = (r for r in sheet.runs if r[0] is wire and r[2] > sheet.right[j] and abs(r[3] - wire.y[j]) < 1)
+        runs = (r for r in sheet.runs if r.wire is wire and r.x1 > sheet.right[j] and abs(r.y - wire.y[j]) < 1)
         run = next(runs, None)
         if run is None:
             continue
-        x, end = sheet.right[j] + 3 + wide / 2, run[2] - wide / 2
+        x, end = sheet.right[j] + 3 + wide / 2, run.x1 - wide / 2
         while x < end:
             if sheet.occupied.free((x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)):
                 sheet.write(x, wire.y[j] - 8, text, theme.CAPTION, cls="note")

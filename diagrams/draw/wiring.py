@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from ..base.curves import bend, sampled, straight
 from ..base.picture import Box, Edge, Point
-from ..canvas.drawing import HEAD, Canvas
+from ..canvas.drawing import HEAD, Canvas, Stretch
 from ..layout.wires import Dash, Wire
 from ..scene.steps import DrawStep, StepKind
 from .bends import separate
@@ -34,7 +34,7 @@ def draw_row(sheet: Canvas, row: Sequence[int]) -> None:
 class _Route:
     """Of a wire in one row: the glyphs at its ends, its curves, its level stretches (from, to, y).
 
-    out, met: whether it ends as an output, or in a bend to a dot.
+    out, met, on: whether it ends as an output, in a bend to a dot, or to go on in another row.
     """
 
     wire: Wire
@@ -44,6 +44,7 @@ class _Route:
     runs: list[tuple[float, float, float]]
     out: bool
     met: bool
+    on: bool
 
 
 def _route(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int], span: set[int]) -> _Route:
@@ -97,7 +98,8 @@ def _route(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int]
     if len(chain) < 4:
         chain.extend(straight(chain[-1], (chain[-1][0] + 0.01, chain[-1][1])))
     out = ends_here and end is not None and any(s.kind is StepKind.SINK for s in sheet.columns[end.column].steps)
-    return _Route(wire, tail, head, chain, runs, out, ends_here and end is not None and end.to is not None)
+    met = ends_here and end is not None and end.to is not None
+    return _Route(wire, tail, head, chain, runs, out, met, not ends_here)
 
 
 def _wire(sheet: Canvas, route: _Route, row: Sequence[int]) -> None:
@@ -120,7 +122,9 @@ def _wire(sheet: Canvas, route: _Route, row: Sequence[int]) -> None:
     runs = [run for run in route.runs if run[1] - run[0] > 1]
     for k, (a, b, y) in enumerate(runs):
         last = k == len(runs) - 1
-        sheet.runs.append((wire, a, b, y, k == 0, route.out and last, route.met and last))
+        sheet.runs.append(
+            Stretch(wire, a, b, y, k == 0, out=route.out and last, met=route.met and last, on=route.on and last)
+        )
 
 
 def draw_dashes(sheet: Canvas) -> None:

@@ -99,7 +99,7 @@ def meet(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> float |
     for role, own in zip(step.roles, meeting.ins, strict=False):
         if role:
             others = [wire for wires in meeting.ins if wires is not own for wire in wires]
-            sheet.roles.append(OperandNote(role, own, others, x, dots))
+            sheet.roles.append(OperandNote(step, role, own, others, x, dots))
     return min(dots, default=None)
 
 

@@ -174,7 +174,7 @@ def _number(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
     if heights != sorted(heights):
         for k, (wire, y) in enumerate(zip(joint, heights, strict=True)):
             others = [other for other in joint if other is not wire]
-            sheet.roles.append(OperandNote(roman(str(k + 1)), [wire], others, slot.x0 - 3, [y]))
+            sheet.roles.append(OperandNote(step, roman(str(k + 1)), [wire], others, slot.x0 - 3, [y]))
 
 
 def _birth(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:

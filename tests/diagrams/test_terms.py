@@ -72,6 +72,16 @@ def test_what_an_operand_is_stands_at_its_wires(body: str, sign: str, place: int
     assert labelled(diagram, sign) == place
 
 
+def test_a_sign_stands_in_a_ring_on_its_own_wire() -> None:
+    for body in ("return a - b", "return b / c", "return a - tanh(linear.D[m -> m](a))"):
+        diagram = figure(body)
+        sheet = diagram._sheet
+        (ring,) = [box for id, box, _ in sheet.glyphs if id.startswith("role")]
+        (step,) = [step for step in steps(diagram) if any(step.roles)]
+        through = {wire.number for wire, chain in sheet.curves for p in sampled(chain, 0.5) if _apart(ring, p) == 0}
+        assert len(through) == 1 and through <= {wire.number for wire in sheet.meetings[id(step)].ins[1]}
+
+
 @pytest.mark.parametrize("body", ["return a + b", "return a * c", "return max(a, b)", "return select(a == b, 1, 0)"])
 def test_operands_that_may_be_exchanged_have_no_part(body: str) -> None:
     assert not any(any(step.roles) for step in steps(figure(body)))

@@ -101,7 +101,7 @@ def test_one_port_needs_no_name() -> None:
 def passing(sheet: Sheet) -> set[str]:
     """The axes whose wires run on into a closed block."""
     marks = [n for n in sheet.picture.nodes if n.attributes.get("class") == "wire"]
-    runs = [(wire, a, b, y) for wire, a, b, y, *_ in sheet.runs if wire.axis is not None]
+    runs = [(run.wire, run.x0, run.x1, run.y) for run in sheet.runs if run.wire.axis is not None]
     return {w.axis.name for n in marks for w, a, b, y in runs if w.axis and y == n.at[1] and a - 20 < n.at[0] < b + 20}
 
 

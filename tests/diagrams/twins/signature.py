@@ -201,9 +201,9 @@ class _Figure:
                 continue
             x, size = (x0 + x1) / 2, (y1 - y0)
             y = y0 + size * 0.55
-            for wire, a, b, level, *_ in self.sheet.runs:
-                if a - 2 <= x <= b + 2 and min(abs(level - 8.5 - y), abs(level + 9.5 - y)) < 0.1:
-                    self.labels[wire.number] = self.said(text).replace(MACRON, "")
+            for run in self.sheet.runs:
+                if run.x0 - 2 <= x <= run.x1 + 2 and min(abs(run.y - 8.5 - y), abs(run.y + 9.5 - y)) < 0.1:
+                    self.labels[run.wire.number] = self.said(text).replace(MACRON, "")
 
     def _texts(self) -> None:
         self.texts: dict[int, list[tuple[Rich, Box, str]]] = {}
