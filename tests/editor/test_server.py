@@ -251,7 +251,7 @@ def test_definition_across_files_and_into_the_library(editor: Editor) -> None:
     (library,) = editor.definition("main.attn", "multihead.self")
     path = Path(library.uri.removeprefix("file://"))
     assert path.name == "attention.attn" and path.read_text().split("\n")[library.range.start.line].startswith(
-        "block multihead["
+        'block multihead as "Multi-Head Attention"['
     )
     (mask,) = editor.definition("main.attn", "mask = past")
     assert mask.uri == library.uri
