@@ -112,14 +112,16 @@ def height(rich: Rich, size: float) -> float:
 
 
 def folded(rich: Rich, size: float, most: float) -> Rich:
-    """The text in lines of about `most` points (a fifth more where a part would be torn), broken behind `and` and
-    `or`; else before a relation, or at other spaces."""
+    """The text in lines of about `most` points, broken behind `and` and `or`. A part that is longer than that makes all
+    lines as long; one that is much longer is broken before a relation, or at other spaces."""
     if width(rich, size) <= 1.2 * most:
         return rich
     if len(own := rows(rich)) > 1:
         return joined(run for k, row in enumerate(own) for run in (*roman("\n" if k else ""), *folded(row, size, most)))
     out: list[Rich] = []
-    for part in _split(rich, _JOINTS):
+    parts = _split(rich, _JOINTS)
+    most = max([most, *(wide for part in parts if (wide := width(_trimmed(part), size)) <= _MORE * most)])
+    for part in parts:
         pieces = [part]
         for finer in (_RELATIONS, _SPACE):
             torn = [_split(p, finer) if width(_trimmed(p), size) > 1.2 * most else [p] for p in pieces]
@@ -132,6 +134,7 @@ def folded(rich: Rich, size: float, most: float) -> Rich:
     return joined(run for k, line in enumerate(out) for run in (*roman("\n" if k else ""), *_trimmed(line)))
 
 
+_MORE = 1.25  # a part that is so much longer than a line is not broken
 _JOINTS, _RELATIONS, _SPACE = " and | or | if | else |: ", " (?=[≤<=≠])|, ", " "  # a line ends behind these
 
 

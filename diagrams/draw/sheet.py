@@ -84,9 +84,9 @@ class Sheet(Canvas):
             self.scale = min(self.scale, high / max(1.0, y1 - y0))
 
     @property
-    def width(self) -> float:
-        """Points that the drawing is wide, on paper at full size."""
-        return self.extent[2] - self.extent[0] + 2 * PAD
+    def needs(self) -> float:
+        """How wide a page must be for the smallest letters that its paper allows, in points."""
+        return (self.extent[2] - self.extent[0]) * self.paper.least / theme.CAPTION + 2 * PAD
 
 
 def corners(extent: Box) -> list[Node]:

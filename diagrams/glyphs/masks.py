@@ -20,10 +20,9 @@ from ..layout.glyph_sizes import (
     span,
     squares_width,
     title_height,
-    widest,
     wrapped,
 )
-from ..layout.ports import TICK, ports_of
+from ..layout.ports import LINE, TICK, ports_of
 from ..layout.wires import Meeting, Wire
 from ..scene.formulas.patterns import GENERAL, PADDED, Case, Pattern
 from ..scene.steps import DrawStep, StepKind
@@ -163,11 +162,15 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
         sheet.write(x, y + 7 * (lines - 1), bold(step.panel), theme.BLOCK, cls="panel")
         y -= 7
     sheet.write(x, y, roman(text), theme.BLOCK)
-    room = (slot.x1 - side - slot.x0 - widest(roman(text), theme.BLOCK)) / 2 - 1.5  # beside the title
+    title = text.split("\n")
+    front = slot.x1 - side - slot.x0
 
     def tick(wire: Wire) -> float:
-        beside = abs(sheet.y(wire, slot.column) - y) < 7 * lines + 2
-        return max(1.0, min(TICK, room)) if beside else TICK
+        """How far a wire that passes runs on: it keeps off the line of the title that is beside it."""
+        tops = (y + 14 * (n - (len(title) - 1) / 2) for n in range(len(title)))
+        near = [w for at, w in zip(tops, title, strict=True) if abs(at - sheet.y(wire, slot.column)) < LINE]
+        wide = max((width(roman(word), theme.BLOCK) for word in near), default=0.0)
+        return max(1.0, min(TICK, (front - wide) / 2 - 1.5))
 
     for own in meeting.ins:
         for wire in own:

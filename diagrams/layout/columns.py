@@ -100,6 +100,12 @@ def _apart(
     n = len(steps)
     holders = {id(holder) for s in scene.sections if s.repeat for holder in _chain(s)}
     repeats = [s for s in scene.sections if id(s) in holders and s.enter is not None and s.exit is not None]
+    known: set[int] = set()
+    made: set[int] = set()  # tensors (by id) that are known without data
+    for i, step in enumerate(steps):
+        if all(id(t) in made for t in step.ins) if step.ins else step.kind is StepKind.SOURCE and step.late:
+            known.add(i)
+            made |= {id(t) for t in step.outs}
     for k, repeat in enumerate(repeats):
         assert repeat.enter is not None and repeat.exit is not None
         after: list[set[int]] = [set() for _ in range(n)]
@@ -115,8 +121,10 @@ def _apart(
         for other in repeats[k + 1 :]:
             if other.parent is repeat.parent and other.enter is not None:
                 later_repeats |= (1 << at[id(other.enter)]) | down[at[id(other.enter)]]
-        for i, step in enumerate(steps):
-            bit = 1 << i
+        behind = down[leave]
+        # Where what is known without data stands hangs on where its readers do, so these come first.
+        for i in (*(i for i in range(n) if i not in known), *(i for i in reversed(order) if i in known)):
+            step, bit = steps[i], 1 << i
             if inside & bit or up[enter] & bit or down[leave] & bit:
                 continue
             if step.section is not repeat.parent or step.kind is StepKind.SINK:
@@ -125,10 +133,12 @@ def _apart(
             needed_before = below & (up[enter] | (1 << enter))
             if needed_before:
                 continue
+            late = i in known and all(behind >> j & 1 for j in after[i])
             if below & inside:  # something inside reads it without the border between
                 edge(i, enter)
-            elif not early and (below & (down[leave] | later_repeats) or i > leave):
+            elif late or (not early and (below & (down[leave] | later_repeats) or i > leave)):
                 edge(leave, i)
+                behind |= bit
             elif not up[i] >> leave & 1:
                 edge(i, enter)
 

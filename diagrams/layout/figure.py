@@ -17,6 +17,7 @@ from .glyph_sizes import Slot, born, covered, extents, gone, label_of, measure, 
 from .order import order_of
 from .wires import Column, Dash, Lane, Meeting, Track, Weave, Wire, weave
 
+HEAD = 7.0  # the length of the arrowhead of a wire that goes on in another row
 PAD = 3.6  # left free around the figure (DOT's `pad`)
 _APART = 27.0  # between rows
 _TRIES = 4  # ways to fold the figure into rows, for each way to place inputs
@@ -26,6 +27,7 @@ _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, a
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
 _LOOP = 17.0  # room beneath a scan for the line that feeds its state back
 _NAMED = 24.0  # a glyph that goes further up than this has a name over it
+_JOINT = 12.0  # between the start of a folded row and its first column, about
 _INSIDE = 8.0  # between a border and the next one around it
 _OUTSIDE = 9.0  # between a border and a wire or dashed line that is not inside it
 
@@ -57,6 +59,7 @@ class Folded:
     placing: Placing
     woven: Weave
     stranded: list[int]
+    starts: list[float]
     widths: list[float]
     cost: float = 0.0
     parted: frozenset[int] = frozenset()
@@ -121,11 +124,12 @@ class FigureLayout:
             _sized(woven.columns)
         waits = rows.waiting(plan)
         stranded = [sum(a <= j < b for a, b in waits.values()) for j in range(len(plan))]
+        starts = [_start(column.left) + _JOINT for column in woven.columns]
         widths = _estimates(woven.columns, self.meetings)
         best: Folded | None = None
         seen: list[list[list[int]]] = []
         for _ in range(_TRIES):
-            folded = Folded(placing, woven, stranded, widths)
+            folded = Folded(placing, woven, stranded, starts, widths)
             prices = self._fold(folded, widths, length, starts=1)
             self._widths()
             lengths = [self.right[row[-1]] - self.left[row[0]] for row in self.rows]
@@ -155,7 +159,7 @@ class FigureLayout:
 
     def _fold(self, plan: Folded, widths: Sequence[float], length: float, starts: int) -> list[float]:
         """Fold and find the heights; returns what each fold costs."""
-        folded, prices = rows.fold(plan.woven.columns, widths, length, plan.stranded)
+        folded, prices = rows.fold(plan.woven.columns, widths, plan.starts, length, plan.stranded)
         self.columns = [column for row in folded for column in row]
         self.rows = []
         at = 0
@@ -374,11 +378,8 @@ class FigureLayout:
             for k_in_row, j in enumerate(row):
                 column = self.columns[j]
                 sizes = [measure(step, self.meetings[id(step)]) for step in column.steps]
-                before = max((size.before for size in sizes), default=4.0)
-                start = 4.0
-                if not column.steps and not k_in_row:  # the start of a folded row: room for labels
-                    start = max((width(label_of(s), theme.AXIS) + 9 for s in column.left if isinstance(s, Wire)),
-                                default=4.0)  # fmt: skip
+                before = max((size.before for size in sizes), default=0.0)
+                start = HEAD + 1 if k_in_row else _start(column.left)  # of a column at the end or start of a folded row
                 if k_in_row and any(s.kind is StepKind.COPY for s in self.columns[row[k_in_row - 1]].steps):
                     earlier = {id(s) for s in self.columns[row[k_in_row - 1]].right}
                     going = {id(s) for s in column.right}
@@ -388,7 +389,7 @@ class FigureLayout:
                         meeting = self.meetings[id(step)]
                         if step.roles and any(id(wire) not in earlier for wire in meeting.ins[meeting.main]):
                             before = max(before, width(step.roles[meeting.main], theme.CAPTION) + 10)
-                core = max((size.core for size in sizes), default=6.0)
+                core = max((size.core for size in sizes), default=0.0)
                 pairs = list(zip(column.steps, sizes, strict=True))
                 after = max(
                     (size.after - (0.0 if _at_right(s) else max(0.0, (core - size.core) / 2)) for s, size in pairs),
@@ -397,7 +398,7 @@ class FigureLayout:
                 spare = 0.0  # labels may stand over the bends of the gap
                 kinds = {s.kind for s in column.steps}
                 if kinds & {StepKind.BOX, StepKind.THROUGH} and StepKind.SOURCE not in kinds:
-                    spare, after = max(0.0, after - 6.0), min(after, 6.0)
+                    spare, after = max(0.0, after - 4.0), min(after, 4.0)
                     if k_in_row + 1 < len(row) and any(
                         s.kind is StepKind.SINK for s in self.columns[row[k_in_row + 1]].steps
                     ):
@@ -449,6 +450,13 @@ class FigureLayout:
         if steepest < 0.01:
             return 4.0
         return min(32.0, 7.0 + 0.17 * steepest)
+
+
+def _start(tracks: Sequence[Track]) -> float:
+    """How wide the start of a row is to which wires come from another one: they have arrowheads and labels there."""
+    return (
+        HEAD + 7 + max((width(label_of(track), theme.AXIS) for track in tracks if isinstance(track, Wire)), default=0)
+    )
 
 
 def _at_right(step: DrawStep) -> bool:

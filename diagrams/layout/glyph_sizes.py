@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from ..base import theme
 from ..base.names import axis_label, name_text
-from ..base.text import Rich, Run, folded, height, joined, lines, plain, roman, width
+from ..base.text import Rich, Run, folded, height, joined, lines, plain, roman, rows, width
 from ..scene.steps import DrawStep, StepKind
-from .ports import ports_of
+from .ports import ABOVE, BELOW, LINE, TICK, ports_of
 from .wires import Meeting, Wire
 
 DOT = 6.0  # diameter of a copy or merge dot
@@ -159,7 +160,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(8, pill_width(step), after if step.made else 12)
         case StepKind.ON if step.mark == "ring":
             ring = max(24.0, width(step.text, theme.CAPTION) + 7)
-            beside = max(4.0, (width(step.note, theme.CAPTION) - ring) / 2 + 2)
+            beside = max(3.0, (width(step.note, theme.CAPTION) - ring) / 2 + 2)
             return GlyphSize(beside, ring, beside)
         case StepKind.ON if step.mark == "triangle":
             return GlyphSize(6, 21, 5)
@@ -183,7 +184,8 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case StepKind.BOX:
             inner = max(widest(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0])
-            return GlyphSize(6, max(44.0, ports_of(step, title_height(step)).wide(inner + 2)), after)
+            inner = max(inner, _beside_title(step, meeting) + 2 * TICK - 4) + 2
+            return GlyphSize(4, max(44.0, ports_of(step, title_height(step)).wide(inner)), after)
         case StepKind.COPY if len(step.outs) == 1:  # another name: the label finds room further on, if not here
             return GlyphSize(0, 4, 4)
         case StepKind.COPY:
@@ -199,6 +201,19 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(6, 20, 6)
 
 
+def _beside_title(step: DrawStep, meeting: Meeting) -> float:
+    """How wide those lines of a block's title are beside which wires pass, about: where wires stand at their pitch."""
+    lines = wrapped(plain(step.text)).split("\n")
+    top = -7.0 * (len(lines) - 1 + bool(step.panel)) - masks_size(step)[1] / 2
+    most = 0.0
+    for own in (*meeting.ins, *meeting.outs) if step.on else ():
+        for k, wire in enumerate(own):
+            y = theme.PITCH * (k - (len(own) - 1) / 2)
+            near = (line for n, line in enumerate(lines) if abs(top + 14 * n - y) < LINE)
+            most = max([most, *(width(roman(line), theme.BLOCK) for line in near if wire.axis in step.on)])
+    return most
+
+
 def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
     """How far a glyph goes above and below each wire that it touches, by wire."""
     every = [w for own in (*meeting.ins, *meeting.outs) for w in own]
@@ -207,7 +222,7 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
             most = max((len(own) for own in (*meeting.ins, *meeting.outs)), default=1)
             least = theme.PITCH * (most - 1) + 24 + 40 * (max(len(meeting.ins), len(meeting.outs)) - 1)
             extra = max(0.0, (box_height(step) - least) / 2)
-            return {w.number: (15.0 + extra, 13.0 + extra) for w in every}
+            return {w.number: (ABOVE + extra, BELOW + extra) for w in every}
         case StepKind.THROUGH:
             touched = [*gone(meeting), *born(meeting), *through(step, meeting)]
             most = max(len(gone(meeting)), len(born(meeting)))
@@ -305,14 +320,14 @@ def pill_span(step: DrawStep, wires: Sequence[Wire], column: int) -> tuple[float
     return top - more, bottom + more
 
 
-_LINE = 112.0  # how wide the lines of a predicate beneath its square are, at most
+_LINE = 120.0  # how wide the lines of a predicate beneath its square are, at most
 _BOX_LINE = 84.0  # and within a box
 
 
 def mask_text(step: DrawStep) -> Rich:
-    """What is written under a mask, or over it, in lines."""
-    long = width(step.note, theme.CAPTION) > 3 * _LINE
-    return folded(step.note, theme.CAPTION, 1.6 * _LINE if long else _LINE)
+    """What is written under a mask, or over it, in lines: the more there is to say, the longer they are."""
+    whole = sum(width(row, theme.CAPTION) for row in rows(step.note))
+    return folded(step.note, theme.CAPTION, min(max(_LINE, sqrt(60 * whole)), 2 * _LINE))
 
 
 def predicate_text(step: DrawStep) -> Rich:

@@ -47,7 +47,9 @@ def order_of(columns: Sequence[Sequence[DrawStep]]) -> list[Stack]:
     meets = [s for column in columns for s in column if s.kind in (StepKind.JOIN, StepKind.BOX) and len(s.ins) > 1]
     free = [s for column in columns for s in column if s.kind is StepKind.SOURCE and column_of[id(s)] > 0]
     options = {id(step): _options(step) for step in (*copies, *free, *meets)}
-    search = _Search(columns, reader, options)
+    maker = {id(t): s for column in columns for s in column for t in s.outs}
+    met = {id(s): _met(s, reader, maker) for column in columns for s in column if s.kind is StepKind.SOURCE}
+    search = _Search(columns, met, options)
     search.descend({})
     if search.cost >= _OVER:
         search.descend({id(step): (1,) for step in free if step.mark != "input"})
@@ -75,9 +77,10 @@ class _Search:
     """Local search: changes the choice for one step at a time, and keeps the best order that was found."""
 
     def __init__(
-        self, columns: Sequence[Sequence[DrawStep]], reader: Mapping[int, DrawStep], options: Mapping[int, list[Choice]]
-    ) -> None:
-        self.columns, self.reader, self.options = columns, reader, options
+        self, columns: Sequence[Sequence[DrawStep]], met: Mapping[int, list[list[int]]],
+        options: Mapping[int, list[Choice]],
+    ) -> None:  # fmt: skip
+        self.columns, self.met, self.options = columns, met, options
         self.best: list[Stack] = []
         self.cost = float("inf")
         self.budget = _WORK
@@ -102,7 +105,7 @@ class _Search:
                 return
 
     def tried(self, choice: Mapping[int, Choice]) -> tuple[list[Stack], float]:
-        stacks, cost = _simulate(self.columns, self.reader, choice)
+        stacks, cost = _simulate(self.columns, self.met, choice)
         if cost < self.cost - 1e-9:
             self.best, self.cost = stacks, cost
         return stacks, cost
@@ -116,7 +119,7 @@ def _rank(tensor: Tensor, reader: Mapping[int, DrawStep], column_of: Mapping[int
 
 
 def _simulate(
-    columns: Sequence[Sequence[DrawStep]], reader: Mapping[int, DrawStep], choice: Mapping[int, Choice]
+    columns: Sequence[Sequence[DrawStep]], met: Mapping[int, list[list[int]]], choice: Mapping[int, Choice]
 ) -> tuple[list[Stack], float]:
     """The stacks that follow from the choices, and what their crossings cost."""
     stack: list[Tensor] = []
@@ -150,7 +153,7 @@ def _simulate(
             for tensor in outs:
                 scope[id(tensor)] = inside
             if step.kind is StepKind.SOURCE:
-                _insert(stack, step, reader, scope, boxes, above=choice.get(id(step), (0,))[0] == 1)
+                _insert(stack, step, met, scope, boxes, above=choice.get(id(step), (0,))[0] == 1)
                 cost += 0.3 * choice.get(id(step), (0,))[0]
                 continue
             if not step.ins:
@@ -239,19 +242,38 @@ def _crossings(old: Sequence[Tensor], new: Sequence[Tensor]) -> int:
     return total
 
 
+def _met(source: DrawStep, reader: Mapping[int, DrawStep], maker: Mapping[int, DrawStep]) -> list[list[int]]:
+    """Of each tensor (by id) that those of a source will meet: itself, and what it is made of, the nearest first.
+
+    What an input meets further on says nothing: inputs stand in their order.
+    """
+    out = []
+    for tensor in source.outs:
+        step = reader[id(tensor)]
+        given = source.mark == "input"
+        while not given and len(step.ins) == len(step.outs) == 1 and step.kind is not StepKind.SINK:
+            tensor = step.outs[0]
+            step = reader[id(tensor)]
+        for line in ([other] for other in step.ins if other is not tensor):
+            for t in () if given else line:  # grows as it goes
+                line += [below for below in maker[id(t)].ins if below not in line]
+            out.append([id(t) for t in line])
+    return out
+
+
 def _insert(
     stack: list[Tensor],
     step: DrawStep,
-    reader: Mapping[int, DrawStep],
+    met: Mapping[int, list[list[int]]],
     scope: Mapping[int, Section | None],
     boxes: Sequence[set[int]],
     *,
     above: bool,
 ) -> None:
     """Put new tensors next to those that they will meet; if none is there, at the bottom (or top) of their section."""
-    own = {id(tensor) for tensor in step.outs}
-    seen = {id(t) for tensor in step.outs for t in reader[id(tensor)].ins} - own
-    beside = [i for i, t in enumerate(stack) if id(t) in seen]
+    present = {id(t): i for i, t in enumerate(stack)}
+    found = (next((present[key] for key in line if key in present), None) for line in met.get(id(step), ()))
+    beside = sorted(at for at in found if at is not None)
     section = scope[id(step.outs[0])]
     if not beside and section is not None:
         beside = [i for i, t in enumerate(stack) if (s := scope[id(t)]) is not None and s.inside(section)]

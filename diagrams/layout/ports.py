@@ -12,6 +12,8 @@ from ..scene.steps import DrawStep
 TICK = 4.0  # how far a wire that passes a block runs on into its box
 BETWEEN = 6.0  # between a name and what stands beside it
 LINE = 9.0  # half of one, and some room
+ABOVE, BELOW = 15.0, 13.0  # how far a box reaches beyond each of its wires
+_NEXT = max(theme.ABOVE_DASH, BELOW + 4) + max(theme.BELOW_DASH, ABOVE + 4)  # from one of its tensors to the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,11 @@ class Ports:
     def wide(self, inner: float) -> float:
         """How wide a box is, the title and the masks of which take `inner`."""
         if not self.left and not self.right:
-            return inner + 13
+            return inner + 12
         apart = BETWEEN if self.left and self.right else 0.0
         names = self.left + apart + self.right
         if not self.beside:
-            return max(inner + 13, names + 2 * TICK + 4)
+            return max(inner + 12, names + 2 * TICK + 4)
         return 2 * TICK + 4 + names + inner + (BETWEEN if self.left else 0.0) + (0.0 if apart else BETWEEN)
 
 
@@ -59,6 +61,6 @@ def _heights(counts: Sequence[int]) -> list[float]:
     for count in counts:
         high = theme.PITCH * (max(1, count) - 1)
         ends.append((at, at + high))
-        at += high + theme.ABOVE_DASH + theme.BELOW_DASH
-    half = (at - theme.ABOVE_DASH - theme.BELOW_DASH) / 2
+        at += high + _NEXT
+    half = (at - _NEXT) / 2
     return [max(abs(low - half), abs(high - half)) for low, high in ends]

@@ -16,7 +16,7 @@ from .wires import Column, Wire
 
 FILLED = 0.6  # of the longest row: what every row but the last should fill
 CUT = 60.0  # what one more row costs
-EMPTY = 30.0  # points that the start and the end of a row take
+END = 18.0  # points that the end of a row takes where it goes on in another one
 _STRANDED = 40.0  # what it costs to part an input from the first step that reads it
 _LENGTHS = (1.0, 0.94, 0.88, 0.82, 0.76, 0.7, 0.64, 0.58)  # how long the longest row may be, of the longest possible
 _LONG = 400  # columns: so many are tried with the longest rows alone
@@ -26,11 +26,13 @@ Cuts = list[tuple[int, int]]
 
 
 def fold(
-    columns: Sequence[Column], widths: Sequence[float], page: float, stranded: Sequence[int] = ()
-) -> tuple[list[list[Column]], list[float]]:
+    columns: Sequence[Column], widths: Sequence[float], starts: Sequence[float], page: float,
+    stranded: Sequence[int] = (),
+) -> tuple[list[list[Column]], list[float]]:  # fmt: skip
     """The columns as rows, and the price of each fold; a fold adds an empty column on both its sides.
 
     widths, page: in points, of each column and of the longest row.
+    starts:       what a row needs before each column for the labels of wires that come from another row.
     stranded:     how many inputs a fold after each column parts from their readers.
     """
     n = len(columns)
@@ -44,8 +46,8 @@ def fold(
         prices[j - 1] = 0.0
     best: tuple[float, Cuts] | None = None
     for share in _LENGTHS if n < _LONG else _LENGTHS[:1]:
-        cuts = _cheapest(widths, prices, page * share, begins)
-        lengths = [sum(widths[a:b]) + (EMPTY if a else 0.0) + (EMPTY if b < n else 0.0) for a, b in cuts]
+        cuts = _cheapest(widths, starts, prices, page * share, begins)
+        lengths = [sum(widths[a:b]) + (starts[a] if a else 0.0) + (END if b < n else 0.0) for a, b in cuts]
         found = cost(lengths, [prices[a - 1] for a, _ in cuts[1:]], page)
         if best is None or found < best[0] - 1e-9:
             best = found, cuts
@@ -74,7 +76,9 @@ def _row(length: float, longest: float, page: float, *, last: bool = False) -> f
     return CUT + (3 if last else 12) * empty * empty + ragged + 3 * max(0.0, length - page)
 
 
-def _cheapest(widths: Sequence[float], prices: Sequence[float], longest: float, begins: Collection[int]) -> Cuts:
+def _cheapest(
+    widths: Sequence[float], starts: Sequence[float], prices: Sequence[float], longest: float, begins: Collection[int]
+) -> Cuts:
     """Begin and end of each row, none longer than `longest` unless a column alone is. `begins`: where a row must."""
     n = len(widths)
     upto = [0.0, *accumulate(widths)]
@@ -82,7 +86,7 @@ def _cheapest(widths: Sequence[float], prices: Sequence[float], longest: float, 
     for i in range(1, n + 1):
         cheapest = float("inf"), i - 1
         for start in range(i - 1, max(-1, i - _MOST), -1):
-            length = upto[i] - upto[start] + (EMPTY if start else 0.0) + (EMPTY if i < n else 0.0)
+            length = upto[i] - upto[start] + (starts[start] if start else 0.0) + (END if i < n else 0.0)
             if length > longest and start < i - 1:
                 break
             found = best[start][0] + _row(length, longest, longest, last=i == n) + (prices[start - 1] if start else 0.0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 
 from attnc.diagrams.base.curves import sampled
-from attnc.diagrams.base.picture import Box, Node
+from attnc.diagrams.base.picture import Box, Node, Point
+from attnc.diagrams.draw.bends import crossings_of, pieces_of, upon
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.wires import Wire
 from attnc.diagrams.scene.steps import StepKind
@@ -148,6 +149,13 @@ def crossings(sheet: Sheet) -> int:
             x += 2
         count += sum(p != q for p, q in itertools.pairwise(signs))
     return count
+
+
+def piled(chains: list[list[Point]]) -> list[Point]:
+    """The places where three wires cross in one point."""
+    pieces, own = pieces_of(chains)
+    found = [crossing for bend in own for crossing in crossings_of(chains, bend, pieces)]
+    return sorted({a[:2] for k, a in enumerate(found) for b in found[k + 1 :] if upon(a, b)})
 
 
 def bends(sheet: Sheet) -> int:

@@ -12,6 +12,7 @@ import attnc
 from attnc.diagrams import Diagram
 from attnc.diagrams.base.theme import COLOR
 from attnc.diagrams.formats import export
+from attnc.diagrams.layout.figure import PAD
 from attnc.diagrams.scene.steps import StepKind
 
 from .geometry import faults
@@ -69,7 +70,7 @@ def test_letters_have_one_size(size: str | float) -> None:
     for diagram in drawn.values():
         sheet = diagram._sheet
         assert diagram.warnings == () and faults(sheet) == []
-        assert sheet.width * sheet.scale <= 5.5 * 72 + 0.1
+        assert (sheet.extent[2] - sheet.extent[0]) * sheet.scale + 2 * PAD <= 5.5 * 72 + 0.1
     assert len({diagram._sheet.scale for diagram in figures().values()}) > 1  # and without it they differ
 
 

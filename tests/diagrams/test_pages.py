@@ -15,13 +15,13 @@ from attnc.diagrams import Diagram
 from attnc.diagrams.base import theme
 from attnc.diagrams.base.curves import bend, straight
 from attnc.diagrams.base.paper import PRESETS
-from attnc.diagrams.base.text import Run, shifted
-from attnc.diagrams.draw.bends import piled, separate
+from attnc.diagrams.base.text import Run, plain, shifted
+from attnc.diagrams.draw.bends import separate
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.figure import PAD
 from attnc.diagrams.layout.rows import FILLED, waiting
 
-from .geometry import faults
+from .geometry import crossings, faults, piled
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -88,6 +88,45 @@ def test_the_transformer_takes_two_rows() -> None:
     assert [row.count("bracket") for row in kinds] == [2, 2]
 
 
+def marks(sheet: Sheet) -> list[list[str]]:
+    """The blocks, brackets and learned things of each row."""
+    steps = [[step for j in row for step in sheet.columns[j].steps] for row in sheet.rows]
+    return [[step.block or plain(step.text) or step.mark for step in row] for row in steps]
+
+
+def test_the_encoder_of_t5_is_one_row() -> None:
+    """A table that says how far items are apart is a box, as other tables of places."""
+    sheet = attnc.load(ROOT / "examples" / "zoo" / "t5.attn").model("t5").draw()._sheet
+    first = marks(sheet)[0]
+    assert first.count("bracket") == 2 and first.count("relative_bias") == 1 and ragged(sheet) == []
+    assert len(sheet.rows) == 3 and (sheet.extent[3] - sheet.extent[1]) * sheet.scale < 7.3 * 72
+
+
+def test_what_is_known_stands_just_before_its_reader() -> None:
+    """The bias of the logits of BART is not carried past the encoder and the decoder."""
+    sheet = attnc.load(ROOT / "examples" / "zoo" / "bart.attn").model("bart").draw()._sheet
+    assert [row.count("bias") for row in marks(sheet)] == [0, 0, 1]
+
+
+def test_a_table_stands_beside_what_it_is_added_to() -> None:
+    text = """width s <= 38, t <= 38
+depth m = 8, p = 40, n = 100
+block f(a: n[s], b: n[t]) -> (one: [s, m], other: [t, m]) {
+    param P: [p, m]
+    return embed.A[n -> m](a) + P[p = int(s) + 2], embed.B[n -> m](b) + P[p = int(t) + 2]
+}"""
+    sheet = attnc.loads(text).block("f").draw()._sheet
+    assert crossings(sheet) <= 2 and faults(sheet) == []
+
+
+def test_wires_have_names_on_both_sides_of_a_break() -> None:
+    sheet = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw()._sheet
+    for run in sheet.runs:
+        if run.on and run.x1 - run.x0 > 60:
+            near = [box for text, box in sheet.texts if abs(box[3] - run.y) < 16 or abs(box[1] - run.y) < 16]
+            assert any(run.x1 - 70 < box[2] <= run.x1 + 1 for box in near), (run.wire.axis, run.x1)
+
+
 # -- pages
 
 
@@ -131,7 +170,7 @@ def test_panels_hold_what_the_main_panel_closes() -> None:
     boxes = [step for panel in (diagram, *diagram.panels) for step in panel._sheet.scene.steps if step.panel]
     assert {step.panel for step in boxes} == set(named)
     for step in boxes:
-        assert named[step.panel]._sheet.scene.title == step.block.replace("_", " ")
+        assert named[step.panel]._sheet.scene.title == step.title
     heads = [step.panel for step in diagram._sheet.scene.steps if step.block == "multihead"]
     assert len(heads) == 3 and heads[0] == heads[2] != heads[1]  # over padding; causal; over padding
     assert "attend" in named[heads[0]].dot and "attend" not in diagram.dot
