@@ -32,13 +32,14 @@ from ...compiler.graph.traits import (
     OpTraits,
     Pointwise,
     Product,
+    Quotient,
     Reduce,
     Rounded,
     Running,
     Sum,
 )
-from ...compiler.graph.values import IndexInto, Scalar, Value
-from ...compiler.ops import Op
+from ...compiler.graph.values import IndexInto, Role, Scalar, Value
+from ...compiler.ops import Op, op_meaning
 from ...compiler.rewrites.tools.operands import operand_axes
 from ...compiler.sizes.axes import Axis, Literal
 from ..plan.plan import ClassPlan, OutputState
@@ -67,6 +68,7 @@ class CodeBody(MemoryLayout):
         """Makes the statements, once callers have told what arguments are like; gives what is read off them."""
         graph, plan = self.graph, self.plan
         beside = self.beside()
+        self.applied = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
         for place, node in enumerate(graph.nodes):
             for value in reads(node) if place not in beside else ():
                 self.readers.setdefault(value.id, ReadCount()).left += 1
@@ -231,6 +233,7 @@ class CodeBody(MemoryLayout):
         return self.array(val, axes, kind_of(operand), is_table(operand)) if val.number and axes else val
 
     def _apply(self, node: Apply) -> None:
+        given, node = node, self._whole_quotient(node)
         vals = [self.env[operand.id] for operand in node.operands]
         emit = self.common.get(node.op)
         if emit is not None:
@@ -257,7 +260,19 @@ class CodeBody(MemoryLayout):
         if val is None:
             val = self.apply(node, vals, mask)
             val = replace(val, bounds=self._bounds(node, vals, val)) if val.kind is Scalar.INT else val
-        self.finish(node, node.out, self.of_several(node, val) if "several" in node.options else val)
+        self.finish(given, node.out, self.of_several(node, val) if "several" in node.options else val)
+
+    def _whole_quotient(self, node: Apply) -> Apply:
+        """`n // 2` for `floor(n / 2)` of positions: int64 that floats hold, and so the same numbers."""
+        if node.traits.reads != Pointwise(Rounded(up=False)) or node.out.role > Role.TABLE:
+            return node
+        ratio = self.applied.get(node.operands[0].id)
+        if ratio is None or ratio.traits.reads != Pointwise(Quotient(whole=False)) or ratio.out.name is not None:
+            return node
+        x, divisor = (self.env[operand.id] for operand in ratio.operands)
+        if x.number or not x.kind is divisor.kind is Scalar.INT or not self._divides(x, divisor):
+            return node
+        return replace(node, traits=op_meaning(Quotient(whole=True)), operands=ratio.operands)
 
     def _known(self, node: Apply, vals: list[Val]) -> Val | None:
         """The result of an op done item by item, if it is an operand, or a number made of numbers."""

@@ -183,6 +183,7 @@ class MemoryLayout(ABC):
         self.checks: list[Statement] = []  # what a model does before anything else: those of its border
         self.statements: list[Statement] = []  # all of them
         self.env: dict[int, Val] = {}
+        self.applied: dict[int, Apply] = {}  # the op that makes a value
         self.inputs: list[Val] = []
         self.returned: list[Val] = []
         self.place: int  # of the node at hand

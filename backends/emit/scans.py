@@ -231,7 +231,12 @@ def _steps(
     states = {place: Variable(graph.inputs[place].name, lasting=True) for place in loop.states}
     for place, variable in states.items():
         body.do(loop.args[place].code, variable, comment=body.shown(loop.args[place].axes))
-    lists = {place: Variable(f"{out.name or 'step'}_steps", lasting=True) for place, out in enumerate(collected) if out}
+    names = [out and (out.name or output.name) for out, output in zip(collected, graph.outputs, strict=True)]
+    lists = {
+        place: Variable(f"{name}_steps" if name else "steps", lasting=True)
+        for place, (out, name) in enumerate(zip(collected, names, strict=True))
+        if out
+    }
     for variable in lists.values():
         body.do(Code("[]"), variable)
     axis = node.axis
