@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from math import gcd, lcm
 
 from .axes import Axis, SizeOf, Static
@@ -260,9 +260,15 @@ def _put(polynomial: Poly, forms: Mapping[Axis, LinearForm], sizes: Mapping[int,
     return out
 
 
-@cache
 def facts_of(rounded: Opaque) -> tuple[LinearForm, LinearForm]:
     """What ties a quotient that is rounded down to what it is made of; each is 0 or more."""
+    if not rounded.facts:
+        rounded.facts.extend(_facts_of(rounded))
+    above, below = rounded.facts
+    return above, below
+
+
+def _facts_of(rounded: Opaque) -> tuple[LinearForm, LinearForm]:
     inner, own = LinearForm.of(dict(rounded.args[0])), LinearForm.of({(rounded,): 1})
     match list(inner.items):
         case [((Opaque("/", (above, below)),), one)] if one == 1:

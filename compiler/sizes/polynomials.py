@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from .axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, known, once
 from .functions import OPERATIONS, Extreme, Magnitude, Power, Remainder, Rounded, Sum
@@ -30,13 +31,15 @@ class Size:
 @dataclass(frozen=True, slots=True)
 class Opaque:
     """What is not polynomial: an operation on polynomials. They nest as deep as sizes depend on sizes, so that the hash
-    and what it is at least are found once.
+    and what it is at least are found once; so are its facts (`forms.facts_of`). They are kept here, with what it is
+    made of: another file has other axes with the same numbers.
     """
 
     op: str
     args: tuple[frozenset[tuple[Monomial, Rational]], ...]
     hash: int = field(init=False, compare=False, repr=False)
     least: int | None = field(init=False, compare=False, repr=False)
+    facts: list[Any] = field(init=False, compare=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hash", hash((self.op, self.args)))

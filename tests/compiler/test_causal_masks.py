@@ -39,3 +39,11 @@ def rates(count: int) -> dict[str, tuple[int, int]]:
 def test_what_is_proved_of_random_masks(count: int) -> None:
     found = rates(count)
     assert sum(proved for proved, _ in found.values()) >= LEAST * sum(total for _, total in found.values()), found
+
+
+def test_a_proof_does_not_hang_on_what_was_checked_before() -> None:
+    """Of another file with axes of the same numbers, but of a fixed size, which a quotient was remembered with."""
+    inside = next(setting for setting in SETTINGS if setting.name == "inside")
+    text = inside.spec.replace("MASK", "floor((before * |at| + other) / 2) < floor(int(before) / 2)")
+    attnc.check(text.replace("width t\n", "width t = 12\n"))
+    assert [found.code for found in attnc.check(text)] == ["E0701"]
