@@ -113,8 +113,11 @@ def _compute_extent(body: MemoryLayout, axis: Axis, formula: Static, *, turned: 
         return (find_extent(body, part) or Code("")).atom
 
     code = static_code(formula, sizes, body.const_code)
-    where = body.prologue if _early(body, formula) else body.lines
-    check_parts(body, axis, formula, sizes, where)
+    stepped = body.graph.stepped
+    of_all_items = stepped is not None and axis.family in stepped.grouped
+    where = body.prologue if _early(body, formula) and not of_all_items else body.lines
+    if not of_all_items:  # they are as many as make a length that fits
+        check_parts(body, axis, formula, sizes, where)
     if body.plan.kind(formula) is Scalar.INT:
         found = _read_extent(body, axis, body.whole(formula, code), where)
     else:
@@ -162,6 +165,9 @@ def _step_extent(body: MemoryLayout, axis: Axis) -> Code | None:
                 if other.family == axis.family:
                     body.file.asked.add(other.name)
                     return _read_extent(body, axis, Code(f'cache.sizes["{other.name}"]'), body.lines)
+    if stepped.filled is not None and stepped.filled[0] == axis.family:
+        _, least, step = stepped.filled
+        return _read_extent(body, axis, call("cache.filled", str(step), *([str(least)] if least else [])), body.lines)
     for found, keep in stepped.visible:
         if found == axis:
             return _read_extent(body, axis, call("cache.span", body.static(keep)), body.lines)

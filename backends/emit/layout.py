@@ -468,6 +468,11 @@ class MemoryLayout(ABC):
         assert self.graph.stepped is not None
         return axis.family == self.graph.stepped.whole.family
 
+    def is_filled(self, axis: Axis) -> bool:
+        """Whether the axis is that of all items so far and some copies of the last one."""
+        stepped = self.graph.stepped
+        return stepped is not None and stepped.filled is not None and axis.family == stepped.filled[0]
+
     @property
     def device(self) -> Code:
         """Where tables are made: an argument's device, a weight's, or the caller's."""

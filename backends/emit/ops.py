@@ -273,7 +273,7 @@ def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     if body.is_new(made):
         axes = tuple(made if a == axis else a for a in x.axes)
         return replace(x, code=body.new_rows(x, axis), axes=axes)
-    places = _range(body, made)
+    places = Code.of(":{}", body.extent(made)) if body.is_filled(made) else _range(body, made)
     before = [":"] * at if x.leading == NONE else ["..."]
     after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
     axes = tuple(made if a == axis else a for a in x.axes)
@@ -290,6 +290,14 @@ def since(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 def taps(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     return _windows(body, node, body.full(_plain(body, node, vals[0]), node.axes), body.words.taps)
+
+
+def fill(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """All items so far, and copies of the last one behind them."""
+    had, made = node.axes[0], node.made[0]
+    x = body.full(_plain(body, node, vals[0]), [had])
+    code = call("cache.fill_up", x.code, x.dim(had), body.extent(made))
+    return body.combine([x], code, tuple(made if axis == had else axis for axis in x.axes), node.out, bounds=ANY)
 
 
 def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -372,6 +380,7 @@ COMMON: dict[str, Emit] = {
     "slice": slice_,
     "since": since,
     "taps": taps,
+    "fill": fill,
     "tail": tail,
     "map": mapped,
     "demand": demand,

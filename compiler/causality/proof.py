@@ -33,7 +33,7 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
     claimed = frozenset({axis.family})
     sizes = CallerSizes(frozenset(part.family for part in made_of(axis)), claimed=claimed)
     direct = any(each.family == axis.family for entry in graph.inputs for each in entry.value.type.axes)
-    inputs = [_entering(entry, axis, sizes, direct) for entry in graph.inputs]
+    inputs = [reach_of_input(entry, axis, sizes, direct) for entry in graph.inputs]
     info = CausalityAnalysis().run(graph, inputs, sizes)[output]
     here = place_of(graph.outputs[output].axes, axis, claimed)
     assert here is not None  # the claim names an axis of the result
@@ -43,7 +43,7 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
     return None
 
 
-def _entering(entry: Input, axis: Axis, sizes: CallerSizes, direct: bool) -> Info:
+def reach_of_input(entry: Input, axis: Axis, sizes: CallerSizes, direct: bool) -> Info:
     """What is known of an input: its items stand at their own places, and its indices are 0 or more.
 
     direct: some input has the axis that is claimed, so that others have no places along it: no part or group of it.
@@ -118,7 +118,7 @@ class CausalityAnalysis:
                 case Repeat():
                     self._repeat(node, infos, sizes, graph)
                 case Scan():
-                    self._scan(node, infos, sizes, graph)
+                    self.scan(node, infos, sizes, graph)
         result = [infos[output.value.id] for output in graph.outputs]
         self.kept[key] = result
         return result
@@ -129,8 +129,11 @@ class CausalityAnalysis:
         for out, info in zip(node.outs, found, strict=True):
             infos[out.id] = leaving(outside(info, node), node.graph, node, graph)
 
-    def _scan(self, node: Scan, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
-        """A state depends on what the steps before depend on: on no item of the step at hand."""
+    def scan(self, node: Scan, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
+        """Puts the infos of a scan's results beside those of its arguments.
+
+        A state depends on what the steps before depend on: on no item of the step at hand.
+        """
         inner, first = sizes.inside(node), entering(node, infos)
         for at, _ in node.states:  # what is known of the first value need not hold of the next
             first[at] = Info(first[at].reach)

@@ -8,6 +8,7 @@ window only the window), of states of scans, running results, and of what is sta
 sites      the model taken apart; what is static, what is made of positions, what of items
 demand     which items of each value a step needs
 facts      how far back a mask lets an op look
+finality   what may be kept                     lengths    how many items a model takes
 cut        what to remember: a minimum cut
 build      the graph of the step        prepare     that of what is made once        tail    the last items alone
 unmask     masks that hide nothing      tabulate    tables of places                 lay_kept  the order in memory
@@ -28,10 +29,12 @@ from .build import Axes, Kept, StepBuilder
 from .cut import remembered
 from .demand import DemandAnalysis
 from .facts import SiteFacts
+from .finality import unsettled
+from .lengths import lengths
 from .prepare import Prepare
-from .sites import TIME, Cell, Demand, NoStep, Site, Sites
+from .sites import TIME, Cell, Demand, NoStep, Site, Sites, grouped
 from .tail import take_tail
-from .visible_range import Need, VisibleRange
+from .visible_range import ENTIRE, Need, VisibleRange
 
 ENDLESS = 2**62  # a number of items that no row reaches
 
@@ -133,11 +136,12 @@ def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:
 
 def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     graph, _ = fold_truths(_with_defaults(graph, time))
+    groups = grouped(graph, frozenset({time.family}))
     results = []
     for place, output in enumerate(graph.outputs):
-        along = [axis for axis in output.axes if axis.family == time.family]
+        along = [axis for axis in output.axes if axis.family == time.family or axis.family in groups]
         if any(axis.family == time.family for axis in output.causal):
-            if not along:
+            if not any(axis.family == time.family for axis in along):
                 raise NoStep(f"its result has the items of `{time.name}` in groups", output.value.span)
             if len(along) == 1:
                 results.append(place)
@@ -149,8 +153,14 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     root = tree.root
     facts = SiteFacts(root)
     first = DemandAnalysis(root, results, facts, None)
-    analysis = DemandAnalysis(root, results, facts, remembered(first))
-    axes = Axes(time)
+    changing = unsettled(root, time) if first.at_once else frozenset[Cell]()
+    if changing:
+        first = DemandAnalysis(root, results, facts, None, changing)
+    analysis = DemandAnalysis(root, results, facts, remembered(first), changing)
+    taken = lengths(graph, time) if root.grouped and time.extent is None else (0, 1)
+    if taken is None:
+        raise NoStep(f"no number of items of `{time.name}` gives whole numbers for the widths made of it", None)
+    axes = Axes(time, taken)
     maker = StepBuilder(analysis, axes)
     entering: list[tuple[Cell, tuple[None]]] = [
         (root.cells[item.value.id], (None,)) for item in graph.inputs if root.cells[item.value.id].kind == TIME
@@ -158,13 +168,19 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     if not entering:
         raise NoStep(f"no input gives items of `{time.name}`", None)
     for cell, demand in entering:
+        if cell.axes[0].family in root.grouped:
+            raise NoStep(
+                f"`{cell.value.name}` has items of `{cell.axes[0].name}`, which follow from its own", cell.value.span
+            )
         if len(cell.axes) != 1:
             raise NoStep(f"`{cell.value.name}` has two axes of time", cell.value.span)
         if demand not in cell.demands:
             cell.demands.append(demand)
     given = [root.cells[graph.outputs[place].value.id] for place in results]
     # A value may have more axes of time than the result: it is the same along these.
-    leaving: list[tuple[Cell, Demand]] = [(cell, (None,) * len(cell.axes)) for cell in given]
+    leaving: list[tuple[Cell, Demand]] = [
+        (cell, tuple(ENTIRE if axis.family in groups else None for axis in cell.axes)) for cell in given
+    ]
     step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
     new = frozenset(axis for (home, _, visible), axis in axes.by_origin.items() if home is root and visible is None)
     step = take_tail(step, new, axes.tail)

@@ -9,6 +9,7 @@ resume     what `leave` left behind at the last step: states of scans, running r
 positions  the indices of an axis of time, as they are in the whole sequence
 slice      the rows of a table of positions for the items at hand
 since      an index into the whole sequence as one into a visible range
+fill       all items so far, and copies of the last one up to a length that the model takes
 taps       `window` of the new items, the earlier ones from a visible range
 tail       the last of the new items, as many as are wanted
 """
@@ -24,11 +25,13 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Par
 from ..graph.traits import Arrange, Combination, Gather, IndexMap, Pointwise, Running, Window, joined
 from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..ops import op_meaning, op_named
-from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
-from .demand import DemandAnalysis, Modes, Reads, groups
+from ..sizes.arithmetic import solved
+from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, axes_in
+from .demand import DemandAnalysis, Modes, Reads, groups, grows
 from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole
 from .visible_range import ENTIRE, Mode, VisibleRange
 
+EVERY = VisibleRange((None,))
 ByAxis = frozenset[tuple[Axis, Mode]]
 
 
@@ -47,13 +50,15 @@ class Axes:
     """The axes of the decoding graphs: one for each axis of time, where it belongs, and each visible range of it."""
 
     time: Axis
+    lengths: tuple[int, int] = (0, 1)
     ids: count[int] = field(default_factory=lambda: count(1 << 40))
     by_origin: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
     families: dict[VisibleRange, int] = field(default_factory=dict)
+    groups: dict[tuple[Site, int], int] = field(default_factory=dict)
     alike: dict[tuple[object, ...], VisibleRange] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.new, self.all = next(self.ids), next(self.ids)
+        self.new, self.all, self.filled = (next(self.ids) for _ in range(3))
         self.whole = replace(self._fresh(self.time, self.all), name="whole")
         self.tail = self._fresh(self.time, next(self.ids))
 
@@ -64,11 +69,48 @@ class Axes:
         """The axis of the graph of `site` that stands for one of time in this mode."""
         if not site.timed(axis):
             return axis
+        home, grouped = site.home(axis), axis.family in site.grouped
+        if mode is ENTIRE and not grouped and axis.extent is None and self.lengths == (0, 1):
+            mode = EVERY
         visible = None if mode is None else self._first(mode.root())
-        key = (site.home(axis), axis, visible)
+        key = (home, axis, visible)
         if key not in self.by_origin:
-            self.by_origin[key] = axis if mode is ENTIRE else self._fresh(axis, self._family(visible))
+            if grouped:
+                family = self.groups.setdefault((home, axis.family), next(self.ids))
+                self.by_origin[key] = replace(self._fresh(axis, family), size=self._size(home, axis))
+            elif mode is not ENTIRE:
+                self.by_origin[key] = self._fresh(axis, self._family(visible))
+            elif axis.extent is None:
+                self.by_origin[key] = self._fresh(axis, self.filled)
+            else:
+                self.by_origin[key] = axis
         return self.by_origin[key]
+
+    def _size(self, site: Site, axis: Axis) -> Static | None:
+        """The formula of an axis that follows from time, over all items."""
+        whole = next(
+            (a for a in site.graph.axes if site.timed(a) and a.size is not None and axis in axes_in(a.size)), None
+        )
+        size = axis.size or (solved(whole, axis) if whole is not None else None)
+        return None if size is None else self.sizes(site, size)
+
+    def sizes(self, site: Site, static: Static) -> Static:
+        """A number in which the extent of time is that of all items so far."""
+        match static:
+            case SizeOf(axis):
+                return SizeOf(self.extent(site, axis))
+            case Arith(op, args):
+                return Arith(op, tuple(self.sizes(site, arg) for arg in args))
+            case _:
+                return static
+
+    def extent(self, site: Site, axis: Axis) -> Axis:
+        """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
+        if not site.timed(axis) or axis.extent is not None:
+            return axis
+        if axis.family in site.grouped or self.lengths != (0, 1):
+            return self.at(site, axis, ENTIRE)
+        return self.whole
 
     def _first(self, visible: VisibleRange) -> VisibleRange:
         """One range for all that hold the same items, so that what is made along them, such as a mask, is made once."""
@@ -101,7 +143,8 @@ class GraphBuilder:
         change = {axis: self.axes.at(self.site, axis, modes.get(axis)) for axis in cell.value.type.axes}
         element = cell.value.type.element
         if isinstance(element, IndexInto) and self.site.timed(element.axis):
-            element = IndexInto(self.axes.whole)
+            known = element.axis.extent is not None  # of those items there are so far
+            element = IndexInto(self.axes.whole if known else self.axes.extent(self.site, element.axis))
         old = cell.value.type
         return Type(
             element, tuple(change[axis] for axis in old.axes), frozenset(change[axis] for axis in old.broadcast_axes)
@@ -161,11 +204,6 @@ def distinct_demands(cell: Cell) -> list[Demand]:
     return list(dict.fromkeys(norm(demand) for demand in cell.demands))
 
 
-def grows(cell: Cell, demand: Demand) -> bool:
-    """Whether this is the visible range that a cache gives, of a cell that is remembered."""
-    return cell.remembered and len(demand) == 1 and demand[0] is not None
-
-
 class StepBuilder:
     """Builds the graph of the step. `kept` collects the caches, in the order of the steps."""
 
@@ -220,8 +258,9 @@ class StepBuilder:
             if keep is not None:
                 ranges.append((new, keep))
         stepped = Stepped(
-            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(ranges), variant=several(site),
-            times=frozenset(site.families),
+            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(ranges),
+            filled=(self.axes.filled, *self.axes.lengths), grouped=frozenset(self.axes.groups.values()),
+            variant=several(site), times=frozenset(site.families),
         )  # fmt: skip
         axes: dict[Axis, None] = {}
         for axis in graph.axes:  # what stands for one of them stands in its place
@@ -253,7 +292,7 @@ class StepBuilder:
         if not cell.remembered:
             return
         for demand in distinct_demands(cell):
-            if not grows(cell, demand):
+            if not grows(cell, demand) or demand == (ENTIRE,):
                 continue
             new = b.values[cell, (None,)]
             key = b.key(called(cell))
@@ -262,6 +301,18 @@ class StepBuilder:
             axis = cell.axes[0]
             axes = (self.axes.at(b.site, axis, None),), (self.axes.at(b.site, axis, demand[0]),)
             b.add("remember", (new,), b.value(cell, demand), key, *axes)
+        if (ENTIRE,) in cell.demands:
+            self._fill(b, cell)
+
+    def _fill(self, b: GraphBuilder, cell: Cell) -> None:
+        """All items so far, and copies of the last one up to a length that the model takes."""
+        all_ = next(mode for (mode,) in distinct_demands(cell) if mode is not None and mode is not ENTIRE)
+        given, axis = b.get(cell, {cell.axes[0]: all_}), cell.axes[0]
+        had, filled = (self.axes.at(b.site, axis, mode) for mode in (all_, ENTIRE))
+        if had is filled:
+            b.values[cell, (ENTIRE,)] = given
+            return
+        b.add("fill", (given,), b.value(cell, (ENTIRE,)), axes=(had,), made=(filled,))
 
     def _recall(self, b: GraphBuilder, cell: Cell) -> None:
         key = b.key(called(cell))
@@ -318,17 +369,23 @@ class StepBuilder:
         site = b.site
         match node:
             case Constant(value, _):
-                b.nodes.append(Constant(self._static(site, value), b.value(cell, demand)))
+                b.nodes.append(Constant(self.axes.sizes(site, value), b.value(cell, demand)))
             case Positions(axis, _) if not site.timed(axis):
                 b.nodes.append(Positions(axis, b.value(cell, demand)))
             case Positions(axis, _):
                 self._positions(b, axis, demand[0], b.value(cell, demand))
-            case Parameter(weight, _) if all(mode is ENTIRE for mode in demand):
+            case Parameter(weight, _) if all(
+                a is self.axes.at(site, a, m) for a, m in zip(cell.axes, demand, strict=True)
+            ):
                 b.nodes.append(Parameter(weight, b.value(cell, demand)))
             case Parameter(weight, out):
                 table = b.fresh(out.type, out.role, out.name, out)
                 b.nodes.append(Parameter(weight, table))
-                self._rows(b, table, cell, (ENTIRE,) * len(demand), demand)
+                self._rows(b, table, cell, cell.axes, demand)
+
+    @staticmethod
+    def _all_of_it(axis: Axis, mode: Mode) -> bool:
+        return mode is ENTIRE and axis.extent is not None
 
     def _positions(self, b: GraphBuilder, axis: Axis, mode: Mode, out: Value) -> None:
         along = self.axes.at(b.site, axis, mode)
@@ -337,11 +394,18 @@ class StepBuilder:
         else:
             b.add("positions", (), out, axes=(along,))
 
-    def _rows(self, b: GraphBuilder, table: Value, cell: Cell, made: Demand, demand: Demand) -> None:
+    def _taken(self, b: GraphBuilder, whole: Value, cell: Cell, made: Demand, demand: Demand) -> None:
         """The value of a cell in these modes, from what is made of it for all items."""
-        taken = [(axis, mode) for axis, its, mode in zip(cell.axes, made, demand, strict=True) if its is not mode]
-        for axis, mode in taken:
-            new = self.axes.at(b.site, axis, mode)
+        axes = [self.axes.at(b.site, axis, mode) for axis, mode in zip(cell.axes, made, strict=True)]
+        self._rows(b, whole, cell, axes, demand)
+
+    def _rows(self, b: GraphBuilder, table: Value, cell: Cell, axes: Sequence[Axis], demand: Demand) -> None:
+        """The value of a cell in these modes, from a table along these axes."""
+        wanted = [self.axes.at(b.site, axis, mode) for axis, mode in zip(cell.axes, demand, strict=True)]
+        taken = [(axis, new) for axis, new in zip(axes, wanted, strict=True) if axis is not new]
+        if not taken:
+            b.values[cell, demand] = table
+        for axis, new in taken:
             type = replace(
                 table.type,
                 axes=tuple(new if a == axis else a for a in table.type.axes),
@@ -350,20 +414,6 @@ class StepBuilder:
             last = axis is taken[-1][0]
             out = b.value(cell, demand) if last else b.fresh(type, table.role, None, table)
             table = b.add("slice", (table,), out, axes=(axis,), made=(new,))
-
-    def _extent_of(self, site: Site, axis: Axis) -> Axis:
-        """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
-        return self.axes.whole if site.timed(axis) and axis.extent is None else axis
-
-    def _static(self, site: Site, static: Static) -> Static:
-        """A number in which the extent of time is that of all items so far."""
-        match static:
-            case SizeOf(axis):
-                return SizeOf(self._extent_of(site, axis))
-            case Arith(op, args):
-                return Arith(op, tuple(self._static(site, arg) for arg in args))
-            case _:
-                return static
 
     def _apply(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand) -> None:
         site = b.site
@@ -380,7 +430,8 @@ class StepBuilder:
         whole = norm(tuple((reads.result or modes)[axis] for axis in cell.axes))
         if (cell, whole) not in b.values:  # made once, even where several of its rows are wanted
             self._computed(b, node, cell, whole, reads)
-        self._rows(b, b.values[cell, whole], cell, whole, demand)
+        if whole != demand:
+            self._taken(b, b.values[cell, whole], cell, whole, demand)
 
     def _computed(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, reads: Reads) -> None:
         """The op, done in the modes in which its result is made."""
@@ -416,7 +467,7 @@ class StepBuilder:
             case Window() if eaten and reads.eaten[node.axes[0]] is not ENTIRE:
                 traits = op_named("taps")
             case Pointwise():  # an index into the whole sequence, if into time: no visible range holds it
-                made = tuple(self._extent_of(site, axis) for axis in node.made)
+                made = tuple(self.axes.extent(site, axis) for axis in node.made)
         out = b.value(cell, demand)
         b.nodes.append(replace(node, traits=traits, operands=tuple(operands), out=out, axes=axes, made=made, mask=mask))
 
@@ -484,23 +535,34 @@ class StepBuilder:
                 outs.append(b.fresh(b.type(cell, demand), out.role, None, out))
         return tuple(outs)
 
+    def _wanted(self, b: GraphBuilder, node: Call | Scan, outs: tuple[Value, ...], modes: Modes, wanted: Modes) -> None:
+        """What is wanted of results that are made for all items."""
+        for out, value in zip(node.outs, outs, strict=True):
+            cell = b.site.cells[out.id]
+            made, demand = (norm(tuple(each.get(axis) for axis in cell.axes)) for each in (modes, wanted))
+            if made != demand and demand in self._outs(cell) and (cell, demand) not in b.values:
+                self._taken(b, value, cell, made, demand)
+
     def _whole(self, b: GraphBuilder, node: Call) -> None:
         self._stored(b, node.outs)
-        for modes in self._groups(b, node):
+        for wanted in self._groups(b, node):
+            modes = self.analysis.made_in(b.site, node, wanted)
             args = tuple(b.get(b.site.cells[arg.id], modes) for arg in node.args)
             outs = self._copies(b, node, modes)
             b.nodes.append(replace(node, args=args, outs=outs, axes=self._actual(b, node, modes)))
+            self._wanted(b, node, outs, modes, wanted)
         for out in node.outs:
             self._remember(b, b.site.cells[out.id])
 
     def _scan(self, b: GraphBuilder, node: Scan) -> None:
         site = b.site
         self._stored(b, node.outs)
-        for modes in self._groups(b, node):
+        for wanted in self._groups(b, node):
+            modes = self.analysis.made_in(site, node, wanted)
             args = [b.get(site.cells[arg.id], modes) for arg in node.args]
             outs = self._copies(b, node, modes)
             left = []
-            if site.timed(node.axis):
+            if site.timed(node.axis) and modes[node.axis] is None:
                 axis = self.axes.at(site, node.axis, None)
                 for at, result in node.states:
                     type = outs[result].type
@@ -511,8 +573,9 @@ class StepBuilder:
                     name = node.graph.inputs[at].name
                     args[at], key = self._resume(b, args[at], type, outs[result].role, cell, name)
                     left.append((outs[result], key, axis))
-            along = self.axes.at(site, node.axis, None)
+            along = self.axes.at(site, node.axis, modes.get(node.axis))
             b.nodes.append(replace(node, args=tuple(args), outs=outs, axis=along, axes=self._actual(b, node, modes)))
+            self._wanted(b, node, outs, modes, wanted)
             for value, key, axis in left:
                 b.add("leave", (value,), b.fresh(value.type, value.role, None, value), key, axes=(axis,))
         for out in node.outs:

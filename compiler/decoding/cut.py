@@ -65,7 +65,7 @@ def remembered(analysis: DemandAnalysis) -> set[Cell]:
     for cell, place in number.items():
         made_of = analysis.made_of[cell]
         kept, ready = 2 * place, 2 * place + 1  # nodes of the flow: its new items; its whole range
-        edge(kept, ready, max(floats(cell), 1))
+        edge(kept, ready, endless if cell in analysis.unsettled else max(floats(cell), 1))
         edge(source, kept, endless if made_of is None else recompute_cost(cell))
         for operand in made_of or ():
             edge(2 * number[operand] + 1, kept, endless)

@@ -10,7 +10,7 @@ remember; `cut` makes the choice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Apply, Call, Repeat, Scan, reads
@@ -21,7 +21,6 @@ from ..graph.traits import (
     Gather,
     IndexMap,
     Normalise,
-    OpTraits,
     Pointwise,
     Reduce,
     Running,
@@ -36,17 +35,22 @@ from .sites import (
     TIME,
     Cell,
     Demand,
-    NoStep,
     Site,
     by_place,
     costly,
+    families_inside,
     held_to_lengths,
+    is_itemwise,
     is_kept_whole,
     same_along,
 )
 from .visible_range import ENTIRE, Mode, VisibleRange, same_kind
 
 Modes = dict[Axis, Mode]
+
+
+class NoForm(Exception):
+    """An op has no form in time; the message says why."""
 
 
 @dataclass
@@ -61,14 +65,25 @@ class Reads:
     result: Modes = field(default_factory=dict)
 
 
-def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
-    """How one op reads for a result in these modes. Raises NoStep for an op with no form in time."""
+def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts, going_on: bool = True) -> Reads:
+    """How one op reads for a result in these modes: an op with no form in time is done for all items.
+
+    going_on: whether what it reads is settled, so that a running result may go on from the last one.
+    """
     use = _Use(site, node, modes, facts)
-    if use.entire():
+    if use.entire() or any(axis.family in site.grouped for axis in use.across):
         return use.whole()
+    try:
+        return _item_by_item(use, going_on)
+    except NoForm:
+        return use.whole()
+
+
+def _item_by_item(use: _Use, going_on: bool) -> Reads:
+    site, node, modes = use.site, use.node, use.modes
     for axis in site.time(node.each):
         raise use.refuse(f"has weights for each `{axis.name}`, whose items come one by one")
-    eaten, made = use.eaten, site.time(node.made)
+    eaten, made = use.eaten, use.made
     match node.traits.reads:
         case Arrange(IndexMap.SAME):
             back = dict(zip(node.made, node.axes, strict=True))
@@ -80,6 +95,8 @@ def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
         case Window() if eaten:
             return use.window()
         case Running(combination) if eaten:
+            if not going_on:
+                raise use.refuse("goes on from items that may change")
             return use.running(combination)
         case Reduce() if eaten and reduces(node):
             return use.reduce()
@@ -91,8 +108,6 @@ def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> Reads:
             raise use.refuse("may read any item")
         case _ if eaten:
             raise use.refuse(f"acts on `{eaten[0].name}`, whose items come one by one")
-        case Pointwise() | Gather() | Arrange(IndexMap.NEW):  # what they make has no items of its own
-            pass
         case _ if made:
             raise use.refuse(f"makes `{made[0].name}`, whose items come one by one")
     return use.itemwise()
@@ -116,9 +131,16 @@ class _Use:
         self.site, self.node, self.modes, self.facts = site, node, modes, facts
         self.values = reads(node)
         self.eaten = site.time(node.axes)
+        match node.traits.reads:
+            case Pointwise() | Gather() | Arrange(IndexMap.NEW):  # what they make has no items of its own
+                made: tuple[Axis, ...] = ()
+            case _:
+                made = site.time(node.made)
+        self.made = made
+        self.across = {*self.eaten, *made, *site.time(node.each)}
 
-    def refuse(self, why: str) -> NoStep:
-        return NoStep(f"`{self.node.op}` {why}", self.node.span)
+    def refuse(self, why: str) -> NoForm:
+        return NoForm(f"`{self.node.op}` {why}")
 
     def _beyond(self, axis: Axis) -> bool:
         """Whether it reads after the new items, so that all items of a width of a given size are demanded."""
@@ -127,18 +149,17 @@ class _Use:
             raise self._reads_after(axis)
         return axis.extent is not None and (ahead is None or ahead > 0)
 
-    def _reads_after(self, axis: Axis) -> NoStep:
+    def _reads_after(self, axis: Axis) -> NoForm:
         return self.refuse(f"reads `{axis.name}` after the item at hand")
 
-    def _one_by_one(self, axis: Axis) -> NoStep:
+    def _one_by_one(self, axis: Axis) -> NoForm:
         return self.refuse(f"runs along `{axis.name}`, whose items come one by one")
 
     # -- all items at once ---------------------------------------------------------------------------------------
 
     def entire(self) -> bool:
         """Whether it is done for all of a width at once: it cannot give single rows, and reads nothing of items."""
-        site, node, modes = self.site, self.node, self.modes
-        across = {*self.eaten, *site.time(node.made), *site.time(node.each)}
+        site, node, modes, across = self.site, self.node, self.modes, self.across
         if not across or any(axis.extent is None for axis in across):
             return False
         given = [site.cells[value.id] for value in self.values]
@@ -162,8 +183,8 @@ class _Use:
                 return True
 
     def whole(self) -> Reads:
-        across = {*self.eaten, *self.site.time(self.node.made), *self.site.time(self.node.each)}
-        given = self.modes | dict.fromkeys(across, ENTIRE)
+        """Done for all items."""
+        given = self.modes | dict.fromkeys(self.across, ENTIRE)
         return Reads(self._each(given), dict.fromkeys(self.eaten, ENTIRE), {a: given[a] for a in self.modes})
 
     # -- of the items that there are -----------------------------------------------------------------------------
@@ -237,20 +258,6 @@ class _Use:
         return Reads(self._each(made_in), ranges, made_in)
 
 
-def _said(cell: Cell) -> str:
-    match cell.node:
-        case _ if cell.value.name:
-            return f"`{cell.value.name}`"
-        case Apply(traits=OpTraits(reads=Arrange(IndexMap.SAME)), operands=(x,)):
-            return _said(cell.site.cells[x.id])
-        case Apply(op=op):
-            return f"what `{op}` gives"
-        case Call(graph) | Scan(graph):
-            return f"what `{graph.name}` gives"
-        case _:
-            return "this"
-
-
 def _anew(site: Site, node: Apply) -> bool:
     """Whether an op could be done anew for a visible range: what it does to an item depends on that item alone."""
     return not site.time(node.axes) or node.traits.reads == Arrange(IndexMap.SAME)
@@ -262,10 +269,15 @@ class DemandAnalysis:
     remembered: cells whose new items join a cache; None: to find what could be.
     made_of:    for each cell demanded for a visible range, the cells that it can be made anew from; None: it cannot be.
     sinks:      those of these cells that are read by what does not itself hold the range.
+    unsettled:  cells whose items may still change with those after them (finality.py): they are not remembered.
+    at_once:    whether something made of items is done for all items at each step.
     """
 
-    def __init__(self, root: Site, results: Iterable[int], facts: SiteFacts, remembered: set[Cell] | None) -> None:
-        self.facts, self.remembered = facts, remembered
+    def __init__(
+        self, root: Site, results: Iterable[int], facts: SiteFacts, remembered: set[Cell] | None,
+        unsettled: Collection[Cell] = frozenset(),
+    ) -> None:  # fmt: skip
+        self.facts, self.remembered, self.unsettled, self.at_once = facts, remembered, unsettled, False
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}
         self.reads: dict[Cell, dict[Demand, Reads]] = {}
@@ -283,10 +295,9 @@ class DemandAnalysis:
     # -- one demand ----------------------------------------------------------------------------------------------
 
     def _demand(self, cell: Cell, modes: Modes, reader: Cell | None) -> None:
-        demand = tuple(modes.get(axis) for axis in cell.axes)
+        grouped = cell.site.grouped
+        demand = tuple(ENTIRE if axis.family in grouped else modes.get(axis) for axis in cell.axes)
         if cell.kind == TIME:
-            if cell.axes and all(mode is ENTIRE for mode in demand):
-                raise NoStep(f"{_said(cell)} is read to its end, and its items come one by one", cell.value.span)
             for known in cell.demands:
                 if all(same_kind(a, b) for a, b in zip(known, demand, strict=True)):
                     for a, b in zip(known, demand, strict=True):
@@ -295,7 +306,7 @@ class DemandAnalysis:
                     break
             else:
                 cell.demands.append(demand)
-            if len(cell.axes) == 1 and demand[0] is not None:
+            if cell.site.items(cell) and demand[0] is not None:
                 self._span(cell, reader)
         elif not any(all(_same(a, b) for a, b in zip(known, demand, strict=True)) for known in cell.demands):
             cell.demands.append(demand)
@@ -320,7 +331,7 @@ class DemandAnalysis:
         if reader is None or reader not in self.made_of:
             self.sinks[cell] = None
         if cell not in self.made_of:
-            self.made_of[cell] = [] if self._anew(cell) else None
+            self.made_of[cell] = [] if self._anew(cell) or cell in self.unsettled else None
         if reader is not None and reader in self.made_of:
             operands = self.made_of[reader]
             if operands is not None and cell not in operands:
@@ -330,6 +341,16 @@ class DemandAnalysis:
             cell.remembered = True
             if (None,) not in cell.demands:
                 cell.demands.append((None,))
+            if (ENTIRE,) in cell.demands:
+                self._joined(cell)
+
+    def _joined(self, cell: Cell) -> None:
+        """All items so far, from which more are copied."""
+        ranges = [mode for (mode,) in cell.demands if mode is not None and mode is not ENTIRE]
+        if ranges:
+            ranges[0].need((None,), None)
+        else:
+            cell.demands.append((VisibleRange((None,)),))
 
     def _anew(self, cell: Cell) -> bool:
         """Whether the value can be made for a whole visible range from operands that are."""
@@ -365,7 +386,7 @@ class DemandAnalysis:
         """The modes in which a value is made at the step, rather than remembered or kept from before."""
         if cell.stored:
             return []
-        return [w for w in cell.demands if not (cell.remembered and len(w) == 1 and w[0] is not None)]
+        return [demand for demand in cell.demands if not grows(cell, demand)]
 
     def _apply(self, site: Site, node: Apply) -> None:
         cell = site.cells[node.out.id]
@@ -377,14 +398,39 @@ class DemandAnalysis:
         for demand in self._computed(cell):
             known = self.reads.setdefault(cell, {})
             if demand not in known:
-                known[demand] = through(site, node, dict(zip(cell.axes, demand, strict=True)), self.facts)
-            ranged = cell if len(demand) == 1 and demand[0] is not None and cell.kind == TIME else None
+                known[demand] = self._through(cell, node, dict(zip(cell.axes, demand, strict=True)))
+            ranged = cell if cell.site.items(cell) and demand[0] is not None and cell.kind == TIME else None
             for value, modes in known[demand].operands:
                 self._demand(site.cells[value.id], modes, ranged)
+
+    def _through(self, cell: Cell, node: Apply, modes: Modes) -> Reads:
+        going_on = all(cell.site.cells[value.id] not in self.unsettled for value in reads(node))
+        found = through(cell.site, node, modes, self.facts, going_on)
+        at_once = [axis for axis, mode in (*found.eaten.items(), *found.result.items()) if mode is ENTIRE]
+        self.at_once |= bool(at_once) and (cell.kind == TIME or any(axis.extent is None for axis in at_once))
+        return found
+
+    def _made_in(self, site: Site, node: Call | Scan, modes: Modes) -> Modes:
+        found = self.made_in(site, node, modes)
+        self.at_once |= found is not modes
+        return found
+
+    def made_in(self, site: Site, node: Call | Scan, modes: Modes) -> Modes:
+        """The modes in which a call that is kept whole is done for results in these: item by item, or for all items."""
+        item_by_item = is_itemwise(node.graph, families_inside(node, site.families))
+        if isinstance(node, Scan) and site.timed(node.axis):
+            item_by_item &= node.axis.family not in site.grouped and modes == {node.axis: None}
+            item_by_item &= site.cells[node.outs[0].id].kind == TIME
+            item_by_item &= all(site.cells[arg.id] not in self.unsettled for arg in node.args)
+        if item_by_item:
+            return modes
+        axes = (axis for value in (*node.args, *node.outs) for axis in value.type.axes)
+        return dict.fromkeys((axis for axis in axes if site.timed(axis)), ENTIRE)
 
     def _whole(self, site: Site, node: Call) -> None:
         made = [site.cells[out.id] for out in node.outs if site.cells[out.id] in self.made_of]
         for modes in self.groups(site, node):
+            modes = self._made_in(site, node, modes)
             spanned = any(mode is not None for mode in modes.values())
             for arg in node.args:
                 cell = site.cells[arg.id]
@@ -419,14 +465,7 @@ class DemandAnalysis:
 
     def _scan(self, site: Site, node: Scan) -> None:
         for modes in self.groups(site, node):
-            if modes.get(node.axis) is not None:
-                raise NoStep("what is scanned is wanted for many items at once", node.span)
-            for axis in modes:
-                if site.timed(node.axis) and axis != node.axis:
-                    name = node.graph.name
-                    raise NoStep(
-                        f"`{name}` is scanned for each `{axis.name}`, and each step has more of these", node.span
-                    )
+            modes = self._made_in(site, node, modes)
             for arg in node.args:
                 cell = site.cells[arg.id]
                 self._demand(cell, {axis: modes.get(axis) for axis in cell.axes}, None)
@@ -464,7 +503,7 @@ class DemandAnalysis:
                 self._demand(inner, {}, None)
             return
         for demand in cell.demands:
-            if len(demand) == 1 and demand[0] is not None and cell.kind == TIME:
+            if grows(cell, demand):
                 continue
             for mode in demand:
                 if mode is not None:
@@ -474,6 +513,11 @@ class DemandAnalysis:
 
 def _count_demands(bodies: list[Site]) -> int:
     return sum(len(cell.demands) for body in bodies for site in body.walk() for cell in site.cells.values())
+
+
+def grows(cell: Cell, demand: Demand) -> bool:
+    """Whether this is what a cache gives, of a cell that is remembered."""
+    return cell.remembered and cell.site.items(cell) and demand[0] is not None
 
 
 def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[Demand]]) -> list[Modes]:

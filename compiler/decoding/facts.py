@@ -34,22 +34,31 @@ class Where:
 
 @dataclass
 class SiteFacts:
-    """infos: for each site, what is known of its values, once for each way in which its passes differ."""
+    """infos: for each site, what is known of its values, once for each way in which its passes differ.
+
+    inputs:  what is known of the model's inputs.
+    carried: of the value of that number which goes round in a repeat; None if nothing is asked of what values reach.
+    """
 
     root: Site
+    inputs: list[Info] | None = None
+    outermost: CallerSizes = field(default_factory=CallerSizes)
+    carried: Callable[[Site, int, CallerSizes], Info] | None = None
+    sizes: dict[Site, CallerSizes] = field(default_factory=dict)
     infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
     where: dict[Site, Where] = field(default_factory=dict)
     _whole: CausalityAnalysis = field(default_factory=CausalityAnalysis)  # of calls that are kept whole
 
     def __post_init__(self) -> None:
-        self._run(self.root, [Info({}) for _ in self.root.graph.inputs], {}, CallerSizes(), Where())
+        inputs = self.inputs or [Info({}) for _ in self.root.graph.inputs]
+        self._run(self.root, inputs, {}, self.outermost, Where())
 
     # -- forward -------------------------------------------------------------------------------------------------
 
     def _run(self, site: Site, inputs: list[Info], env: ConstValues, sizes: CallerSizes, where: Where) -> list[Info]:
         infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
         self.infos.setdefault(site, []).append(infos)
-        self.where[site] = where
+        self.where[site], self.sizes[site] = where, sizes
         for place, node in enumerate(site.graph.nodes):
             match node:
                 case Constant(value, out):
@@ -67,6 +76,8 @@ class SiteFacts:
                     self._whole.call(replace(node, consts=consts), infos, sizes, site.graph)
                 case Repeat() if place in site.inside:
                     self._repeat(site, place, node, infos, env, sizes, where)
+                case Scan() if self.carried is not None:
+                    self._whole.scan(node, infos, sizes, site.graph)
                 case Repeat() | Scan():
                     infos.update({out.id: Info({}) for out in node.outs})
         return [infos[output.value.id] for output in site.graph.outputs]
@@ -87,9 +98,11 @@ class SiteFacts:
         where: Where,
     ) -> None:  # fmt: skip
         args = [infos[arg.id] for arg in node.args]
-        first = [Info({}) if number < node.carried else info for number, info in enumerate(args)]
         count = known(substituted(node.count, env))
         for number, body in enumerate(site.inside[place]):
+            first = [
+                self._round(body, number, sizes) if number < node.carried else info for number, info in enumerate(args)
+            ]
             index = node.index
             apart = index is not None and where.repeat is None and isinstance(count, int)
             kinds: dict[tuple[object, ...], int] = {}
@@ -109,7 +122,11 @@ class SiteFacts:
             there = Where(node, tuple(chosen)) if len(looks) > 1 else where
             for look in looks or [env]:
                 self._run(body, first, look, sizes, there)
-        infos.update({out.id: Info({}) for out in node.outs})
+        bodies = site.inside[place]
+        infos.update({out.id: self._round(bodies[0], number, sizes) for number, out in enumerate(node.outs)})
+
+    def _round(self, body: Site, number: int, sizes: CallerSizes) -> Info:
+        return Info({}) if self.carried is None else self.carried(body, number, sizes)
 
     # -- what is asked -------------------------------------------------------------------------------------------
 

@@ -57,11 +57,17 @@ class Cell:
 
 @dataclass(eq=False)
 class Site:
-    """Where a graph runs. `families`: those of its axes that are time; `origin`: the graph whose class it is."""
+    """Where a graph runs.
+
+    origin:   the graph whose class it is.
+    families: those of its axes that are time, or follow from it.
+    grouped:  of these the ones whose extents follow from that of time: chunks of items, a prefix and the items.
+    """
 
     graph: Graph
     origin: Graph | None
     families: frozenset[int]
+    grouped: frozenset[int]
     parent: Site | None
     index: int  # of the node in the parent's graph
     name: str  # what the node adds to the path of a cache, `{i}` for the number of a pass
@@ -75,6 +81,10 @@ class Site:
 
     def time(self, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         return tuple(axis for axis in axes if axis.family in self.families)
+
+    def items(self, cell: Cell) -> bool:
+        """Whether a value is one for each item of time: what is joined to a cache."""
+        return len(cell.axes) == 1 and cell.axes[0].family not in self.grouped
 
     def walk(self) -> Iterator[Site]:
         yield self
@@ -103,6 +113,7 @@ def is_itemwise(graph: Graph, families: frozenset[int]) -> bool:
     """Whether a graph computes each item of time from that item alone: no positions, nothing that reads across."""
     if graph.target:
         return not families
+    families |= grouped(graph, families)
 
     def timed(axes: tuple[Axis, ...] | list[Axis]) -> bool:
         return any(axis.family in families for axis in axes)
@@ -137,17 +148,25 @@ def is_itemwise(graph: Graph, families: frozenset[int]) -> bool:
 
 
 def families_inside(node: Call | Scan, families: frozenset[int]) -> frozenset[int]:
-    """The families of a callee's axes that are time for its caller."""
+    """The families of a callee's axes that are time, or another set of families, for its caller."""
     found = {formal.family for formal, actual in node.axes if actual.family in families}
     found |= {axis.family for axis in node.graph.lifted if axis.family in families}
     return frozenset(found)
 
 
-def derived(axis: Axis, timed: frozenset[int]) -> bool:
-    """Whether the extent of the axis follows that of time, though it is another axis."""
-    if axis.family in timed or axis.extent is not None or axis.size is None:
+def grouped(graph: Graph, families: frozenset[int]) -> frozenset[int]:
+    """The families of a graph's axes, beside these, whose extents follow from that of time."""
+    found = {axis.family for axis in graph.axes if _follows(axis, families)}
+    for axis in graph.axes:  # of `seq = chunk * 16` the chunks
+        if axis.family in families and axis.size is not None:
+            found |= {part.family for part in axes_in(axis.size) if part.extent is None}
+    return frozenset(found) - families
+
+
+def _follows(axis: Axis, families: frozenset[int]) -> bool:
+    if axis.family in families or axis.extent is not None or axis.size is None:
         return False
-    return any(part.family in timed or derived(part, timed) for part in axes_in(axis.size))
+    return any(part.family in families or _follows(part, families) for part in axes_in(axis.size))
 
 
 class Sites:
@@ -155,7 +174,8 @@ class Sites:
 
     def __init__(self, graph: Graph, origin: Graph, time: Axis) -> None:
         self.time = time
-        self.root = Site(graph, origin, frozenset({time.family}), None, 0, "", None, 1)
+        parts = grouped(graph, frozenset({time.family}))
+        self.root = Site(graph, origin, parts | {time.family}, parts, None, 0, "", None, 1)
         kinds = [TIME if self.root.time(item.value.type.axes) else STATIC for item in graph.inputs]
         for item, kind in zip(graph.inputs, kinds, strict=True):
             element = item.value.type.element
@@ -168,12 +188,9 @@ class Sites:
         axes = site.time(value.type.axes)
         if axes:
             kind = max(kind, FREE)
-        late = next((axis for axis in value.type.axes if derived(axis, site.families)), None)
-        if late is not None:
-            raise NoStep(f"the width `{late.name}` is worked out from the number of all items", value.span)
         site.cells[value.id] = Cell(site, value, node, kind, axes)
 
-    def _child(self, site: Site, place: int, number: int, graph: Graph, families: frozenset[int]) -> Site:
+    def _child(self, site: Site, place: int, number: int, graph: Graph) -> Site:
         found = site.inside.setdefault(place, [])
         if len(found) == number:
             node = site.graph.nodes[place]
@@ -186,7 +203,12 @@ class Sites:
             nested = None
             if origin is not None:
                 nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph
-            found.append(Site(graph, nested, families, site, place, segment(site.graph, place), repeat, passes))
+            families, parts = site.families, site.grouped
+            if isinstance(node, Call):
+                families, parts = families_inside(node, families), families_inside(node, parts)
+            parts |= grouped(graph, families)
+            name = segment(site.graph, place)
+            found.append(Site(graph, nested, families | parts, parts, site, place, name, repeat, passes))
         return found[number]
 
     def _run(self, site: Site, kinds: list[int]) -> list[int]:
@@ -195,10 +217,7 @@ class Sites:
         for place, node in enumerate(site.graph.nodes):
             match node:
                 case Constant(value, out):
-                    loose = [axis for axis in axes_in(value) if axis.extent is None]
-                    free = any(site.timed(axis) for axis in loose)
-                    if any(derived(axis, site.families) for axis in loose):
-                        raise NoStep("the number of all items is used as a number", out.span)
+                    free = any(site.timed(axis) for axis in axes_in(value) if axis.extent is None)
                     self._cell(site, out, node, FREE if free else STATIC)
                 case Positions(out=out) | Parameter(out=out):
                     self._cell(site, out, node, STATIC)
@@ -216,11 +235,7 @@ class Sites:
                 case Scan():
                     self._no_late_const(site, node)
                     kind = max(site.cells[arg.id].kind for arg in node.args)
-                    kind = TIME if site.timed(node.axis) else kind
-                    if kind != STATIC and not is_itemwise(node.graph, families_inside(node, site.families)):
-                        raise NoStep(
-                            f"`{node.graph.name}`, which is scanned, reads across `{self.time.name}`", node.span
-                        )
+                    kind = TIME if site.timed(node.axis) and node.axis.extent is None else kind
                     for out in node.outs:
                         self._cell(site, out, node, kind)
                 case Repeat():
@@ -231,20 +246,17 @@ class Sites:
         """A const is one number for all steps: it cannot be how many items there are so far."""
         for formal, static in node.consts:
             loose = [axis for axis in axes_in(static) if axis.extent is None]
-            if any(site.timed(axis) or derived(axis, site.families) for axis in loose):
+            if any(site.timed(axis) for axis in loose):
                 raise NoStep(f"the number of all items is given to `{node.graph.name}` as `{formal.name}`", node.span)
 
     def _call(self, site: Site, place: int, node: Call) -> None:
         kinds = [site.cells[arg.id].kind for arg in node.args]
-        families = families_inside(node, site.families)
         if is_kept_whole(site, node):
             kind = max(kinds, default=STATIC)
             for out in node.outs:
                 self._cell(site, out, node, kind)
             return
-        if node.graph.target:
-            raise NoStep(f"`{node.graph.name}` is an op of your own: what it does item by item is not known", node.span)
-        child = self._child(site, place, 0, node.graph, families)
+        child = self._child(site, place, 0, node.graph)
         for out, kind in zip(node.outs, self._run(child, kinds), strict=True):
             self._cell(site, out, node, kind)
 
@@ -254,19 +266,22 @@ class Sites:
         while kinds != before:
             before = list(kinds)
             for number, body in enumerate(node.bodies):
-                found = self._run(self._child(site, place, number, body, site.families), kinds)
+                found = self._run(self._child(site, place, number, body), kinds)
                 kinds[: node.carried] = [max(a, b) for a, b in zip(kinds, found, strict=False)]
         for out, kind in zip(node.outs, kinds, strict=False):
             self._cell(site, out, node, kind)
 
 
 def is_kept_whole(site: Site, node: Call) -> bool:
-    """Whether a call is kept as it stands: it is static altogether, or done item by item with nothing to keep.
+    """Whether a call is kept as it stands: it is static altogether, done item by item with nothing to keep, or an op of
+    the user's own, of which is not known what it does item by item.
 
     A call in a step makes all its results of all its arguments: they are to run along the same axes of time, and all
     be made of items, or none.
     """
     kinds = [site.cells[arg.id].kind for arg in node.args]
+    if node.graph.target:
+        return True
     if not is_itemwise(node.graph, families_inside(node, site.families)):
         return False
     if max(kinds, default=STATIC) == STATIC:

@@ -241,6 +241,9 @@ class Stepped:
     new:     the family of the axes of the new items.
     whole:   an axis as long as all items so far.
     visible: axes of visible ranges, each with how many items before the new ones it has.
+    filled:  the family of axes of all items so far and as many more as make a length that the model takes; the least
+             such length, and the step to the next one.
+    grouped: families of axes whose extents follow from that of such an axis, and fit it.
     tail:    the axis of the new items that are wanted of a model's result.
     times:   families of axes that stood for all items before there were steps; weights along them still have these.
     variant: it is one of several bodies of a repeat, whose steps are called alike.
@@ -253,6 +256,8 @@ class Stepped:
     new: int
     whole: Axis
     visible: tuple[tuple[Axis, Static], ...] = ()
+    filled: tuple[int, int, int] | None = None
+    grouped: frozenset[int] = frozenset()
     tail: Axis | None = None
     variant: bool = False
     times: frozenset[int] = frozenset()

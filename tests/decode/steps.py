@@ -91,15 +91,9 @@ def check_steps(
 
 def chosen(model: attnc.Model, result: Any) -> list[Array]:
     """The results that steps give, of all."""
-    time = model.decoding.time
-    assert time is not None
+    left_out = model.decoding.left_out
     outputs = model.graph.outputs
-    kept = [
-        any(axis.family == time.family for axis in output.causal)
-        and sum(axis.family == time.family for axis in output.axes) == 1
-        for output in outputs
-    ]
-    return [x for x, keep in zip(every(result), kept, strict=True) if keep]
+    return [x for x, output in zip(every(result), outputs, strict=True) if (output.name or "result") not in left_out]
 
 
 def plain(x: Any) -> Array:

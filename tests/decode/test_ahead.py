@@ -1,6 +1,7 @@
-"""Causal altogether, though an op reads after its item: a later one takes that back. Such a model has no step.
+"""Causal altogether, though an op reads after its item: a later one takes that back.
 
-The new items of what reads ahead cannot be made yet; the steps made them of the items so far, which gave other numbers.
+The new items of what reads ahead cannot be made before those after them are there, so a step makes them anew of all
+items so far; what the last of them read of none is never read.
 """
 
 from __future__ import annotations
@@ -22,20 +23,11 @@ AHEAD = {
 }
 
 
-def why(width: str, body: str) -> str:
-    decoding = attnc.loads(f"{width}\n{HEAD}{body}\n}}\n").model("net").decoding
-    assert decoding.step is None
-    return decoding.reason
-
-
 @pytest.mark.parametrize("back", [BEFORE, "mean[tap](window[seq -> seq, tap](y, pad = 3))"], ids=["sum", "window"])
 @pytest.mark.parametrize("ahead", AHEAD)
-def test_read_ahead_and_back(ahead: str, back: str) -> None:
-    body = f"y = {AHEAD[ahead]}\n    return {back}"
-    assert "after the item at hand" in why("width seq", body)
-    if ahead == "of places":  # which are known
-        body = f"y = {AHEAD[ahead]} + x\n    return y"
-        check_steps(attnc.loads(f"width seq = 6\n{HEAD}{body}\n}}\n").model("net"), dtypes=("float64",))
-    else:
-        told = why("width seq = 6", body)
-        assert "is read to its end" in told or "after the item at hand" in told
+@pytest.mark.parametrize("width", ["width seq", "width seq = 9"])
+def test_read_ahead_and_back(ahead: str, back: str, width: str) -> None:
+    if ahead == "gather" and width == "width seq":
+        pytest.skip("it reads the fourth item, which there has to be")
+    text = f"{width}\n{HEAD}y = {AHEAD[ahead]}\n    return {back}\n}}\n"
+    check_steps(attnc.loads(text).model("net"), dtypes=("float64",), seeds=(0, 1, 2))

@@ -190,8 +190,7 @@ HEAD = "width seq\nwidth past like seq\ndepth model = 4, two = 2\n"
 NO_STEP = [
     ("model net(x: [seq, model]) -> [seq, model] {\n    return x\n}\n", "`net` is not declared causal"),
     (
-        "width pairs = seq / 2\nmodel net(x: [seq, model]) -> [seq, model] causal seq {\n"
-        "    return merge[pairs, two -> seq](split[seq -> pairs, two](x))\n}\n",
+        "model net(x: [seq, past, model]) -> [seq, model] causal seq {\n    return sum[past](x where past <= seq)\n}\n",
         "`net` has no one-step form along `seq`: ",
     ),
     (

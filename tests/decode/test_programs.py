@@ -293,27 +293,31 @@ def test_tables_of_positions(name: str) -> None:
     check_steps(made(body, "ids: vocab[t]", "[t, vocab] causal t"), dtypes=("float64",))
 
 
+BESIDE = {  # of another result than that of which there are steps
+    "an op of one's own": ("return x, magic[seq](x)", "b: [seq, model]"),
+    "a number": ("return x, mean[seq](x) * |half|", "b: [model]"),
+    "indices of a derived width": ("return x, mean[half](half / 2)", "b: []"),
+    "a scan across": ("h = scan[model] spread(x, h = 0)\nreturn x, h", "b: [seq, model]"),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_other_results_do(name: str) -> None:
+    body, other = BESIDE[name]
+    found = made(body, "x: [seq, model]", f"(a: [seq, model] causal seq, {other})")
+    assert found.decoding.step is not None and found.decoding.left_out == ("b",)
+    if "magic" not in body:  # which is nowhere
+        check_steps(found, widths=(6, 4), dtypes=("float64",))
+
+
+def test_items_in_pairs() -> None:
+    pairs = made(
+        "return merge[half, two -> seq](split[seq -> half, two](x))", "x: [seq, model]", "[seq, model] causal seq"
+    )
+    check_steps(pairs, widths=(6, 4), dtypes=("float64",))
+
+
 NO_STEP = {
-    "an op of one's own": (
-        "return x, magic[seq](x)", "(a: [seq, model] causal seq, b: [seq, model])", "x: [seq, model]",
-        "`magic` is an op of your own: what it does item by item is not known", "magic[seq](x)",
-    ),
-    "a number": (
-        "return x, mean[seq](x) * |half|", "(a: [seq, model] causal seq, b: [model])", "x: [seq, model]",
-        "the number of all items is used as a number", "|half|",
-    ),
-    "indices of a derived width": (
-        "return x, mean[half](half / 2)", "(a: [seq, model] causal seq, b: [])", "x: [seq, model]",
-        "the width `half` is worked out from the number of all items", "half",
-    ),
-    "a derived width": (
-        "return merge[half, two -> seq](split[seq -> half, two](x))", "[seq, model] causal seq", "x: [seq, model]",
-        "the width `half` is worked out from the number of all items", "split[seq -> half, two](x)",
-    ),
-    "a scan across": (
-        "h = scan[model] spread(x, h = 0)\nreturn x, h", "(a: [seq, model] causal seq, b: [seq, model])",
-        "x: [seq, model]", "`spread`, which is scanned, reads across `seq`", "scan[model] spread(x, h = 0)",
-    ),
     "places": (
         "return x * select(seq >= 1, mean[other](int(at)), 0)", "[seq, model] causal seq",
         "x: [seq, model], at: seq[other]", "`at` says places along `seq`, all at once", "at",

@@ -169,11 +169,14 @@ def test_minus_infinity_beside_minus_infinity(backend: str, op: Callable[..., st
 @pytest.mark.parametrize("combination", [AVERAGED, Combination(0.0), Combination(None)])
 def test_a_result_that_does_not_say_how_it_goes_on(combination: Combination, op: Callable[..., str]) -> None:
     """A mean wants the number of items too; what is none of the known combinations may want anything."""
-    name = op("mean_so_far", Running(combination))
-    net = model(f"(x: [seq]) -> [seq] causal seq {{\n    return {name}[seq](x)\n}}\n")
-    assert net.decoding.step is None
-    assert f"`{name}` runs along `seq`, and its last result alone does not say how it goes on" in net.decoding.reason
-    assert net.decoding.span is not None and net.decoding.span.text == f"{name}[seq](x)"
+    name = op("mean_so_far", Running(combination), *MEAN)
+    check_steps(model(f"(x: [seq]) -> [seq] causal seq {{\n    return {name}[seq](x)\n}}\n"), dtypes=("float64",))
+
+
+MEAN = (
+    "{0}.cumsum({1}) / torch.arange(1, {0}.shape[{1}] + 1).to({0})",
+    "np.cumsum({0}, {1}) / np.arange(1, {0}.shape[{1}] + 1)",
+)
 
 
 @pytest.fixture
@@ -185,23 +188,22 @@ def believed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("believed")
 @pytest.mark.parametrize("head", ["model net", "block part"])
 @pytest.mark.parametrize(
-    ("reads", "axis", "reason"),
+    ("reads", "axis"),
     [
-        (Arrange(IndexMap.MIRRORED), "seq", "puts the last `seq` first, and they come one by one"),
-        (Arrange(IndexMap.DIGITS), "seq", "acts on `seq`, whose items come one by one"),
-        (Anything(), "seq", "may read any item"),
-        (Anything(), "d", "may read any item"),
+        (Arrange(IndexMap.MIRRORED), "seq"),
+        (Anything(), "seq"),
+        (Anything(), "d"),
     ],
 )
-def test_what_has_no_step(reads: Reads, axis: str, reason: str, head: str, op: Callable[..., str]) -> None:
-    """Where it stands in a block, that is no block that is done item by item."""
-    name = op("odd", reads)
+def test_what_is_done_for_all_items_at_once(reads: Reads, axis: str, head: str, op: Callable[..., str]) -> None:
+    """An op of which is not known what it does item by item, as it stands or in a block."""
+    name = op("odd", reads, "{0}.cumsum({1})", "np.cumsum({0}, {1})")
     text = f"{HEAD}{head}(x: [seq, d]) -> [seq, d] causal seq {{\n    return {name}[{axis}](x)\n}}\n"
     if head != "model net":
         text += "model net(x: [seq, d]) -> [seq, d] causal seq {\n    return part(x)\n}\n"
     net = attnc.loads(text).model("net")
-    assert net.decoding.step is None
-    assert net.decoding.reason.endswith(f"`{name}` {reason}")
+    assert [kept.path for kept in net.decoding.caches] == [] if axis == "d" else ["x"]
+    check_steps(net, dtypes=("float64",))
 
 
 def test_the_last_first_along_another_axis(op: Callable[..., str]) -> None:

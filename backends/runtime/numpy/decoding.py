@@ -111,6 +111,16 @@ class Cache:
         """How many items reach back to `keep` before the new ones."""
         return min(self.end, keep + self.end - self.start)
 
+    def filled(self, step: int, least: int = 0) -> int:
+        """How many items the next length has that the model takes: `least` and some times `step` more."""
+        end = max(self.end, least)
+        return end + (least - end) % step
+
+    def fill_up(self, x: Array, dim: int, size: int) -> Array:
+        """All items so far, and so many copies of the last one behind them that they are `size`."""
+        end = x.shape[dim]
+        return x if size == end else x.take(np.minimum(np.arange(size), end - 1), dim)
+
     def extend(self, name: str, x: Array, dim: int, size: int | None = None) -> Array:
         """The items of x behind the earlier ones along `dim`, counted from the right; at most the last `size`."""
         if name not in self.grown:

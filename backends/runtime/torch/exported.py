@@ -71,6 +71,9 @@ class TracedCache(Cache):
     def span(self, keep: int) -> int:
         return self.end
 
+    def fill_up(self, x: Tensor, dim: int, size: int) -> Tensor:
+        return x.index_select(dim, torch.arange(size, device=x.device).clamp(max=self.place[-1]))
+
     def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
         self.rooms[name] = self.rooms[name].index_copy(dim, self.place, x)
         return self.rooms[name]

@@ -83,6 +83,9 @@ class FixedCache(Cache):
     def span(self, keep: int) -> int:
         return self.end
 
+    def fill_up(self, x: Tensor, dim: int, size: int) -> Tensor:
+        return x.index_select(dim, torch.arange(size, device=x.device).clamp(max=self.place[-1]))
+
     def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
         assert self.place is not None
         return self.grown[name].kept.index_copy_(dim, self.place, x)
