@@ -95,6 +95,7 @@ class Decoding:
     prompt:        the name of the input that generated items go into; None where there is no `generate`: `reason` then
                    says why not.
     reason:        "" where nothing stands in the way of a step and of `generate`.
+    at_once:       what is done anew for all items so far at each step, in words.
     left_out:      results that a step does not give: not causal along `time`, or with a copy of it.
     """
 
@@ -106,6 +107,7 @@ class Decoding:
     reason: str = ""
     span: Text | None = None
     left_out: tuple[str, ...] = ()
+    at_once: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         if self.step is None or self.time is None:
@@ -114,6 +116,7 @@ class Decoding:
         time, names = self.time.name, " and ".join(f"`{name}`" for name in self.left_out)
         without = f"a step gives no {names}: only what is causal along {time} and has no copy of it"
         lines = [f"{self.step.name} decodes along {time}; {more}", *([without] if names else ())]
+        lines += [f"done anew for all items at each step: {', '.join(self.at_once)}"] if self.at_once else []
         return "\n".join([*lines, *map(str, self.caches)])
 
 
@@ -189,7 +192,7 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     prompt, reason = _prompt(graph, results, [cell.value for cell, _ in entering])
     others = [one for place, one in enumerate(graph.outputs) if place not in results]
     left_out = tuple(one.name or "result" for one in others)
-    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out)
+    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out, at_once=tuple(analysis.at_once))
 
 
 def _with_defaults(graph: Graph, time: Axis) -> Graph:

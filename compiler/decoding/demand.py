@@ -58,11 +58,13 @@ class Reads:
     """How an op reads its operands for given modes of its result: theirs, and those of the axes that it reduces.
 
     result: the modes in which it gives its result, where these are others: of all rows the wanted ones are taken.
+    why:    why it is done for all items, where it is.
     """
 
     operands: list[tuple[Value, Modes]]
     eaten: Modes = field(default_factory=dict)
     result: Modes = field(default_factory=dict)
+    why: str = ""
 
 
 def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts, going_on: bool = True) -> Reads:
@@ -71,12 +73,15 @@ def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts, going_on: b
     going_on: whether what it reads is settled, so that a running result may go on from the last one.
     """
     use = _Use(site, node, modes, facts)
-    if use.entire() or any(axis.family in site.grouped for axis in use.across):
-        return use.whole()
+    group = next((axis for axis in use.across if axis.family in site.grouped), None)
+    if group is not None:
+        return use.whole(f"`{node.op}` acts on `{group.name}`")
+    if use.entire():
+        return use.whole(f"`{node.op}` acts on all of a width")
     try:
         return _item_by_item(use, going_on)
-    except NoForm:
-        return use.whole()
+    except NoForm as found:
+        return use.whole(str(found))
 
 
 def _item_by_item(use: _Use, going_on: bool) -> Reads:
@@ -182,10 +187,10 @@ class _Use:
             case Arrange():
                 return True
 
-    def whole(self) -> Reads:
+    def whole(self, why: str) -> Reads:
         """Done for all items."""
         given = self.modes | dict.fromkeys(self.across, ENTIRE)
-        return Reads(self._each(given), dict.fromkeys(self.eaten, ENTIRE), {a: given[a] for a in self.modes})
+        return Reads(self._each(given), dict.fromkeys(self.eaten, ENTIRE), {a: given[a] for a in self.modes}, why)
 
     # -- of the items that there are -----------------------------------------------------------------------------
 
@@ -270,14 +275,15 @@ class DemandAnalysis:
     made_of:    for each cell demanded for a visible range, the cells that it can be made anew from; None: it cannot be.
     sinks:      those of these cells that are read by what does not itself hold the range.
     unsettled:  cells whose items may still change with those after them (finality.py): they are not remembered.
-    at_once:    whether something made of items is done for all items at each step.
+    at_once:    what is made of items and done for all items at each step, in words.
     """
 
     def __init__(
         self, root: Site, results: Iterable[int], facts: SiteFacts, remembered: set[Cell] | None,
         unsettled: Collection[Cell] = frozenset(),
     ) -> None:  # fmt: skip
-        self.facts, self.remembered, self.unsettled, self.at_once = facts, remembered, unsettled, False
+        self.facts, self.remembered, self.unsettled = facts, remembered, unsettled
+        self.at_once: dict[str, None] = {}
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}
         self.reads: dict[Cell, dict[Demand, Reads]] = {}
@@ -406,13 +412,17 @@ class DemandAnalysis:
     def _through(self, cell: Cell, node: Apply, modes: Modes) -> Reads:
         going_on = all(cell.site.cells[value.id] not in self.unsettled for value in reads(node))
         found = through(cell.site, node, modes, self.facts, going_on)
-        at_once = [axis for axis, mode in (*found.eaten.items(), *found.result.items()) if mode is ENTIRE]
-        self.at_once |= bool(at_once) and (cell.kind == TIME or any(axis.extent is None for axis in at_once))
+        grouped = cell.site.grouped
+        entire = [axis for axis, mode in (*found.eaten.items(), *found.result.items()) if mode is ENTIRE]
+        whole = [axis for axis in entire if axis.family not in grouped]
+        if whole and (cell.kind == TIME or any(axis.extent is None for axis in whole)):
+            self.at_once[found.why or f"`{node.op}` reads all of a width"] = None
         return found
 
     def _made_in(self, site: Site, node: Call | Scan, modes: Modes) -> Modes:
         found = self.made_in(site, node, modes)
-        self.at_once |= found is not modes
+        if found is not modes:
+            self.at_once[f"`{node.graph.name}` is done for all items"] = None
         return found
 
     def made_in(self, site: Site, node: Call | Scan, modes: Modes) -> Modes:

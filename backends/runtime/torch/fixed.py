@@ -84,6 +84,7 @@ class FixedCache(Cache):
         return self.end
 
     def fill_up(self, x: Tensor, dim: int, size: int) -> Tensor:
+        assert self.place is not None
         return x.index_select(dim, torch.arange(size, device=x.device).clamp(max=self.place[-1]))
 
     def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
