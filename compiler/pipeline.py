@@ -9,9 +9,9 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .decoding.join_maps import join_maps
-from .decoding.tabulate import tabulate
-from .decoding.unmask import unmask
+from .decoding.steps.join_maps import join_maps
+from .decoding.steps.tabulate import tabulate
+from .decoding.steps.unmask import unmask
 from .graph.nodes import Graph
 from .rewrites.kernels.attention import fuse_attention
 from .rewrites.kernels.mask_arguments import mask_arguments

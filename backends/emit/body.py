@@ -417,7 +417,7 @@ class CodeBody(MemoryLayout):
         return set()
 
     def of_several(self, node: Apply, mask: Val) -> Val:
-        """A mask that hides nothing from one new item (compiler/decoding/unmask.py)."""
+        """A mask that hides nothing from one new item (compiler/decoding/steps/unmask.py)."""
         return mask
 
     def depth_of_heads(self, maps: list[Apply]) -> Code | None:

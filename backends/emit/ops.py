@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...compiler.decoding.join_maps import joined as joined_maps
+from ...compiler.decoding.steps.join_maps import joined as joined_maps
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Axis, evaluate

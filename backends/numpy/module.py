@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...compiler.decoding import Decoding
-from ...compiler.decoding.join_maps import weights_together
+from ...compiler.decoding.steps.join_maps import weights_together
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
 from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model, taken

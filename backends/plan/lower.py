@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...compiler.advice.methods import why_no_step
 from ...compiler.decoding import Decoding, decoding
-from ...compiler.decoding.lay_kept import lay_kept
+from ...compiler.decoding.steps.lay_kept import lay_kept
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, PREPARE, STEP, Pass, rewritten
 from ...compiler.rewrites.kernels.attention import fuse_attention

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ...compiler.decoding.join_maps import joined
+from ...compiler.decoding.steps.join_maps import joined
 from ...compiler.graph.nodes import Apply, Call, Graph, Repeat, Scan, children
 from ...compiler.graph.traits import Choice, Pointwise, Product, Quotient, Sum
 

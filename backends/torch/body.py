@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 
-from ...compiler.decoding.tabulate import made_for_tables
+from ...compiler.decoding.steps.tabulate import made_for_tables
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...compiler.decoding import Decoding
-from ...compiler.decoding.join_maps import maps_of_step
+from ...compiler.decoding.steps.join_maps import maps_of_step
 from ...compiler.graph.nodes import Apply, Graph, Parameter, Repeat, children
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.rewrites.tools.same import draws

@@ -1,4 +1,4 @@
-"""Tables of places, which a step makes for many places at once (compiler/decoding/tabulate.py).
+"""Tables of places, which a step makes for many places at once (compiler/decoding/steps/tabulate.py).
 
 if cache.lacks("cos"):
     angle = cache.ahead(device).double()[:, None] / net.base**x
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...compiler.decoding.tabulate import made_into, tables_of
+from ...compiler.decoding.steps.tabulate import made_into, tables_of
 from ...compiler.graph.nodes import Apply, makes, reads
 from ..emit.body import CodeBody
 from ..emit.layout import ReadCount

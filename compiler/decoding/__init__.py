@@ -8,11 +8,10 @@ window only the window), of states of scans, running results, and of what is sta
 sites      the model taken apart; what is static, what is made of positions, what of items
 demand     which items of each value a step needs
 facts      how far back a mask lets an op look
-finality   what may be kept                     lengths    how many items a model takes
+finality   what may be kept             lengths    how many items a model takes
 cut        what to remember: a minimum cut
-build      the graph of the step        prepare     that of what is made once        tail    the last items alone
-unmask     masks that hide nothing      tabulate    tables of places                 lay_kept  the order in memory
-join_maps  maps of one value as one
+build      the graph of the step        prepare    that of what is made once
+steps/     passes over the graph of a step once it is built
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from .finality import unsettled
 from .lengths import lengths
 from .prepare import Prepare
 from .sites import TIME, Cell, Demand, NoStep, Site, Sites, grouped
-from .tail import take_tail
+from .steps.tail import take_tail
 from .visible_range import ENTIRE, Need, VisibleRange
 
 ENDLESS = 2**62  # a number of items that no row reaches

@@ -23,7 +23,7 @@ from attnc.backends.runtime.numpy import decoding as numpy_decoding
 from attnc.backends.runtime.numpy import maps as numpy_maps
 from attnc.backends.runtime.torch import cache as torch_cache
 from attnc.backends.runtime.torch import maps as torch_maps
-from attnc.compiler.decoding.join_maps import weights_together
+from attnc.compiler.decoding.steps.join_maps import weights_together
 from tests.backends.written import written
 
 from .steps import check_steps

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, Stepped, makes, reads
-from ..graph.traits import Arrange, IndexMap, OpTraits, Pointwise, Reduce
-from ..graph.values import Scalar
-from ..sizes.axes import Axis, Literal, axes_in
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, Stepped, makes, reads
+from ...graph.traits import Arrange, IndexMap, OpTraits, Pointwise, Reduce
+from ...graph.values import Scalar
+from ...sizes.axes import Axis, Literal, axes_in
 
 TABLE = Literal(True)
 FEW = 2  # ops that are done sooner than a table is read

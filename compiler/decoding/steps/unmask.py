@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..causality.caller_sizes import CallerSizes, constant_info
-from ..causality.pointwise import pointwise
-from ..causality.reach import Info, exact
-from ..graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Stepped, reads
-from ..graph.traits import Arrange, IndexMap, OpTraits, Pointwise
-from ..graph.values import Scalar, Value
-from ..sizes.axes import Literal, known
-from ..sizes.forms import LinearForm
-from ..sizes.predicates import both
+from ...causality.caller_sizes import CallerSizes, constant_info
+from ...causality.pointwise import pointwise
+from ...causality.reach import Info, exact
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Stepped, reads
+from ...graph.traits import Arrange, IndexMap, OpTraits, Pointwise
+from ...graph.values import Scalar, Value
+from ...sizes.axes import Literal, known
+from ...sizes.forms import LinearForm
+from ...sizes.predicates import both
 
 SEVERAL = Literal(True)
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Call, Graph, Node, Output, Stepped, makes, reads, values_of
-from ..graph.traits import Anything
-from ..graph.values import Type, Value
-from ..ops import op_named
-from ..sizes.axes import Axis
+from ...graph.nodes import Apply, Call, Graph, Node, Output, Stepped, makes, reads, values_of
+from ...graph.traits import Anything
+from ...graph.values import Type, Value
+from ...ops import op_named
+from ...sizes.axes import Axis
 
 
 def take_tail(graph: Graph, new: frozenset[Axis], tail: Axis) -> Graph:

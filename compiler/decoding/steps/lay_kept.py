@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Call, Graph, Node, Repeat, children
-from ..graph.values import Value
-from ..rewrites.simplify.arrange import wanted
+from ...graph.nodes import Apply, Call, Graph, Node, Repeat, children
+from ...graph.values import Value
+from ...rewrites.simplify.arrange import wanted
 
 Key = tuple[Graph | None, str | None]  # whose weights the graph has that keeps it, and its name there
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, owns
-from ..graph.traits import Arrange, Combination, IndexMap, OpTraits, Reduce
-from ..graph.values import Value
-from ..ops import op_named
-from ..sizes.axes import Axis, evaluate
-from .sites import same_node, segment
+from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped, owns
+from ...graph.traits import Arrange, Combination, IndexMap, OpTraits, Reduce
+from ...graph.values import Value
+from ...ops import op_named
+from ...sizes.axes import Axis, evaluate
+from ..sites import same_node, segment
 
 
 def join_maps(step: Graph) -> Graph:
