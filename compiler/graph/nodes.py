@@ -247,7 +247,7 @@ class Stepped:
     tail:    the axis of the new items that are wanted of a model's result.
     times:   families of axes that stood for all items before there were steps; weights along them still have these.
     variant: it is one of several bodies of a repeat, whose steps are called alike.
-    absent:  inputs, by the ids of their values, that are masks which a step of one item does without (decoding/steps/unmask).
+    absent:  inputs, by the ids of their values: masks which a step of one item does without (decoding/steps/unmask).
     """
 
     method: str
