@@ -87,7 +87,7 @@ def write_labels(sheet: Canvas) -> None:
             wide = width(short, theme.AXIS)
             wanted.append((run.x1 - wide / 2 - 4, short))
         for k, (want, said) in enumerate(wanted):
-            if not _label(sheet, run, said, want, _AGAIN if k else _FAR) and run.first:
+            if not _label(sheet, run, said, want, _AGAIN if k and not run.out else _FAR) and run.first:
                 bare.add(wire.number)
 
 

@@ -13,7 +13,7 @@ from ..base.text import width
 from ..scene.steps import DrawStep, Scene, Section, StepKind
 from . import lanes, rows
 from .columns import columns_of
-from .glyph_sizes import Slot, born, covered, extents, gone, label_of, measure, through
+from .glyph_sizes import Slot, bar_note, born, covered, extents, gone, label_of, measure, through
 from .order import order_of
 from .wires import Column, Dash, Lane, Meeting, Track, Weave, Wire, weave
 
@@ -28,6 +28,7 @@ _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
 _LOOP = 17.0  # room beneath a scan for the line that feeds its state back
 _NAMED = 24.0  # a glyph that goes further up than this has a name over it
 _JOINT = 12.0  # between the start of a folded row and its first column, about
+_FOOT = 16.0  # and one that goes further down has text beneath it
 _INSIDE = 8.0  # between a border and the next one around it
 _OUTSIDE = 9.0  # between a border and a wire or dashed line that is not inside it
 
@@ -218,9 +219,10 @@ class FigureLayout:
             if id(section) in held:
                 edges[id(section)] = (n, n + 1)
                 n += 2
+        halos: dict[int, dict[int, tuple[float, float]]] = {}  # column -> wire -> how far glyphs go above and below it
         for j in row:
             column = self.columns[j]
-            halo: dict[int, tuple[float, float]] = {}
+            halo = halos[j] = {}
             for step in column.steps:
                 for k, (above, below) in extents(step, self.meetings[id(step)]).items():
                     had = halo.get(k, (0.0, 0.0))
@@ -255,9 +257,14 @@ class FigureLayout:
             if lanes.sound(n, gaps + wanted):
                 gaps += wanted
         y = lanes.heights(n, gaps, pulls, ties, starts)
+        beyond = [
+            halos[j].get(track.number, (0.0, 0.0)) if isinstance(track, Wire) else (0.0, 0.0) for j, track in tracks
+        ]
+        if top:  # beneath another row: what goes far up from a wire has room
+            top += max([0.0, *(beyond[v][0] - _NAMED - y[v] for v in range(len(tracks)))])
         for v, (j, track) in enumerate(tracks):
             track.y[j] = top + y[v]
-        low = max((track.y[j] for j, track in tracks), default=top)
+        low = max((top + y[v] + max(0.0, beyond[v][1] - _FOOT) for v in range(len(tracks))), default=top)
         for section in sections:
             if id(section) not in held:
                 continue
@@ -399,9 +406,9 @@ class FigureLayout:
                 kinds = {s.kind for s in column.steps}
                 if kinds & {StepKind.BOX, StepKind.THROUGH} and StepKind.SOURCE not in kinds:
                     spare, after = max(0.0, after - 4.0), min(after, 4.0)
-                    if k_in_row + 1 < len(row) and any(
-                        s.kind is StepKind.SINK for s in self.columns[row[k_in_row + 1]].steps
-                    ):
+                    following = self.columns[row[k_in_row + 1]].steps if k_in_row + 1 < len(row) else []
+                    said = any(s.mark == "bar" and bar_note(s, self.meetings[id(s)]) for s in column.steps)
+                    if any(s.kind is StepKind.SINK for s in following) and not said:
                         spare = 0.0  # the label stands at the output
                 self.left[j], self.right[j] = x, x + before + core + max(0.0, after)
                 for k, (step, size) in enumerate(zip(column.steps, sizes, strict=True)):

@@ -20,7 +20,7 @@ from ..scene.steps import DrawStep, Section, StepKind
 from ..scene.tensors import Tensor
 
 _WORK = 60_000  # tensors that all trials together may place; after that the best order so far is taken
-_STARTS = 12  # searches that begin at random choices
+_STARTS = 48  # searches that begin at random choices
 _TURNED = 0.5  # what it costs that arguments of a block cross right before it, and not what passes it
 _DISORDER = 3.0  # what it costs that they do not stand in their order
 _OVER = 9.0  # what it costs that a residual goes over the block, or keys over queries, in crossings
