@@ -195,8 +195,6 @@ class Canvas(FigureLayout):
             return min(b[0] for b in boxes), boxes[0][1], max(b[2] for b in boxes), boxes[-1][3]
         count = plain(text).count("\n") + 1
         total = width(text, size)
-        if count > 1:
-            total = max(width((Run(line, text[0].style),), size) for line in plain(text).split("\n"))
         box = (x - total / 2, y - size * 0.55 * count, x + total / 2, y + size * 0.45 * count)
         self.occupied.take(box)
         self.include((box[0] - 0.02 * total, box[1], box[2] + 0.02 * total, box[3]))  # fonts differ

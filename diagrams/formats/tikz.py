@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..base.metrics import GREEK
 from ..base.picture import Cluster, Edge, Node, Picture, Point
 from ..base.pieces import expanded
-from ..base.text import MACRON, Rich, Run
+from ..base.text import MACRON, Rich, Run, rows
 
 _GREEK = {letter: rf"\{name}" for name, letter in GREEK.items()}
 _MATH = {
@@ -140,7 +140,7 @@ class _Colors:
         return f"\\fill[{self.color(e.attributes['color'])}] {' -- '.join(map(self.point, corners))} -- cycle;"
 
     def text(self, rich: Rich, at: Point, size: float, color: str) -> list[str]:
-        lines = _lines(rich)
+        lines = rows(rich)
         out = []
         # The node is scaled, and not the font: so letters keep their shapes.
         font = f"\\fontsize{{{_n(size)}}}{{{_n(size * 1.2)}}}\\selectfont{{}}"
@@ -195,17 +195,6 @@ class _Colors:
                 box = f"{self.point((x - wide, y - high))} rectangle {self.point((x + wide, y + high))}"
                 return [f"\\path[{style_tex}] {box};"]
         return [f"\\path[{style_tex}] {' -- '.join(map(self.point, corners))} -- cycle;"]
-
-
-def _lines(rich: Rich) -> list[Rich]:
-    lines: list[list[Run]] = [[]]
-    for run in rich:
-        for k, part in enumerate(run.text.split("\n")):
-            if k:
-                lines.append([])
-            if part:
-                lines[-1].append(Run(part, run.style, run.shift))
-    return [tuple(line) for line in lines]
 
 
 def _tex(rich: Rich) -> str:

@@ -31,7 +31,6 @@ from ..layout.glyph_sizes import (
     stacked,
     table_lines,
     through,
-    widest,
 )
 from ..layout.wires import Lane, Meeting
 from ..scene.steps import DrawStep, StepKind
@@ -208,7 +207,7 @@ def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
     y = (min(ys) + max(ys)) / 2
     if step.mark == "input":
         size, text = name_size(step), stacked(step.text)
-        sheet.write(slot.x1 - 5 - widest(text, size) / 2, y, text, size, cls="op input")
+        sheet.write(slot.x1 - 5 - width(text, size) / 2, y, text, size, cls="op input")
     else:
         written = table_lines(step)
         middle = slot.x1 - 5 - max(width(text, size) for text, size in written) / 2

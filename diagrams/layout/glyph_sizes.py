@@ -125,13 +125,6 @@ def stacked(name: Rich) -> Rich:
     return (Run(f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}", name[0].style),) if cut else name
 
 
-def widest(text: Rich, size: float) -> float:
-    """The width of the longest of its lines."""
-    if len(text) != 1:
-        return width(text, size)
-    return max(width((Run(line, text[0].style),), size) for line in text[0].text.split("\n"))
-
-
 def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
     after = _labels(born(meeting)) + 7 if born(meeting) else 6.0
     match step.kind:
@@ -142,9 +135,9 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.SOURCE if step.mark in ("hidden", "pill"):
             return GlyphSize(2, pill_width(step), after)
         case StepKind.SOURCE if step.mark == "input":
-            return GlyphSize(0, widest(stacked(step.text), name_size(step)) + 7, after)
+            return GlyphSize(0, width(stacked(step.text), name_size(step)) + 7, after)
         case StepKind.SOURCE if step.mark == "block":
-            return GlyphSize(2, max(44.0, widest(roman(wrapped(plain(step.text))), theme.BLOCK) + 15), after)
+            return GlyphSize(2, max(44.0, width(roman(wrapped(plain(step.text))), theme.BLOCK) + 15), after)
         case StepKind.SOURCE:
             return GlyphSize(2, max(width(text, size) for text, size in table_lines(step)) + 6, after)
         case StepKind.THROUGH if step.mark == "learned":
@@ -183,7 +176,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.JOIN:
             return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
         case StepKind.BOX:
-            inner = max(widest(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0])
+            inner = max(width(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0])
             inner = max(inner, _beside_title(step, meeting) + 2 * TICK - 4) + 2
             return GlyphSize(4, max(44.0, ports_of(step, title_height(step)).wide(inner)), after)
         case StepKind.COPY if len(step.outs) == 1:  # another name: the label finds room further on, if not here

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....compiler.sizes.axes import Axis
 from ...base.text import Rich, joined, plain, roman
-from .symbolic import Symbolic, written
+from .symbolic import Symbolic, key, written
 
 _LONG = 48  # characters of a formula that is written as it stands, at most
 _SHORT = 12  # and of a named part that needs no definition
@@ -42,24 +41,28 @@ def defined(formula: Symbolic) -> tuple[Symbolic, list[Definition]]:
             return part
         if not part.text or len(plain(written(part))) <= _SHORT:
             return replace(part, args=tuple(map(named, part.args)))
-        key = f"{part.text} {_key(part, part.axes)}"
-        if key not in found:
+        alike = f"{part.text} {_alike(part)}"
+        if alike not in found:
             number = names[part.text] = names.get(part.text, 0) + 1
             text = part.text + "′" * (number - 1)
             symbol = Symbolic("symbol", text=text, axes=part.axes, boolean=part.boolean)
-            found[key] = part, symbol
+            found[alike] = part, symbol
             at = len(out)
             out.append((symbol, part))
             out[at] = symbol, replace(part, args=tuple(map(named, part.args)))
-        first, symbol = found[key]
+        first, symbol = found[alike]
         other = tuple(axis for axis in part.axes if axis not in first.axes)
         return replace(symbol, op="along", axes=other) if other else symbol
 
     return replace(formula, args=tuple(map(named, formula.args))), out
 
 
-def _key(formula: Symbolic, axes: tuple[Axis, ...]) -> str:
+def _alike(formula: Symbolic) -> str:
     """Equal for formulas that are alike but for their axes."""
-    at = axes.index(formula.axis) if formula.axis in axes else formula.axis.id if formula.axis is not None else ""
-    own = (formula.op, formula.number, at, formula.text if not formula.args else "", id(formula.data))
-    return f"{own}({','.join(_key(arg, axes) for arg in formula.args)})"
+    axes = formula.axes
+
+    def own(part: Symbolic) -> str:
+        at = axes.index(part.axis) if part.axis in axes else part.axis.id if part.axis is not None else ""
+        return f"{part.op} {part.number} {at} {part.text if not part.args else ''} {id(part.data)}"
+
+    return key(formula, own)

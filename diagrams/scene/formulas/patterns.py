@@ -18,7 +18,7 @@ from ...base.text import Rich, joined, plain, roman
 from ..passes import passes_text
 from ..tensors import Tensor
 from .predicates import PredicateText, predicate
-from .symbolic import Symbolic, as_it_is, index, number
+from .symbolic import Symbolic, as_it_is, index, key, number
 
 GRID = 8  # a pattern is drawn as GRID x GRID cells
 LEFT_OUT, KEPT, BY_DATA = 0, 1, 2  # what a cell can be; BY_DATA: data decides whether the item is kept
@@ -50,19 +50,19 @@ def cases(
 ) -> tuple[Case, ...]:
     """What the predicate keeps, case by case; empty if that cannot be found out without data. rank: of data, in an
     order that does not depend on names."""
-    others = {a: None for p in _parts(formula) if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
+    others = {a: None for p in formula.parts if p.op == "position" and (a := p.axis) not in (rows, columns, None)}
     if math.prod(a.extent or _MOST for a in others) > _ITEMS:
         return ()
     labels = {f"{a.label} {a.id}": axis_label(a.label, is_width=False) for a in others}
     formula = itemised(formula, dict(zip(others, labels, strict=True)))
-    symbols = {s.text: s.values for s in _parts(formula) if s.op == "symbol" and s.values}
+    symbols = {s.text: s.values for s in formula.parts if s.op == "symbol" and s.values}
     if math.prod(map(len, symbols.values())) > _MOST:
         return ()
     # Passes by what is left of the formula when their values are put in.
     by_key: dict[str, tuple[Symbolic, list[tuple[int, ...]]]] = {}
     for values in product(*symbols.values()):
         folded = fold(formula, dict(zip(symbols, values, strict=True)))
-        by_key.setdefault(_key(folded), (folded, []))[1].append(values)
+        by_key.setdefault(key(folded, _own), (folded, []))[1].append(values)
     items = _items(rows, columns)
     if max(items.values()) < max((_largest(folded) for folded, _ in by_key.values()), default=0.0):
         items = dict.fromkeys(items, GRID)
@@ -99,7 +99,7 @@ def itemised(formula: Symbolic, others: Mapping[Axis, str]) -> Symbolic:
 
 def constant(formula: Symbolic) -> int | None:
     """The value of a formula whose sizes are all known; else None."""
-    sizes = {p.axis: "" for p in _parts(formula) if p.op == "size" and p.axis is not None}
+    sizes = {p.axis: "" for p in formula.parts if p.op == "size" and p.axis is not None}
     folded = fold(itemised(formula, sizes), {})
     return int(folded.number) if folded.op == "number" else None
 
@@ -118,19 +118,9 @@ def _when(symbols: Mapping[str, Sequence[int]], chosen: Sequence[tuple[int, ...]
     return (*first, *roman(", …"))
 
 
-def _parts(formula: Symbolic) -> list[Symbolic]:
-    out, stack = [], [formula]
-    while stack:
-        top = stack.pop()
-        out.append(top)
-        stack.extend(reversed(top.args))
-    return out
-
-
-def _key(formula: Symbolic) -> str:
-    """Equal for formulas that are written the same way."""
-    own = (formula.op, formula.number, formula.axis.id if formula.axis else None, formula.text, id(formula.data))
-    return f"{own}({','.join(map(_key, formula.args))})"
+def _own(part: Symbolic) -> str:
+    """Equal for parts that are written the same way."""
+    return f"{part.op} {part.number} {part.axis.id if part.axis else None} {part.text} {id(part.data)}"
 
 
 def fold(formula: Symbolic, values: Mapping[str, int], depth: int = 0) -> Symbolic:
@@ -206,7 +196,7 @@ def _items(rows: Axis | None, columns: Axis) -> dict[Axis, int]:
 
 
 def _largest(formula: Symbolic) -> float:
-    numbers = [part.number for part in _parts(formula) if part.op == "number" and not isinstance(part.number, bool)]
+    numbers = [part.number for part in formula.parts if part.op == "number" and not isinstance(part.number, bool)]
     return max((abs(float(n)) for n in numbers), default=0.0)
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 
-from ....compiler.graph.traits import Compared, Complement, Conjunction, Disjunction, Product, Sum
+from ....compiler.graph.traits import Compared, Complement, Conjunction, Disjunction, Sum
 from ....compiler.sizes.axes import Axis
 from ....compiler.sizes.functions import OPERATIONS
 from ...base.names import axis_label, name_text
 from ...base.text import Rich, Run, joined, plain, roman
 from ..tensors import Tensor
 from .definitions import below, defined
-from .symbolic import Symbolic, copied, number, written
+from .symbolic import Symbolic, copied, key, number, written
 
 _LONG = 72  # characters of a predicate that is written as it stands, at most
 
@@ -166,17 +166,15 @@ class _Order:
     rank: Callable[[Tensor], int]
 
     def key(self, formula: Symbolic) -> str:
+        return key(formula, self._own)
+
+    def _own(self, part: Symbolic) -> str:
         place = -1
-        if formula.axis is not None:
-            place = 0 if formula.axis == self.rows else 1 if formula.axis == self.columns else 2 + formula.axis.id
-        data = 1 + self.rank(formula.data) if formula.data is not None else 0
-        meaning = formula.meaning
-        means = repr(meaning) if is_dataclass(meaning) else type(meaning).__name__
-        own = f"{data:03} {means} {formula.op} {place:05} {formula.number}"
-        args = [self.key(arg) for arg in formula.args]
-        if isinstance(meaning, Product) or meaning == Sum((1, 1)):  # its operands have no order
-            args.sort()
-        return f"{_rank(formula)} {own}({','.join(args)})"
+        if part.axis is not None:
+            place = 0 if part.axis == self.rows else 1 if part.axis == self.columns else 2 + part.axis.id
+        data = 1 + self.rank(part.data) if part.data is not None else 0
+        means = repr(part.meaning) if is_dataclass(part.meaning) else type(part.meaning).__name__
+        return f"{_rank(part)} {data:03} {means} {part.op} {place:05} {part.number}"
 
     def of(self, part: _Part) -> str:
         match part:
@@ -191,11 +189,7 @@ class _Order:
 
 def _rank(formula: Symbolic) -> str:
     """Data come behind all else, and long formulas behind short ones."""
-    return f"{int(bool(formula.leaves))}{min(_count(formula), 999):03}"
-
-
-def _count(formula: Symbolic) -> int:
-    return 1 + sum(map(_count, formula.args))
+    return f"{int(bool(formula.leaves))}{min(len(formula.parts), 999):03}"
 
 
 def _normal(formula: Symbolic, negated: bool, order: _Order) -> _Part:

@@ -61,16 +61,18 @@ class Symbolic:
     given: tuple[tuple[str, Symbolic], ...] = ()
 
     @property
-    def leaves(self) -> tuple[Tensor, ...]:
-        """The data in it, left to right, each once."""
-        leaves: dict[int, Tensor] = {}
-        stack = [self]
+    def parts(self) -> list[Symbolic]:
+        """All formulas in it, itself first, from left to right."""
+        out, stack = [], [self]
         while stack:
-            top = stack.pop()
-            if top.data is not None:
-                leaves.setdefault(id(top.data), top.data)
-            stack.extend(reversed(top.args))
-        return tuple(leaves.values())
+            out.append(stack.pop())
+            stack.extend(reversed(out[-1].args))
+        return out
+
+    @property
+    def leaves(self) -> tuple[Tensor, ...]:
+        """The data in it, each once."""
+        return tuple({id(part.data): part.data for part in self.parts if part.data is not None}.values())
 
     @property
     def meaning(self) -> Meaning | None:
@@ -143,6 +145,17 @@ def renamed(formula: Symbolic, axes: Mapping[Axis, Axis], depth: int = 0) -> Sym
     )
 
 
+def unordered(formula: Symbolic) -> bool:
+    """Whether it is a sum or product, the operands of which have no order."""
+    return isinstance(formula.meaning, Product) or formula.meaning == Sum((1, 1))
+
+
+def key(formula: Symbolic, own: Callable[[Symbolic], str]) -> str:
+    """Equal for equal formulas. own: what each part is, but for its operands."""
+    args = [key(arg, own) for arg in formula.args]
+    return f"{own(formula)}({','.join(sorted(args) if unordered(formula) else args)})"
+
+
 # -- writing it down -------------------------------------------------------------------------------------------
 
 _COMPARISONS = {"<=": "≤", ">=": "≥", "==": "=", "!=": "≠"}
@@ -182,7 +195,7 @@ def _parts(formula: Symbolic) -> tuple[Symbolic, ...]:
     match formula.meaning:
         case Sum((1, 1)) | Product() as meaning if len(formula.args) == 2:
             given = isinstance(formula.made_by, OpTraits)
-            args = formula.args if given else sorted(formula.args, key=_shape)
+            args = formula.args if given else sorted(formula.args, key=lambda arg: key(arg, _shape))
             if isinstance(meaning, Product):  # a minus leads
                 return tuple(sorted(args, key=lambda arg: (not _is_number(arg), arg.meaning != Sum((-1,)))))
             return tuple(sorted(args, key=_is_number))
@@ -196,10 +209,7 @@ def _is_number(formula: Symbolic) -> bool:
 
 def _shape(formula: Symbolic) -> str:
     """What a formula is, whatever things are called."""
-    own = (formula.op, formula.number, formula.axis.id if formula.axis is not None else None)
-    parts = [_shape(arg) for arg in formula.args]
-    alike = isinstance(formula.meaning, Product) or formula.meaning == Sum((1, 1))
-    return f"{own}{sorted(parts) if alike else parts}"
+    return f"{formula.op} {formula.number} {formula.axis.id if formula.axis is not None else None}"
 
 
 def _write(formula: Symbolic) -> tuple[Rich, int]:
@@ -253,7 +263,7 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
         case meaning if operator := _operator(meaning):
             sign, level = operator
             minus = level == 5 and plain(_write(args[0])[0])[:1] == "−"  # −8 h: no brackets where it leads
-            joins = meaning in (Sum((1, 1)), Product()) and args[1].meaning == meaning  # a b c, a + b + c
+            joins = unordered(formula) and args[1].meaning == meaning  # a b c, a + b + c
             left = _closed(*_write(args[0]), 4 if minus else level)
             right = _closed(*_write(args[1]), level if joins else level + 1)
             if isinstance(meaning, Product) and plain(right)[:1].isdigit():
