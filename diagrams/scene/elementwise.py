@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ...compiler.graph.nodes import Apply
-from ...compiler.graph.traits import Choice, Compared, OpTraits, Power, Product, Quotient, Remainder, Sum
+from ...compiler.graph.traits import OpTraits, Product, Quotient
 from ...compiler.sizes.axes import Axis
-from ..base.text import Rich, joined, roman
-from .formulas.symbolic import Symbolic, applied, written
-from .op_glyphs import Shape, glyph_of, interchangeable, name_of, role_of
+from .formulas.symbolic import Symbolic, applied
+from .op_glyphs import Shape, glyph_of
 from .steps import Collector, DrawStep, Frame, Item, StepKind
 from .tensors import Tensor
+from .wording import elementwise_text, role_of
 
 
 class Elementwise(Collector):
@@ -55,20 +55,12 @@ class Elementwise(Collector):
         glyph = glyph_of(op)
         out = Tensor(axes, name)
         tip = op.name
-        if len(solid) == 1:
-            text = roman(name_of(op))
-            if numbers:
-                place = places[0]
-                text = applied(op.meaning, numbers[1 - place], flipped=place == 1) if len(items) == 2 else ()
-                text = text or written(filled(op, numbers, len(items)))
-            if set(axes) == set(solid[0].axes):
-                self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=joined(text), tip=tip))
-                return out
-        elif solid:
-            text = _above(op, numbers, len(items))
-        else:
-            text = written(filled(op, numbers, len(items)))
+        text = elementwise_text(op, numbers, places, len(items))
+        if not solid:
             self.add(DrawStep(StepKind.SOURCE, "table", [], [out], frame.section, text=text, late=True, tip=tip))
+            return out
+        if len(solid) == 1 and set(axes) == set(solid[0].axes):
+            self.add(DrawStep(StepKind.LANE, "arrow", solid, [out], frame.section, text=text, tip=tip))
             return out
         mark = glyph.mark if glyph.shape is Shape.JOIN else "sign"
         step = DrawStep(StepKind.JOIN, mark, solid, [out], frame.section, text=text, tip=tip)
@@ -76,27 +68,3 @@ class Elementwise(Collector):
             step.roles = tuple(role_of(op, place) for place in places)
         self.add(step)
         return out
-
-
-def _above(op: OpTraits, numbers: Mapping[int, Symbolic], count: int) -> Rich:
-    """What stands above the dots at which tensors meet: the sign or name of the op, unless one of them has it at its
-    wires; with what numbers there are among its operands.
-    """
-    match op.meaning:
-        case Choice():
-            words = ("if ", "then ", "else ")
-            return joined(run for i, item in numbers.items() for run in (*roman(words[i]), *written(item)))
-        case _ if numbers:
-            return written(filled(op, numbers, count))
-        case Sum((1, -1)) | Quotient() | Remainder() | Power() | Compared() if not interchangeable(op):
-            return ()
-        case _:
-            return roman(name_of(op))
-
-
-def filled(op: OpTraits, numbers: Mapping[int, Symbolic], count: int) -> Symbolic:
-    """The op as a formula: a dot stands for each operand that is no number."""
-    return Symbolic(name_of(op), tuple(numbers.get(i, _DOT) for i in range(count)), op)
-
-
-_DOT = Symbolic("symbol", text="·")

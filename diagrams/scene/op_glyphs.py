@@ -26,18 +26,15 @@ from ...compiler.graph.traits import (
     Normalise,
     OpTraits,
     Pointwise,
-    Power,
     Product,
     Quotient,
     Reads,
     Reduce,
-    Remainder,
     Running,
     Sum,
     Window,
 )
 from ...compiler.ops import Op
-from ..base.text import Rich, roman
 
 
 class Shape(Enum):
@@ -135,20 +132,6 @@ def interchangeable(op: OpTraits) -> bool:
             return multiplies
         case _:
             return False
-
-
-def role_of(op: OpTraits, place: int) -> Rich:
-    """What stands at the wires of an operand that has a part of its own: the sign of `−`, `÷`, `<` at the second."""
-    match op.meaning:
-        case None:
-            return ()
-        case Choice():
-            return roman(("if", "", "else")[place])
-        case Sum((1, -1)) | Quotient() | Remainder() | Power() | Compared():
-            return roman(name_of(op)) if place == 1 and not interchangeable(op) else ()
-        case _:
-            names = op.operands if isinstance(op, Op) else ()
-            return () if interchangeable(op) or len(names) < 2 or place == 0 else roman(names[place])
 
 
 def is_silent(op: OpTraits) -> bool:

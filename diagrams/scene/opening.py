@@ -3,8 +3,8 @@
 If the user asks for nothing, a figure opens structure (blocks that hold a repeat) and glue (blocks of a few glyphs with
 at most one learned), both in line. A small figure also opens its smallest blocks, as regions, while it stays small. A
 block that is a function of each element stays closed, as its name between arrowheads: opened, it would copy all wires.
-So do, at any depth, blocks that turn vectors or make a table (positional.py); a table's formula is written, if short.
-A block that is one scan is drawn with the inside of its step.
+So do, at any depth, blocks that turn vectors or make a table (graphs/positional.py); a table's formula is written, if
+short. A block that is one scan is drawn with the inside of its step.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, 
 from ...compiler.graph.traits import Product, Quotient
 from ...compiler.graph.values import Role, Scalar, Value
 from .graphs.canonical import Canonical
+from .graphs.positional import makes_table, turns
 from .op_glyphs import BIRTH, Shape, glyph_of, is_silent
-from .positional import makes_table, turns
 from .steps import Path
 
 GLUE = 4  # glyphs at most, and

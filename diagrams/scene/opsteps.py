@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...compiler.graph.nodes import Apply
-from ...compiler.graph.traits import OpTraits, Window
+from ...compiler.graph.traits import OpTraits
 from ...compiler.graph.values import IndexInto, Role, Scalar
 from ...compiler.sizes.axes import Axis
 from ..base.names import name_text
@@ -20,7 +20,7 @@ from .formulas.patterns import cases
 from .formulas.predicates import predicate
 from .formulas.symbolic import Symbolic, is_short, leaf_of, renamed, written
 from .op_glyphs import BAR, BIRTH, MAP, NORM, PILL, RENAME, Glyph, Shape, glyph_of, name_of
-from .selecting import keeps_truth, lookup, masked, one_hot, said, window
+from .selecting import keeps_truth, lookup, masked, one_hot, said
 from .steps import DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
 from .wording import bar_text, norm_text, op_text
@@ -173,7 +173,7 @@ class Steps(Elementwise):
         """One tensor in, one out; further operands make it a box."""
         tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Symbolic) and not item.axes)]
         out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
-        text = window(frame, node) if isinstance(node.traits.reads, Window) else op_text(frame, node)
+        text = op_text(frame, node)
         if len(tensors) != 1:
             kind = StepKind.BOX if tensors else StepKind.SOURCE
             mark = "plain" if tensors else "table"

@@ -22,9 +22,9 @@ from ...compiler.sizes.axes import Axis
 from ..base.names import name_text
 from ..base.text import Rich, bold, joined, roman
 from .formulas.definitions import spelled
-from .formulas.patterns import GENERAL, PADDED, Case, cases, constant, elided, telling
+from .formulas.patterns import GENERAL, PADDED, Case, cases, elided, telling
 from .formulas.predicates import PredicateText, placed, predicate
-from .formulas.symbolic import Symbolic, leaf_of, looked_up, number, of_static, written
+from .formulas.symbolic import Symbolic, leaf_of, looked_up, number, written
 from .op_glyphs import LOOKUP, name_of
 from .steps import Collector, DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
@@ -131,23 +131,6 @@ def one_hot(
         DrawStep(StepKind.THROUGH, "pill", [data], [out], frame.section, made=(at.axis,), text=text, tip="comparison")
     )
     return out
-
-
-def window(frame: Frame, node: Apply) -> Rich:
-    """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
-    options = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
-    before = options["pad"]
-    name, stride, pad = name_of(node.traits), constant(options["stride"]), constant(before)
-    taps = frame.axis(node.made[-1]).extent
-    step = roman("") if stride == 1 else (*roman(", stride "), *written(options["stride"]))
-    if pad is None or taps is None or (_of_sizes(before) and pad != taps - 1):
-        return (*roman(name), *roman(", pad "), *written(before), *step)
-    ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
-    return (*roman(f"{name} {'…'.join(dict.fromkeys(ends))}"), *step)
-
-
-def _of_sizes(formula: Symbolic) -> bool:
-    return formula.op == "size" or any(map(_of_sizes, formula.args))
 
 
 def masked(steps: Collector, frame: Frame, x: Tensor, mask: Item, over: tuple[Axis, ...]) -> Tensor:

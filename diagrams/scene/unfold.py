@@ -18,7 +18,7 @@ from .passes import BodyPasses, Part, passes_text, plan
 from .selecting import in_box
 from .steps import DrawStep, Frame, Item, Path, Scene, Section, StepKind
 from .tensors import Learned, Tensor, tail
-from .wording import tell_apart
+from .whose import tell_apart
 
 Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
 _UNKNOWN = 8  # how many passes are assumed where their number is not known

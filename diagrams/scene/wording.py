@@ -1,13 +1,17 @@
-"""What is written at a glyph beside the name of its op: options that change its numbers; whose its weights are."""
+"""What is written at the glyph of an op: its name, options that change its numbers, what its operands are to it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from ...compiler.graph.nodes import Apply
+from ...compiler.graph.traits import Choice, Compared, OpTraits, Power, Quotient, Remainder, Sum, Window
 from ...compiler.ops import Op
-from ..base.text import Rich, italic, joined, plain, roman
-from .formulas.symbolic import Symbolic, of_static, written
-from .op_glyphs import LOOKUP, name_of
-from .steps import DrawStep, Frame, Scene
+from ..base.text import Rich, joined, plain, roman
+from .formulas.patterns import constant
+from .formulas.symbolic import Symbolic, applied, of_static, written
+from .op_glyphs import interchangeable, name_of
+from .steps import Frame
 
 _ELSEWHERE = ("eps", "p", "scale", "bias", "left", "value")
 """Options that the glyph tells in another way, and those that figures leave out (docs/diagrams.md)."""
@@ -15,6 +19,8 @@ _ELSEWHERE = ("eps", "p", "scale", "bias", "left", "value")
 
 def op_text(frame: Frame, node: Apply) -> Rich:
     """The name of an op, and those options that are not as they are if left out."""
+    if isinstance(node.traits.reads, Window):
+        return _window_text(frame, node)
     text = name_of(node.traits)
     for option in node.traits.options if isinstance(node.traits, Op) else ():
         if option.name in node.options and option.name not in _ELSEWHERE:
@@ -51,42 +57,68 @@ def _is_0(formula: Symbolic) -> bool:
     return formula.op == "number" and formula.number == 0
 
 
-# -- whose weights --------------------------------------------------------------------------------------------------
+def _window_text(frame: Frame, node: Apply) -> Rich:
+    """`window −2…0`: the first and the last item that it sees, from the one where it stands."""
+    options = {name: of_static(option, frame.axis, frame.consts) for name, option in node.options.items()}
+    before = options["pad"]
+    name, stride, pad = name_of(node.traits), constant(options["stride"]), constant(before)
+    taps = frame.axis(node.made[-1]).extent
+    step = roman("") if stride == 1 else (*roman(", stride "), *written(options["stride"]))
+    if pad is None or taps is None or (_of_sizes(before) and pad != taps - 1):
+        return (*roman(name), *roman(", pad "), *written(before), *step)
+    ends = [f"{at:+d}".replace("-", "−") if at else "0" for at in (-pad, taps - 1 - pad)]
+    return (*roman(f"{name} {'…'.join(dict.fromkeys(ends))}"), *step)
 
 
-def tell_apart(scene: Scene) -> None:
-    """The same letter stands for the same weights, and other weights have another one.
+def _of_sizes(formula: Symbolic) -> bool:
+    return formula.op == "size" or any(map(_of_sizes, formula.args))
 
-    Within a region, or between brackets, one letter may come from several blocks that are drawn in line. Then what was
-    called is written behind it: `W (seen)`, `W (read)`.
+
+# -- element by element ------------------------------------------------------------------------------------------
+
+
+def role_of(op: OpTraits, place: int) -> Rich:
+    """What stands at the wires of an operand that has a part of its own: the sign of `−`, `÷`, `<` at the second."""
+    match op.meaning:
+        case None:
+            return ()
+        case Choice():
+            return roman(("if", "", "else")[place])
+        case Sum((1, -1)) | Quotient() | Remainder() | Power() | Compared():
+            return roman(name_of(op)) if place == 1 and not interchangeable(op) else ()
+        case _:
+            names = op.operands if isinstance(op, Op) else ()
+            return () if interchangeable(op) or len(names) < 2 or place == 0 else roman(names[place])
+
+
+def elementwise_text(op: OpTraits, numbers: Mapping[int, Symbolic], places: Sequence[int], count: int) -> Rich:
+    """Between arrowheads, where there is one tensor; above the dots at which several meet.
+
+    numbers: those of the operands that are numbers. places: of the others among all of them, so many as `count`.
     """
-    groups: dict[object, dict[str, list[DrawStep]]] = {}
-    for step in scene.steps:
-        if step.weights and step.whose and step.mark in ("learned", LOOKUP.mark, "block"):
-            text = plain(step.text) + plain(step.raised)
-            groups.setdefault((id(step.section), step.mark, text), {}).setdefault(step.whose, []).append(step)
-    for paths in groups.values():
-        if len(paths) > 1:
-            for path, label in _labels(list(paths)).items():
-                for step in paths[path]:
-                    _write(step, label)
+    match places:
+        case []:
+            return written(_filled(op, numbers, count))
+        case [_] if not numbers:
+            return roman(name_of(op))
+        case [place]:
+            text = applied(op.meaning, numbers[1 - place], flipped=place == 1) if count == 2 else ()
+            return joined(text or written(_filled(op, numbers, count)))
+    match op.meaning:
+        case Choice():
+            words = ("if ", "then ", "else ")
+            return joined(run for i, item in numbers.items() for run in (*roman(words[i]), *written(item)))
+        case _ if numbers:
+            return written(_filled(op, numbers, count))
+        case Sum((1, -1)) | Quotient() | Remainder() | Power() | Compared() if not interchangeable(op):
+            return ()  # it stands at the wires of an operand
+        case _:
+            return roman(name_of(op))
 
 
-def _labels(paths: list[str]) -> dict[str, str]:
-    """What each path has and no other, with as few of its parts as do: what was called, before the weights' name."""
-    parts = {path: [part for part in path.split(".")[:-1] if not part.isdigit()] for path in paths}
-    for count in range(1, max(map(len, parts.values())) + 1):
-        labels = {path: " ".join(own[-count:]) for path, own in parts.items()}
-        if len(set(labels.values())) == len(labels):
-            return labels
-    return {}
+def _filled(op: OpTraits, numbers: Mapping[int, Symbolic], count: int) -> Symbolic:
+    """The op as a formula: a dot stands for each operand that is no number."""
+    return Symbolic(name_of(op), tuple(numbers.get(i, _DOT) for i in range(count)), op)
 
 
-def _write(step: DrawStep, label: str) -> None:
-    if not label:
-        return
-    called: Rich = italic(f" ({label})".replace("_", " "))
-    if step.mark == "block":
-        step.text = (*step.text, *roman(plain(called)))
-    else:
-        step.raised = (*step.raised, *called)
+_DOT = Symbolic("symbol", text="·")

@@ -9,7 +9,7 @@ import pytest
 import attnc
 from attnc.diagrams import Diagram
 from attnc.diagrams.base.text import plain
-from attnc.diagrams.scene.positional import makes_table, turns
+from attnc.diagrams.scene.graphs.positional import makes_table, turns
 from attnc.diagrams.scene.steps import StepKind
 
 from .geometry import faults

@@ -5,10 +5,10 @@ They are known by what they compute, not by their names. A figure shows each as 
 
 from __future__ import annotations
 
-from ...compiler.graph.nodes import Apply, Call, Graph, Positions, reads
-from ...compiler.graph.traits import Arrange, Choice, Gather, Pointwise, Product, Quotient, Reduce, Sum
-from ...compiler.graph.values import Role, Value
-from ...compiler.sizes.axes import Axis
+from ....compiler.graph.nodes import Apply, Call, Graph, Positions, reads
+from ....compiler.graph.traits import Arrange, Choice, Gather, Pointwise, Product, Quotient, Reduce, Sum
+from ....compiler.graph.values import Role, Value
+from ....compiler.sizes.axes import Axis
 
 
 def makes_table(graph: Graph) -> bool:
