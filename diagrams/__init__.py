@@ -10,7 +10,8 @@ The folders, each of which imports only what stands to its right or below:
     layout    where every step and every wire lies, and how large each glyph is
     formats   a finished picture as DOT, TikZ, SVG, PDF or PNG; a graph as equations
     hints     what an author says of a figure: a checked file, and what its names stand for
-    scene     what will be drawn: steps that take and give tensors; op_glyphs.py says which glyph an op gets, wording.py what is written at it
+    scene     what will be drawn: steps that take and give tensors; op_glyphs.py says which glyph an op gets, wording.py
+              what is written there
     base      sizes, colours, text, curves, and the shapes that a finished picture consists of
 
 How a graph becomes a figure, and the object after each stage:

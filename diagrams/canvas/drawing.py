@@ -168,6 +168,18 @@ class Canvas(FigureLayout):
     def box(self, id: str, box: Box, fill: str, cls: str, tip: str) -> None:
         self.shape(id, box, cls, tip, shape="box", style="filled", fillcolor=fill, penwidth="1")
 
+    def disc(
+        self, id: str, at: Point, radius: float, cls: str, tip: str, fill: str = "white", pen: str = "1.3"
+    ) -> None:
+        box = (at[0] - radius, at[1] - radius, at[0] + radius, at[1] + radius)
+        self.shape(id, box, cls, tip, shape="circle", style="filled", fillcolor=fill, penwidth=pen)
+
+    def rounded(
+        self, id: str, box: Box, fill: str, cls: str, tip: str, *, dashed: bool = False, pen: str = "1.1"
+    ) -> None:
+        style = "filled,rounded" + (",dashed" if dashed else "")
+        self.shape(id, box, cls, tip, shape="box", style=style, fillcolor=fill, penwidth=pen)
+
     def shape(self, id: str, box: Box, cls: str, tip: str, *, covers: bool = True, **attributes: str) -> None:
         x0, y0, x1, y1 = box
         self.placed.add(id)

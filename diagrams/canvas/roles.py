@@ -38,9 +38,7 @@ def _on_a_wire(sheet: Canvas, id: str, role: OperandNote, own: Sequence[list[Poi
         box = (x - _RING, y - _RING, x + _RING, y + _RING)
         if away >= _FREE and sheet.occupied.free((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), but):
             sheet.step = role.step
-            sheet.shape(
-                id, box, "op role", role.step.tip, shape="circle", style="filled", fillcolor="white", penwidth="1.1"
-            )
+            sheet.disc(id, (x, y), _RING, "op role", role.step.tip, pen="1.1")
             sheet.write(x, y, bold(plain(role.text)), theme.CAPTION, cls="op role")
             return True
     return False

@@ -122,26 +122,8 @@ def gate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     if top is None:
         top = sheet.y(meeting.ins[meeting.main][0], slot.column)
     x, y = slot.x0 + DOT / 2, top - 12.5
-    sheet.shape(
-        slot.id,
-        (x - 5.5, y - 5.5, x + 5.5, y + 5.5),
-        "op gate",
-        step.tip,
-        shape="circle",
-        style="filled",
-        fillcolor="white",
-        penwidth="1.3",
-    )
-    sheet.shape(
-        slot.id + "_d",
-        (x - 1.5, y - 1.5, x + 1.5, y + 1.5),
-        "op gate",
-        step.tip,
-        shape="circle",
-        style="filled",
-        fillcolor=sheet.theme.ink,
-        penwidth="0",
-    )
+    sheet.disc(slot.id, (x, y), 5.5, "op gate", step.tip)
+    sheet.disc(slot.id + "_d", (x, y), 1.5, "op gate", step.tip, sheet.theme.ink, "0")
 
 
 _HEAD = (9.0, 7.0)  # an arrowhead across and along
@@ -154,8 +136,7 @@ def pick(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     ended = [w for w in meeting.ins[0] if w.axis in step.contracted]
     top, bottom = pill_span(step, ended, slot.column)
     box = (slot.x0 + DOT + 8, top, slot.x1, bottom)
-    fill = sheet.theme.reduce
-    sheet.shape(slot.id, box, "op pick", step.tip, shape="box", style="filled,rounded", fillcolor=fill, penwidth="1.1")
+    sheet.rounded(slot.id, box, sheet.theme.reduce, "op pick", step.tip)
     sheet.write((box[0] + box[2]) / 2, (top + bottom) / 2, pill_text(step), theme.CAPTION)
     for wire in ended:
         sheet.end(wire, slot.id, box[0])

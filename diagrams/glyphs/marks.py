@@ -121,16 +121,7 @@ def _pill(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     touched = covered(step, meeting) if step.kind is StepKind.ON else [*gone(meeting), *born(meeting)]
     ends = [w for w in touched if w.axis is not None] or touched
     top, bottom = pill_span(step, ends, slot.column)
-    sheet.shape(
-        slot.id,
-        (slot.x0, top, slot.x1, bottom),
-        "op reduce",
-        step.tip,
-        shape="box",
-        style="filled,rounded",
-        fillcolor=sheet.theme.reduce,
-        penwidth="1.1",
-    )
+    sheet.rounded(slot.id, (slot.x0, top, slot.x1, bottom), sheet.theme.reduce, "op reduce", step.tip)
     sheet.write(slot.middle, (top + bottom) / 2, pill_text(step), theme.CAPTION)
     if step.kind is StepKind.ON:
         return
@@ -225,16 +216,7 @@ def _hidden(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
     """In place of what the author left out: its name in a dashed frame, which says so."""
     wires = [w for own in meeting.outs for w in own]
     top, bottom = span(wires, slot.column, 10)
-    sheet.shape(
-        slot.id,
-        (slot.x0, top, slot.x1, bottom),
-        "op hidden",
-        step.tip,
-        shape="box",
-        style="filled,rounded,dashed",
-        fillcolor="white",
-        penwidth="1",
-    )
+    sheet.rounded(slot.id, (slot.x0, top, slot.x1, bottom), "white", "op hidden", step.tip, dashed=True, pen="1")
     sheet.write(slot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
     for wire in wires:
         sheet.begin(wire, slot.id, slot.x1)
