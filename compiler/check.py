@@ -30,7 +30,7 @@ from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
 from .names.written_sizes import refuse_setting
 from .rewrites.ragged.complaints import complaints
-from .sizes.axes import Axis, Number
+from .sizes.axes import Axis, Value
 from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
 from .typing.environment import Environment
 from .typing.facts import Facts
@@ -46,7 +46,7 @@ class Program:
     blocks: tuple[str, ...]
     configs: tuple[str, ...]
     config: str | None  # the one that was picked
-    sizes: Mapping[str, Number]
+    sizes: Mapping[str, Value]
     axes: Mapping[str, Axis]
     sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
     doc: str  # the comment that the file begins with, if it is not that of a block right beneath it
@@ -74,7 +74,7 @@ def build(
     *,
     base: Path | None = None,
     config: str | None = None,
-    sizes: Mapping[str, Number] | None = None,
+    sizes: Mapping[str, Value] | None = None,
     facts: Facts | None = None,
     path: Sequence[Path] = (),
 ) -> Program:
@@ -109,7 +109,7 @@ class _Build:
     source: Source
     base: Path | None
     config: str | None
-    sizes: dict[str, Number]
+    sizes: dict[str, Value]
     facts: Facts | None
     folders: tuple[Path, ...]
 

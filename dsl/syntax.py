@@ -52,8 +52,16 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
+class ListExpr:
+    """`[0, 512, 512]`: numbers, or truth values. It stands where a const gets its value."""
+
+    items: tuple[Expr, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class SizeExpr:
-    """`|key|`: the size of an axis."""
+    """`|key|`: the size of an axis; `|windows|`: how many numbers a list has."""
 
     axis: Ident
     span: Span = _span()
@@ -92,13 +100,15 @@ class WhereExpr:
 class BracketItem:
     """One entry in brackets: `a`, `a as b` (rename) or `a = e` (gather, or a named parameter).
 
-    In the first form `a` may be a number; the checker, which refuses it, knows what it was meant for.
+    In the first form `a` may be a number, or something that is computed: then `at` is that, and `name` its text. They
+    are read off a list; the checker, which refuses them elsewhere, knows what they were meant for.
     """
 
     name: Ident
     rename: Ident | None
     value: Expr | None
     span: Span = _span()
+    at: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +147,14 @@ class CallExpr:
 
 @dataclass(frozen=True, slots=True)
 class IndexExpr:
-    """`x[a as b]` or `x[a = e]`: brackets on a value, not followed by arguments."""
+    """`x[a as b]`, `x[a = e]` or `windows[i]`: brackets on a value, or a list, not followed by arguments."""
 
     value: Expr
     brackets: BracketList
     span: Span = _span()
 
 
-Expr = Name | NumberLiteral | Truth | SizeExpr | Unary | Binary | WhereExpr | CallExpr | IndexExpr
+Expr = Name | NumberLiteral | Truth | ListExpr | SizeExpr | Unary | Binary | WhereExpr | CallExpr | IndexExpr
 
 
 # -- types -------------------------------------------------------------------------------------------------------
@@ -181,7 +191,7 @@ class AxisDecl:
 
 @dataclass(frozen=True, slots=True)
 class ConstDecl:
-    """`const layers = 6`."""
+    """`const layers = 6`, `const windows = [0, 512]`."""
 
     name: Ident
     value: Expr
@@ -335,7 +345,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class RepeatStatement:
-    """`repeat.label i in layers shared { ... }`."""
+    """`repeat.label i in layers shared { ... }`. `count` may be a list, of which `index` is each number in turn."""
 
     label: Ident | None
     index: Ident | None

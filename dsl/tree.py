@@ -35,6 +35,7 @@ from .syntax import (
     Ident,
     If,
     IndexExpr,
+    ListExpr,
     Name,
     NumberLiteral,
     OpDecl,
@@ -171,6 +172,10 @@ class TreeBuilder:
 
     def consts(self, parts: list[Any]) -> tuple[ConstDecl, ...]:
         return tuple(parts[1:])
+
+    def numbers(self, parts: list[Any]) -> ListExpr:
+        opener, *items, closer = parts
+        return ListExpr(tuple(items), self.over(opener).to(self.over(closer)))
 
     def const(self, parts: list[Any]) -> ConstDecl:
         name = self.ident(parts[0])
@@ -384,6 +389,18 @@ class TreeBuilder:
             end = brackets.span.end
         else:
             end = self.over(name if label is None else label).end
+        for item in brackets.items if brackets is not None else ():
+            if item.at is not None:
+                text = item.name.text
+                raise RefusedText(
+                    error(
+                        "E0101",
+                        "brackets hold names of axes, but this is computed",
+                        item.span,
+                        help=f"declare `depth name = {text}`, and write `name`; a block takes a number by its name, "
+                        f"`n = {text}`",
+                    )
+                )
         node = CallExpr(self.ident(name), self.maybe(label), brackets, arguments or (), self.onwards(start, end), scan)
         inner = [argument.value for argument in node.arguments] + _values(brackets)
         return self.nest(node, inner, call=True, span=node.callee.span)  # type: ignore[no-any-return]
@@ -411,7 +428,7 @@ class TreeBuilder:
         items = first
         if second is not None:
             for item in first:
-                if item.rename is not None or item.value is not None:
+                if item.rename is not None or item.value is not None or item.at is not None:
                     raise RefusedText(
                         error(
                             "E0101",
@@ -432,6 +449,10 @@ class TreeBuilder:
         name = self.ident(parts[0])
         return BracketItem(name, None, None, name.span)
 
+    def item_at(self, parts: list[Expr]) -> BracketItem:
+        span = parts[0].span
+        return BracketItem(Ident(" ".join(span.text.split()), span), None, None, span, parts[0])
+
     def item_as(self, parts: list[Token]) -> BracketItem:
         name, rename = map(self.ident, parts)
         return BracketItem(name, rename, None, name.span.to(rename.span))
@@ -443,7 +464,8 @@ class TreeBuilder:
 
 def _values(brackets: BracketList | None) -> list[Expr]:
     """The expressions in brackets."""
-    return [] if brackets is None else [item.value for item in brackets.items if item.value is not None]
+    items = () if brackets is None else brackets.items
+    return [each for item in items for each in (item.value, item.at) if each is not None]
 
 
 def _first(node: Any) -> int:

@@ -7,7 +7,7 @@ import hashlib
 from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import IndexInto
-from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.axes import Axis, Value
 from ..text.expressions import Code, call, joined
 from ..text.names import plain
 from ..text.statements import Do, Statement
@@ -71,13 +71,13 @@ def configuration(file: Emitter, sizes: str, taken: Code) -> list[str]:
     return [*wrap(f"    sizes = {sizes}"), *wrap(made.format("sizes"))]
 
 
-def sizes_of_model(file: Emitter) -> dict[str, float]:
+def sizes_of_model(file: Emitter) -> dict[str, Value]:
     """What a model is built with, by the names of its parameters."""
     root = file.program.plan(file.program.root)
     scope = file.bodies[root.key].scope
     own = [axis for axis in root.axes if axis in root.graph.axes[: root.graph.params]]
     first = {axis.family: axis for axis in reversed(own)}  # its copies have the same bound
-    sizes: dict[str, float | None] = {scope.axes[axis].name: axis.extent for axis in own if root.formula(axis) is None}
+    sizes: dict[str, Value | None] = {scope.axes[axis].name: axis.extent for axis in own if root.formula(axis) is None}
     sizes |= {most.name: axis.bound for axis, most in scope.bounds.items() if first.get(axis.family) is axis}
     sizes |= {given.name: const.value for const, given in scope.consts.items()}
     return {name: size for name, size in sizes.items() if size is not None}

@@ -17,7 +17,7 @@ from ..plan.capture import Captures
 from ..plan.lower import lower, stepping
 from ..plan.plan import ClassPlan, InputState, ModelPlan, Plan
 from ..text.docstrings import docstring, sentences
-from ..text.expressions import Code, call, number
+from ..text.expressions import Code, call, literal
 from ..text.names import FOUND
 from ..text.values import FULL, SOME, CannotEmit
 from ..text.writing import apart
@@ -152,7 +152,7 @@ class Emitter(ABC):
             if axis in made.bounds:
                 found.append((scope.bounds[axis].name, int.__name__, str(axis.bound)))
         for const in made.numbers:
-            default = None if const.value is None else number(const.value).text
+            default = None if const.value is None else literal(const.value).text
             found.append((scope.consts[const].name, plan.annotation(const), default))
         return found if plan.is_root else [(name, kind, None) for name, kind, _ in found]
 

@@ -15,7 +15,7 @@ from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan
 from ..text.carried import NUMPY
-from ..text.expressions import number
+from ..text.expressions import literal
 from ..text.names import AT, DTYPE, FILE, FOUND, Namer, plain, snake
 from ..text.writing import within, wrap
 from .body import NumpyBody
@@ -79,7 +79,7 @@ class NumpyEmitter(Emitter):
 
     def around_steps(self) -> list[str]:
         assert self.decoding is not None
-        sizes = [f"{plain(name)}={number(size).text}" for name, size in sizes_of_model(self).items()]
+        sizes = [f"{plain(name)}={literal(size).text}" for name, size in sizes_of_model(self).items()]
         told = configuration(self, f"dict({', '.join(sizes)})", taken(self))
         texts = ["\n".join(["def configuration() -> Configuration:", *told])]
         if self.generates:

@@ -33,7 +33,7 @@ from ...compiler.graph.term import WORDS, Index, Leaf, Number, Term, TermOp
 from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import substitute
-from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in
+from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, as_static, axes_in, consts_in
 from ...compiler.sizes.functions import Rounded
 from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
 from ..text.values import SOME
@@ -303,7 +303,8 @@ class Plan:
             if len(values) == 1 and None not in values:
                 continue
             if Scalar.REAL in kinds:
-                some[const.id] = Literal(0.5)
+                listed = any(isinstance(value, tuple) for value in values)
+                some[const.id] = as_static((0.5,)) if listed else Literal(0.5)
             elif kinds != {Scalar.BOOL}:
                 some[const.id] = ConstOf(replace(const, value=None))
         return static_element(substitute(static, {}, some))
@@ -323,7 +324,9 @@ class Plan:
     def annotation(self, const: Const) -> str:
         """What Python calls its kind."""
         kinds: dict[Scalar, type] = {Scalar.REAL: float, Scalar.BOOL: bool}
-        return kinds.get(self.kind(ConstOf(const)), int).__name__
+        kind = kinds.get(self.kind(ConstOf(const)), int).__name__
+        listed = any(isinstance(consts.get(const, const).value, tuple) for _, consts in self.instances)
+        return f"tuple[{kind}, ...]" if listed else kind
 
     def static_size(self, axis: Axis) -> bool:
         """Whether every instance knows the size at build time."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 
-from ...compiler.sizes.functions import OPERATIONS, Complement, Conjunction, Connective, Disjunction, Sum
+from ...compiler.sizes.functions import OPERATIONS, Complement, Conjunction, Connective, Disjunction, Sum, Value
 
 # How tightly Python's operators bind; an operand that binds less is put in parentheses.
 TERNARY, OR, AND, NOT, COMPARE, BITOR, BITAND, SUM, TERM, UNARY, POWER, ATOM = 0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13
@@ -150,6 +150,13 @@ def number(value: int | float | bool) -> Code:
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return Code("math.nan") if value != value else Code("math.inf") if value > 0 else Code("-math.inf", UNARY)
     return Code(repr(value), ATOM if value >= 0 else UNARY)
+
+
+def literal(value: Value) -> Code:
+    """A literal of a number, or of a list of them."""
+    if isinstance(value, tuple):
+        return Code.of("({},)" if len(value) == 1 else "({})", joined(map(number, value)))
+    return number(value)
 
 
 def binary(op: str, left: Code, right: Code) -> Code:

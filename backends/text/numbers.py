@@ -27,7 +27,7 @@ from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import Scalar
 from ...compiler.ops import OPS, Op
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, known
-from ...compiler.sizes.functions import OPERATIONS, Meaning
+from ...compiler.sizes.functions import OPERATIONS, Item, Length, Listing, Meaning
 from .expressions import NOT, OPERATORS, OR, TERNARY, UNARY, Code, binary, filled_in, joined, number
 
 _OF_NUMBERS = {op.number: op for op in OPS.values() if op.number}
@@ -52,6 +52,12 @@ def apply(op: str, codes: list[Code]) -> Code | None:
             return Code.of("-{}", codes[0].at(UNARY), level=UNARY)
         case Complement():
             return Code.of("not {}", codes[0].at(NOT), level=NOT)
+        case Listing():
+            return Code.of("({},)" if len(codes) == 1 else "({})", joined(codes))
+        case Item():
+            return Code.of("{}[{}]", codes[1].atom, codes[0])
+        case Length():
+            return Code.of("len({})", codes[0])
         case Choice() if codes[0].text in ("True", "False"):
             return codes[1 if codes[0].text == "True" else 2]
         case Choice():

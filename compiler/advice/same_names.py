@@ -19,7 +19,7 @@ from ..calls.checker import Checker
 from ..graph.nodes import Call, Graph, Scan, children
 from ..names.modules import BlockDef, Module
 from ..names.uses import agree
-from ..sizes.axes import Axis, Const, Kind, Literal, Number
+from ..sizes.axes import Axis, Const, Kind, Literal, Value
 
 
 @dataclass
@@ -256,7 +256,7 @@ def _kind(item: Axis | Const) -> str:
     return item.kind.value if isinstance(item, Axis) else "const"
 
 
-def _number(item: Axis | Const) -> Number | None:
+def _number(item: Axis | Const) -> Value | None:
     return item.extent if isinstance(item, Axis) else item.value
 
 

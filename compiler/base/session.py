@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
-from ..sizes.axes import Axis, Const, Kind, Number, Static
+from ..sizes.axes import Axis, Const, Kind, Number, Static, Value
 
 
 class Reporter(Protocol):
@@ -66,7 +66,7 @@ class Session:
         family = id if family is None else family
         return Axis(id, name, kind, label or name, extent, size, bound, family, span, ragged)
 
-    def const(self, name: str, value: Number | None, *, is_index: bool = False, like: Number | None = None) -> Const:
+    def const(self, name: str, value: Value | None, *, is_index: bool = False, like: Number | None = None) -> Const:
         return Const(self.fresh(), name, value, is_index, like)
 
     def report(

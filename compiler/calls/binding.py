@@ -13,7 +13,7 @@ from ..base.names import listed, nearest, respelt
 from ..base.rewritten import without
 from ..graph.typed_value import TypedValue, show
 from ..names.modules import BlockDef
-from ..names.written_sizes import checked_size, size_static
+from ..names.written_sizes import const_static, size_static
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in
 from ..typing.scope import Scope
 from .checker import Checker
@@ -315,6 +315,8 @@ class Binding:
                     fix=[(value.span, f"|{value.text}|" if named else f"{name} = |{value.text}|")],
                 )
                 return None
+            if isinstance(value, s.ListExpr) or body.listed(value) is not None:
+                return const_static(value, body.lookup, body.environment)
             wire = body.expr(value)
             if wire is None:
                 return None
@@ -360,9 +362,9 @@ class Binding:
         if not body.environment.known_depth(name, static, value.span):
             return None
         static = body.size_in_this_pass(Kind.DEPTH, static)
-        extent = checked_size(body.environment, static, value.span, name)
-        formula = static if extent is None or axes_in(static) else None
-        return self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span)
+        extent, size = body.environment.sized(static, value.span, name)
+        formula = size if extent is None or axes_in(static) else None
+        return body.opened(self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span))
 
     # Arguments.
 

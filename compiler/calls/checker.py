@@ -23,9 +23,23 @@ from ..graph.nodes import Graph, Output
 from ..graph.typed_value import TypedValue, fits, show, show_type
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..names.modules import BlockDef
-from ..names.written_sizes import checked_size, refuse_size, size_set, size_static
+from ..names.written_sizes import checked_size, const_static, refuse_size, size_set, size_static
 from ..sizes.arithmetic import mentions, substitute
-from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
+from ..sizes.axes import (
+    Axis,
+    Const,
+    ConstOf,
+    Kind,
+    Literal,
+    Number,
+    SizeOf,
+    Static,
+    Value,
+    axes_in,
+    consts_in,
+    known,
+    value_of,
+)
 from ..sizes.limits import MISTAKES, WORK, Exhausted, TooMuch
 from ..typing.builder import Builder
 from ..typing.environment import Environment
@@ -57,7 +71,7 @@ class Checker(ABC):
     ways: dict[Graph, Ways] = field(default_factory=dict)  # how graphs come to models with weights
     given_up: set[BlockDef] = field(default_factory=set)  # blocks that ask for too much
     library: dict[str, str] = field(default_factory=dict)  # names that the standard library has, and where
-    generic_sizes: Mapping[str, Number] = field(default_factory=dict)  # set from outside, for blocks checked alone
+    generic_sizes: Mapping[str, Value] = field(default_factory=dict)  # set from outside, for blocks checked alone
     facts: Facts | None = None  # to be filled
     fuel: int = WORK  # expressions that may still be checked
     ranks: Mapping[BlockDef, int] = field(default_factory=dict)  # the order in which a reader meets the blocks
@@ -271,8 +285,8 @@ class Checker(ABC):
         if generic.kind == "const":
             value = None
             if generic.default is not None:
-                static = size_static(generic.default, lookup, environment, exact=False)
-                value = None if static is None else known(static)
+                static = const_static(generic.default, lookup, environment)
+                value = None if static is None else value_of(static)
             if not environment.module.library:
                 value = self.generic_sizes.get(name, value)
             const = self.session.const(name, value)
@@ -380,7 +394,7 @@ class Checker(ABC):
         self,
         environment: Environment,
         name: str,
-        value: Number | None,
+        value: Value | None,
         of_file: Const | None,
         like: Number | None = None,
     ) -> Const:

@@ -10,9 +10,23 @@ from ..base import rewritten
 from ..graph.typed_value import static_element
 from ..graph.values import Scalar
 from ..hints import unlike
-from ..names.written_sizes import checked_size, size_static
+from ..names.written_sizes import const_static, size_static
 from ..sizes.arithmetic import largest, substitute
-from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, consts_in, known
+from ..sizes.axes import (
+    Axis,
+    Const,
+    ConstOf,
+    Kind,
+    Literal,
+    Number,
+    SizeOf,
+    Static,
+    as_static,
+    axes_in,
+    consts_in,
+    is_list,
+    value_of,
+)
 from ..typing.environment import Environment
 from .binding import Binding
 
@@ -30,7 +44,8 @@ class Parameters(Binding):
     def _own_environment(self, bound: dict[str, Axis | Static]) -> Environment:
         """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
         checker, block = self.checker, self.block
-        environment = Environment.of(block, roles_known=self.body.environment.roles_known)
+        around = self.body.environment
+        environment = Environment.of(block, roles_known=around.roles_known, taken=around.taken)
         axes, consts = checker.closure(block)
         checker.spend(self.call.span, len(axes) + len(consts))
         given, numbers, rebound = self._implicit(bound, axes, consts)
@@ -56,7 +71,9 @@ class Parameters(Binding):
                 self.of_sizes.add(parameter.id)
         for const in consts:
             number = numbers[const.id]
-            formal = checker.const_parameter(environment, const.name, known(number), const, self._like_number(number))
+            formal = checker.const_parameter(
+                environment, const.name, value_of(number), const, self._like_number(number)
+            )
             self.const_actual.append((formal, numbers[const.id]))
         checker.derive_sizes(environment, axes, rebound)
         now = {axis.id: axis for axis in environment.params}  # a derived width got its formula after it was made
@@ -103,7 +120,7 @@ class Parameters(Binding):
             static = self._default(environment, generic, given, numbers, exact=False) or Literal(0)
         assert not isinstance(static, Axis)
         like = self._like_number(static)
-        const = self.checker.const_parameter(environment, generic.name.text, known(static), None, like)
+        const = self.checker.const_parameter(environment, generic.name.text, value_of(static), None, like)
         self.const_actual.append((const, static))
 
     def _default(
@@ -117,13 +134,18 @@ class Parameters(Binding):
         """The default of a parameter of the callee, for a call that does not set it. None after a report."""
         assert generic.default is not None
         lookup = lambda ident: self._default_name(environment, ident, given, numbers)  # noqa: E731
-        static = size_static(generic.default, lookup, self.body.environment, exact=exact)
+        if exact:
+            static = size_static(generic.default, lookup, self.body.environment)
+        else:
+            static = const_static(generic.default, lookup, self.body.environment)
         self.invalid_default = self.invalid_default or static is None
         return static
 
     def _like_number(self, static: Static) -> Number | None:
-        """A number of the same kind as what a const is given; None where calls of the block around decide the kind."""
-        if any(self.body.environment.is_open(ConstOf(const)) for const in consts_in(static)):
+        """A number of the same kind as what a const is given; None where calls of the block around decide the kind, and
+        of a list.
+        """
+        if is_list(static) or any(self.body.environment.is_open(ConstOf(const)) for const in consts_in(static)):
             return None
         return {Scalar.REAL: 0.5, Scalar.BOOL: True}.get(static_element(static), 0)
 
@@ -200,7 +222,7 @@ class Parameters(Binding):
             self._inherit_parts(formula, rebound, given, numbers)
             numbers[const.id] = substitute(formula, given, numbers)
         else:
-            numbers[const.id] = ConstOf(mine) if mine is not None else Literal(const.value or 0)
+            numbers[const.id] = ConstOf(mine) if mine is not None else as_static(const.value or 0)
 
     def _inherit_parts(
         self, formula: Static, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]
@@ -245,7 +267,10 @@ class Parameters(Binding):
         size = self.body.size_in_this_pass(kind, size)
         if kind is Kind.DEPTH and not self.body.environment.known_depth(name, size, self.call.span):
             self.invalid_default = True
-        extent = checked_size(self.body.environment, size, self.call.span, name, formula_span=span)
+        extent, formula = self.body.environment.sized(size, self.call.span, name, formula_span=span)
         bound = largest(size) if extent is None and kind is Kind.WIDTH else None
-        formula = size if extent is None else None
-        return self.checker.session.axis(name, kind, label=label, extent=extent, size=formula, bound=bound, span=span)
+        return self.body.opened(
+            self.checker.session.axis(
+                name, kind, label=label, extent=extent, size=formula if extent is None else None, bound=bound, span=span
+            )
+        )

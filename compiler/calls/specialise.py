@@ -123,7 +123,7 @@ class SpecialisedCall(Arguments):
         consts = tuple(
             (repr(const.value), repr(const.like), const in environment.running) for const in environment.const_params
         )
-        return (id(self.block), environment.roles_known, axes, consts, lifted, tuple(arguments))
+        return (id(self.block), environment.roles_known, environment.taken, axes, consts, lifted, tuple(arguments))
 
     def _relay(self, specialisation: Specialisation, only: frozenset[str] | None = None) -> None:
         """Mistakes of this specialisation that the block does not make on its own: shown at the call.

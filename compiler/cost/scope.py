@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Call, Scan
-from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static
+from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, is_list
 from .polynomials.operations import apply
 from .polynomials.polynomial import CONST, DEPTH, WIDTH, Poly, SizeSymbol, product
 from .polynomials.show import formula
@@ -81,13 +81,13 @@ class SizeScope:
                 return self.size(axis)
             case ConstOf(const):
                 return self.const(const)
-            case Arith(op, args):
-                return apply(op, tuple(self.number(arg) for arg in args))
+            case Arith(op):
+                return apply(op, tuple(self.number(each) for each in static.operands))
 
     def const(self, const: Const) -> Poly:
         if const not in self._consts:
-            known = isinstance(const.value, bool | float)  # no size depends on these
-            self._consts[const] = Poly.of(const.value or 0) if known else Poly.of(const_symbol(const))
+            known = const.value if isinstance(const.value, bool | float) else None  # no size depends on these
+            self._consts[const] = Poly.of(const_symbol(const) if known is None else known)
         return self._consts[const]
 
     def product(self, axes: Iterable[Axis]) -> Poly:
@@ -103,6 +103,8 @@ class SizeScope:
         bounds = {formal: self.bound(actual) for formal, actual in given}
         consts = {}
         for const, static in node.consts:
+            if is_list(static):  # its numbers are read one by one
+                continue
             with suppress(ZeroDivisionError):  # in a repeat of no passes: no size depends on it
                 consts[const] = self.number(static)
         inner = SizeScope(axes, self._consts | consts, self._bounds | bounds, self.sizes)

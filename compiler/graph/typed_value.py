@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...dsl.source import Span
-from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
+from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, as_static, known, once
 from ..sizes.functions import (
+    Choice,
     Compared,
     Complement,
     Conjunction,
     Disjunction,
     Extreme,
+    Item,
+    Length,
+    Listing,
     Magnitude,
     Power,
     Product,
@@ -91,7 +95,7 @@ class TypedValue:
 
 @once
 def static_element(static: Static) -> Scalar:
-    """The element kind of a static expression."""
+    """The element kind of a static expression; of a list, that of its numbers."""
     match static:
         case Literal(number):
             return Scalar.BOOL if isinstance(number, bool) else Scalar.INT if isinstance(number, int) else Scalar.REAL
@@ -99,7 +103,14 @@ def static_element(static: Static) -> Scalar:
             return Scalar.INT
         case ConstOf(const):
             known_kind = const.like if const.value is None else const.value
-            return Scalar.INT if known_kind is None else static_element(Literal(known_kind))
+            return Scalar.INT if known_kind is None else static_element(as_static(known_kind))
+        case Arith(meaning=Item(), args=(_, numbers)):
+            return static_element(numbers)
+        case Arith(meaning=Choice(), args=(_, *parts)) | Arith(meaning=Listing(), args=parts):
+            kinds = {static_element(part) for part in parts}
+            return kinds.pop() if len(kinds) == 1 else Scalar.REAL
+        case Arith(meaning=Length()):
+            return Scalar.INT
         case Arith(meaning=Compared() | Conjunction() | Disjunction() | Complement()):
             return Scalar.BOOL
         case Arith(meaning=Rounded() | Quotient(whole=True)):

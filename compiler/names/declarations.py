@@ -12,13 +12,14 @@ from ..base import rewritten
 from ..base.names import did_you_mean, nearest, respelt, undeclared
 from ..base.session import Session
 from ..sizes.arithmetic import largest, open_width
-from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, axes_in
+from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, as_static, axes_in
 from .modules import ELEMENTS, BlockDef, Override
 from .ragged import refuse_ragged
 from .uses import Uses
 from .written_sizes import (
-    checked_number,
     checked_size,
+    checked_value,
+    const_static,
     refuse_depth,
     refuse_own_size,
     refuse_setting,
@@ -122,11 +123,26 @@ class Declarations(Uses):
                     self.pending[setting.name.text] = replace(decl, size=setting.value)
             elif isinstance(decl, s.ConstDecl):
                 self.pending[setting.name.text] = replace(decl, value=setting.value)
+                given = isinstance(setting.value, s.ListExpr)
+                if given != isinstance(decl.value, s.ListExpr) and not isinstance(setting.value, s.Name | s.IndexExpr):
+                    self._refuse_kind(decl, given, setting.value.span)
             elif setting.name.text in self.imports and setting.name.text not in self.settings:
-                formula = size_static(setting.value, self._no_name, self.session, exact=False)
-                value = None if formula is None else checked_number(self.session, formula, setting.value.span)
+                formula = const_static(setting.value, self._no_name, self.session)
+                value = None if formula is None else checked_value(self.session, formula, setting.value.span)
                 if value is not None:
                     self.settings = {**self.settings, setting.name.text: value}
+
+    def _refuse_kind(self, decl: s.ConstDecl, given: bool, span: Span | None = None) -> None:
+        """Report a list for a const that is one number, or the reverse. span: of what gives it, in a file."""
+        name = decl.name.text
+        is_, gets = ("one number", "a list") if given else ("a list", "one number")
+        self.session.report(
+            "E0601",
+            f"const `{name}` is {is_}, but is set to {gets}",
+            span,
+            related=[(decl.span, f"`{name}` is declared here")] if span is not None else (),
+            help=f"set it to a number: `{name}=2`" if given else f"set it to a list: `{name}=[0,512]`",
+        )
 
     def _no_name(self, name: s.Ident) -> None:
         """Report a name where a config sets a size of another file: names here may depend on that file in turn."""
@@ -230,6 +246,9 @@ class Declarations(Uses):
             self._make(decl)
         else:
             self.module.consts[name] = item
+            listed = isinstance(item.value, tuple)
+            if item.value is not None and listed != isinstance(decl.value, s.ListExpr):
+                self._refuse_kind(decl, listed, decl.name.span)
 
     def _axis(self, decl: s.AxisDecl) -> Axis | None:
         name, kind = decl.name.text, Kind(decl.kind)
@@ -335,13 +354,24 @@ class Declarations(Uses):
         name = decl.name.text
         if name in self.settings:
             number, written = self.settings[name], decl.value
+            given = isinstance(number, tuple)
+            if given != isinstance(written, s.ListExpr) and not isinstance(written, s.Name):
+                self._refuse_kind(decl, given)
+                return self.session.const(name, None)
+            if isinstance(number, tuple):
+                kinds = {isinstance(each, bool) for each in number}
+                if len(kinds) > 1:
+                    text = f"`{name}` is set to truth values and numbers, but a list is of one kind"
+                    self.session.report("E0601", text, None, help="set numbers alone, or true and false alone")
+                return self.session.const(name, checked_value(self.session, as_static(number), decl.name.span))
             if isinstance(written, s.NumberLiteral) and isinstance(written.value, int):
+                assert not isinstance(number, tuple)
                 number = whole_number(number)
             return self.session.const(name, number)
-        formula = self.number_static(decl.value)
+        formula = const_static(decl.value, self._lookup, self.session)
         if formula is None:
             return self.session.const(name, None)
-        const = self.session.const(name, checked_number(self.session, formula, decl.value.span))
+        const = self.session.const(name, checked_value(self.session, formula, decl.value.span))
         if (width := open_width(formula)) is not None:
             self.session.report(
                 "E0207",
@@ -356,9 +386,6 @@ class Declarations(Uses):
 
     def size_static(self, expr: s.Expr) -> Static | None:
         return size_static(expr, self._lookup, self.session)
-
-    def number_static(self, expr: s.Expr) -> Static | None:
-        return size_static(expr, self._lookup, self.session, exact=False)
 
     def _lookup(self, name: s.Ident) -> Static | None:
         self._axis_or_const(name.text)

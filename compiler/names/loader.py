@@ -18,7 +18,7 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..base.names import nearest
 from ..base.session import Session
-from ..sizes.axes import Number
+from ..sizes.axes import Value
 from ..sizes.limits import PATH
 from .declarations import Declarations
 from .folders import Folders, Outside
@@ -52,7 +52,7 @@ class Loader:
     """Loads modules, each once; `settings` replace sizes and consts of the main file."""
 
     session: Session
-    settings: Mapping[str, Number]
+    settings: Mapping[str, Value]
     config: str | None = None
     modules: dict[tuple[str, tuple[tuple[str, int], ...]], Module] = field(default_factory=dict)
     loading: list[str] = field(default_factory=list)

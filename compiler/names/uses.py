@@ -14,7 +14,7 @@ from ..base.names import did_you_mean, nearest, respelt
 from ..base.session import Session
 from ..ops import OPS
 from ..ops.table import FIRST
-from ..sizes.axes import Axis, Const, Number
+from ..sizes.axes import Axis, Const, Value
 from ..sizes.limits import FILES, FILES_DEEP, TooMuch
 from .modules import Found, Module, Override
 from .written_sizes import size_set
@@ -46,7 +46,7 @@ class Uses(ABC):
     loader: Files
     module: Module
     overrides: Mapping[str, Override]
-    settings: Mapping[str, Number]
+    settings: Mapping[str, Value]
     pending: dict[str, s.AxisDecl | s.ConstDecl] = field(default_factory=dict)
     imports: dict[str, s.UseDecl] = field(default_factory=dict)  # by the name that they have here
     used: dict[int, Found | None] = field(default_factory=dict)  # the uses that were begun, by their place

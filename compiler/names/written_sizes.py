@@ -10,9 +10,11 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
 from ..base.session import Reporter, Session
+from ..graph.typed_value import static_element
+from ..graph.values import Scalar
 from ..sizes.arithmetic import Inexact, divides_by_zero, inexact_division
-from ..sizes.axes import Arith, Axis, Literal, Number, Static, evaluate
-from ..sizes.functions import OPERATIONS, Extreme, Rounded
+from ..sizes.axes import Arith, Axis, ConstOf, Literal, Number, Static, Value, evaluate, is_list, items_of
+from ..sizes.functions import OPERATIONS, Choice, Extreme, NoSuchItem, Rounded
 from ..sizes.limits import TooMuch
 
 Lookup = Callable[[s.Ident], Static | None]
@@ -20,8 +22,11 @@ Lookup = Callable[[s.Ident], Static | None]
 _BINARY = frozenset({"+", "-", "*", "/", "%", "^"})
 NO_SIZES = ("range", "len")
 """What other languages write around a number of passes, or around an axis."""
-_FUNCTIONS = {  # name -> how many numbers it takes
-    name: 2 if isinstance(operation.meaning, Extreme) else 1 for name, operation in OPERATIONS.items() if operation.size
+_FORMS: dict[type, tuple[str, str]] = {Extreme: ("two numbers", "a, b"), Choice: ("a truth value and two", "c, a, b")}
+_FUNCTIONS = {  # name -> what it takes, and its form
+    name: _FORMS.get(type(operation.meaning), ("one number", "a"))
+    for name, operation in OPERATIONS.items()
+    if operation.size
 }
 
 
@@ -31,11 +36,92 @@ def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool 
     exact: `/` must leave no remainder (sizes), except right inside `ceil` and `floor`.
     """
     try:
-        return _static(expr, lookup, session, exact)
+        found = _static(expr, lookup, session, exact)
     except TooMuch as much:
         made = much.at(expr.span)
         session.report(made.code, made.message, made.span, help=made.help)
         return None
+    return None if found is None or _refused(found, expr.span, session) else found
+
+
+def const_static(expr: s.Expr, lookup: Lookup, session: Reporter) -> Static | None:
+    """What a const is given: an expression as in `size_static`, whose `/` may leave a remainder, or a list of them."""
+    if isinstance(expr, s.Name):  # it may be another list
+        return lookup(s.Ident(expr.text, expr.span))
+    if not isinstance(expr, s.ListExpr):
+        return size_static(expr, lookup, session, exact=False)
+    items = [size_static(item, lookup, session, exact=False) for item in expr.items]
+    known = [item for item in items if item is not None]
+    kinds = {static_element(item) for item in known}
+    if len(known) < len(items):
+        return None
+    if Scalar.BOOL in kinds and len(kinds) > 1:
+        session.report(
+            "E0221",
+            "this list holds truth values and numbers",
+            expr.span,
+            help="write numbers alone, or `true` and `false` alone",
+        )
+        return None
+    if Scalar.REAL in kinds:  # one kind for all: reading any of them is then of that kind
+        known = [Literal(float(item.value)) if isinstance(item, Literal) else item for item in known]
+    return Arith("list", tuple(known))
+
+
+def read_of(brackets: s.BracketList) -> s.Expr | None:
+    """What stands in the brackets behind a list, if it may say which number is read."""
+    if len(brackets.items) != 1 or brackets.each or brackets.result is not None:
+        return None
+    (item,) = brackets.items
+    if item.rename is not None or item.value is not None:
+        return None
+    if item.name.text[0].isdigit():
+        whole = item.name.text.isdigit()
+        return s.NumberLiteral(int(item.name.text) if whole else float(item.name.text), item.span)
+    return item.at or s.Name(item.name.text, item.name.span)
+
+
+def refuse_read(session: Reporter, name: str, brackets: s.BracketList) -> None:
+    """Report brackets behind a list that do not say which number is read."""
+    session.report(
+        "E0221",
+        f"`{name}` is a list: its brackets say which one of its numbers is read",
+        brackets.span,
+        help=f"write `{name}[i]`, with the number of a pass, a const or a number for `i`",
+    )
+
+
+def refuse_number(session: Reporter, name: str, span: Span) -> None:
+    """Report a number where a list is wanted."""
+    session.report(
+        "E0221",
+        f"`{name}` is one number, not a list: nothing is read off it",
+        span,
+        help=f"write `{name}` alone, or make it a list, `const {name} = [...]`",
+    )
+
+
+def _refused(static: Static, span: Span, session: Reporter) -> bool:
+    """Whether it is a list where a number is wanted; reported."""
+    if not is_list(static):
+        return False
+    refuse_list(session, span)
+    return True
+
+
+def refuse_list(session: Reporter, span: Span) -> None:
+    """Report a list where one number is wanted."""
+    named = span.text.isidentifier()
+    session.report(
+        "E0221",
+        f"`{span.text}` is a list of numbers, but one number is wanted here"
+        if named
+        else "a list of numbers stands only where a const gets its value",
+        span,
+        help=f"read one of them, `{span.text}[i]`; `|{span.text}|` is how many there are"
+        if named
+        else "declare it, `const numbers = [...]`, and read one of them, `numbers[i]`",
+    )
 
 
 def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Static | None:
@@ -47,9 +133,26 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
         case s.NumberLiteral(value) | s.Truth(value):
             return Literal(value)
         case s.Name(text, span):
-            return lookup(s.Ident(text, span))
+            found = lookup(s.Ident(text, span))
+            return None if found is None or _refused(found, span, session) else found
         case s.SizeExpr(axis):
-            return lookup(axis)
+            found = lookup(axis)
+            return found if found is None or not may_be_list(found) else Arith("length", (found,))
+        case s.IndexExpr(s.Name(text, span), brackets):
+            numbers, read = lookup(s.Ident(text, span)), read_of(brackets)
+            if numbers is None:
+                return None
+            if not may_be_list(numbers):
+                refuse_number(session, text, expr.span)
+                return None
+            if read is None:
+                refuse_read(session, text, brackets)
+                return None
+            place = again(read)
+            return None if place is None else Arith("item", (place, numbers))
+        case s.ListExpr(_, span):
+            refuse_list(session, span)
+            return None
         case s.Unary(op, operand) if op == "-" or not exact:
             inner = again(operand)
             return None if inner is None else Arith("neg" if op == "-" else op, (inner,))
@@ -59,17 +162,20 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
                 return None
             return Arith("//" if op == "/" and exact else op, (a, b))
         case s.CallExpr(callee, None, None, arguments) if callee.text in _FUNCTIONS:
-            if len(arguments) != _FUNCTIONS[callee.text] or any(argument.name for argument in arguments):
-                two = _FUNCTIONS[callee.text] == 2
+            takes, form = _FUNCTIONS[callee.text]
+            if len(arguments) != form.count(",") + 1 or any(argument.name for argument in arguments):
                 session.report(
                     "E0207",
-                    f"`{callee.text}` takes {'two numbers' if two else 'one number'}",
+                    f"`{callee.text}` takes {takes}",
                     expr.span,
-                    help=f"its form is `{callee.text}({'a, b' if two else 'a'})`",
+                    help=f"its form is `{callee.text}({form})`",
                 )
                 return None
-            inner_exact = exact and not isinstance(OPERATIONS[callee.text].meaning, Rounded)
-            parts = [again(argument.value, inner_exact) for argument in arguments]
+            meaning = OPERATIONS[callee.text].meaning
+            inner_exact = exact and not isinstance(meaning, Rounded)
+            parts = [again(argument.value, inner_exact) for argument in arguments[isinstance(meaning, Choice) :]]
+            if isinstance(meaning, Choice):
+                parts.insert(0, again(arguments[0].value, False))
             if any(part is None for part in parts):
                 return None
             return Arith(callee.text, tuple(part for part in parts if part is not None))
@@ -122,13 +228,34 @@ def refuse_setting(session: Session, name: str, original: str, span: Span | None
     )
 
 
+def may_be_list(static: Static) -> bool:
+    """Whether it is a list, or a const parameter of which only a call says whether it is one."""
+    match static:
+        case ConstOf(const) if const.value is None:
+            return const.like is None and not const.is_index
+        case _:
+            return is_list(static)
+
+
 def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:
     """Evaluate; arithmetic that has no value is reported."""
     found = _worked_out(formula)
     if isinstance(found, _NoValue):
-        session.report("E0207", found.message, span, help=found.help)
+        session.report(found.code, found.message, span, help=found.help)
         return None
     return found
+
+
+def checked_value(session: Reporter, formula: Static, span: Span) -> Value | None:
+    """As `checked_number`, of a list too."""
+    items = items_of(formula)
+    if items is None:
+        return checked_number(session, formula, span)
+    values = [checked_number(session, item, span) for item in items]
+    found = tuple(value for value in values if value is not None)
+    if len(found) < len(values):
+        return None
+    return tuple(map(float, found)) if any(isinstance(value, float) for value in found) else found
 
 
 def has_no_value(formula: Static) -> bool:
@@ -140,6 +267,7 @@ def has_no_value(formula: Static) -> bool:
 class _NoValue:
     message: str
     help: str
+    code: str = "E0207"
 
 
 def _worked_out(formula: Static) -> Number | _NoValue | None:
@@ -147,6 +275,13 @@ def _worked_out(formula: Static) -> Number | _NoValue | None:
         return _NoValue("this divides by zero", "divide by 1 or more")
     try:
         value = evaluate(formula)
+    except NoSuchItem as none:
+        last = none.length - 1
+        return _NoValue(
+            f"this list has {none.length} number{'s' if last else ''}, and none at {_shown(none.place)}",
+            f"its numbers stand at 0{f' to {last}' if last else ''}: make the list longer, or read one that there is",
+            "E0221",
+        )
     except OverflowError:
         value = math.inf
     except (ArithmeticError, ValueError, TypeError):
@@ -201,10 +336,12 @@ def checked_size(
     return int(value)
 
 
-def size_set(session: Reporter, value: Number, name: s.Ident) -> int | None:
+def size_set(session: Reporter, value: Value, name: s.Ident) -> int | None:
     """The size that is set from outside, if it is one; else reported and None."""
-    wrong = _no_size(name.text, value)
-    if wrong:
+    wrong = "" if isinstance(value, tuple) else _no_size(name.text, value)
+    if isinstance(value, tuple):
+        wrong = f"the size of `{name.text}` is set to a list, but a size is one number"
+    if wrong or isinstance(value, tuple):
         help = "set a whole number of 1 or more"
         session.report("E0207", wrong, name.span, notes=["it is set from outside"], help=help)
         return None
@@ -217,6 +354,10 @@ def _no_size(name: str, value: Number) -> str:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         return f"the size of `{name}` is {value}, but a size is a whole number of 1 or more"
     return f"the size of `{name}` is {value}, but a size is less than 2 ^ 62" if value >= 2**62 else ""
+
+
+def _shown(number: Number) -> str:
+    return f"{number:g}" if isinstance(number, float) else str(number).lower()
 
 
 def inexact_safely(formula: Static) -> Inexact | None:

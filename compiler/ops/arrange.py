@@ -34,7 +34,7 @@ def broadcast(call: OpCall) -> TypedValue | None:
 def _sizes(call: OpCall, whole: SizeOf, parts: Static, wording: str) -> bool:
     """Sizes that cannot agree are an error; what depends on run-time widths is checked at run time."""
     a, b = evaluate(whole), evaluate(parts)
-    if provably_different(whole, parts):
+    if call.taken and provably_different(whole, parts):
         values = f": {a} is not {b}" if a is not None and b is not None else ""
         call.fail(
             "E0316",

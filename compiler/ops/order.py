@@ -45,7 +45,7 @@ def window(call: OpCall) -> TypedValue | None:
             help=f"fix it: {rewritten.sized(tap, '=', 3)}",
         )
     stride = known(call.options["stride"])
-    if place == axis and stride not in (1, None):
+    if place == axis and stride not in (1, None) and call.taken:
         return call.fail(
             "E0316",
             f"with a stride of {stride} the windows are fewer than |{axis.name}|",
@@ -78,7 +78,7 @@ def pad(call: OpCall) -> TypedValue | None:
         return call.twice(made, call.made_spans[0])
     small, large, left = known(SizeOf(axis)), known(SizeOf(made)), known(call.options["left"])
     needed = Arith("+", (SizeOf(axis), call.options["left"])) if left != 0 else SizeOf(axis)
-    if provably_more(needed, SizeOf(made)):
+    if call.taken and provably_more(needed, SizeOf(made)):
         sized = small is not None and large is not None and left is not None
         return call.fail(
             "E0316",
@@ -101,7 +101,7 @@ def rank(call: OpCall) -> TypedValue | None:
         return None
     made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
-    if made.family != axis.family and (small is None or small != large):
+    if made.family != axis.family and (small is None or small != large) and call.taken:
         return call.fail(
             "E0316",
             f"`{call.shown}` gives a rank to every `{axis.name}`, but `{made.name}` is no copy of it",
@@ -118,7 +118,7 @@ def best(call: OpCall) -> TypedValue | None:
         return None
     made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
-    if provably_more(SizeOf(made), SizeOf(axis)):
+    if call.taken and provably_more(SizeOf(made), SizeOf(axis)):
         sized = small is not None and large is not None
         return call.fail(
             "E0316",

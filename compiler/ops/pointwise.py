@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph.extents import at_least_0
 from ..graph.traits import (
-    Choice,
     Compared,
     Extreme,
     Function,
@@ -591,7 +590,7 @@ ROWS: tuple[Op, ...] = (
     ),
     _op(
         "select",
-        Choice(),
+        "select",
         "select(c, x, y)",
         "x where the truth value c holds, else y.",
         select,

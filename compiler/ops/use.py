@@ -112,6 +112,9 @@ class OpCall(Protocol):
 
     # -- questions: each reports what is wrong
 
+    @property
+    def taken(self) -> bool: ...
+
     def in_each_pass(self, validator: Validator, span: Span, *statics: Static) -> bool:
         """Whether nothing is wrong with these numbers, as far as they are known. What depends on the number of a pass
         is validated in each pass too.

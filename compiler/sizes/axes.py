@@ -16,14 +16,15 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from ...dsl.source import Span
-from .functions import OPERATIONS, Meaning
+from .functions import OPERATIONS, Choice, Complement, Conjunction, Disjunction, Length, Listing, Meaning
 from .functions import Number as Number
+from .functions import Value as Value
 from .limits import TERMS, TooMuch
 
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A named number of a block: a const parameter, a file's const, or a repeat's index.
+    """A named number of a block, or list of numbers: a const parameter, a file's const, or a repeat's index.
 
     `value` is None while it is not known: a const parameter checked on its own, or the index of a repeat.
     is_index: whether it is such an index: 0 or more.
@@ -32,7 +33,7 @@ class Const:
 
     id: int
     name: str = field(compare=False)
-    value: Number | None = field(compare=False)
+    value: Value | None = field(compare=False)
     is_index: bool = field(compare=False, default=False)
     like: Number | None = field(compare=False, default=None)
 
@@ -56,7 +57,10 @@ class ConstOf:
 
 @dataclass(frozen=True, slots=True)
 class Arith:
-    """`op` is one of `functions.OPERATIONS`: `+ - * / ^ %`, comparisons, and/or/not, `//` (exact), neg, floor, ..."""
+    """`op` is one of `functions.OPERATIONS`: `+ - * / ^ %`, comparisons, and/or/not, `//` (exact), neg, floor, ...
+
+    Of lists: `list` makes one of numbers, `item` takes a place and a list, `length` a list. No other takes any.
+    """
 
     op: str
     args: tuple[Static, ...]
@@ -73,6 +77,11 @@ class Arith:
     def meaning(self) -> Meaning:
         """What it computes."""
         return OPERATIONS[self.op].meaning
+
+    @property
+    def operands(self) -> tuple[Static, ...]:
+        """The args, the numbers of a list one by one."""
+        return tuple(each for arg in self.args for each in items_of(arg) or (arg,))
 
 
 class Kind(Enum):
@@ -119,6 +128,8 @@ class Axis:
 
 Static = Literal | SizeOf | ConstOf | Arith
 
+_NOT = next(word for word, operation in OPERATIONS.items() if operation.meaning == Complement())
+
 T = TypeVar("T")
 
 
@@ -140,9 +151,61 @@ def once(question: Callable[[Static], T]) -> Callable[[Static], T]:
     return answer
 
 
+def items_of(static: Static) -> tuple[Static, ...] | None:
+    """The numbers of a list; None of what is none, or is not known."""
+    match static:
+        case ConstOf(Const(value=tuple(numbers))):
+            return tuple(map(Literal, numbers))
+        case Arith(meaning=Listing(), args=args):
+            return args
+        case _:
+            return None
+
+
+def is_list(static: Static) -> bool:
+    return items_of(static) is not None
+
+
+def as_static(value: Value) -> Static:
+    """A value known at build time, a list too, as an expression."""
+    return Arith("list", tuple(map(Literal, value))) if isinstance(value, tuple) else Literal(value)
+
+
+def value_of(static: Static) -> Value | None:
+    """As `known`; of a list its numbers."""
+    numbers = items_of(static)
+    if numbers is None:
+        return known(static)
+    values = [known(each) for each in numbers]
+    found = tuple(value for value in values if value is not None)
+    return found if len(found) == len(values) else None
+
+
+def opposite(truth: Static) -> Static:
+    """That a truth value does not hold."""
+    return Arith(_NOT, (truth,))
+
+
+def decided(static: Arith) -> Static | None:
+    """What alone it comes to, where what stands first decides that: of a choice the side that is taken, of `and` and
+    `or` what is left. The rest need have no value.
+    """
+    match static.meaning, static.args:
+        case Choice(), (condition, yes, no):
+            truth = known(condition)
+            return None if truth is None else yes if truth else no
+        case Conjunction() | Disjunction() as joins, (first, second):
+            truth = known(first)
+            if truth is None:
+                return None
+            return Literal(bool(truth)) if truth is isinstance(joins, Disjunction) else second
+        case _:
+            return None
+
+
 @once
 def evaluate(static: Static) -> Number | None:
-    """The number, or None where it depends on a size or const not known yet.
+    """The number, or None where it depends on a size or const not known yet, or is a list.
 
     Raises ZeroDivisionError, ValueError or OverflowError as Python's arithmetic does; the checker turns them into
     diagnostics where the expression is written.
@@ -153,9 +216,17 @@ def evaluate(static: Static) -> Number | None:
         case SizeOf(axis):
             return axis.extent
         case ConstOf(const):
-            return const.value
-        case Arith(op, args):
-            values = [evaluate(arg) for arg in args]
+            return None if isinstance(const.value, tuple) else const.value
+        case Arith(meaning=Listing()):
+            return None
+        case Arith(meaning=Length(), args=(numbers,)):
+            items = items_of(numbers)
+            return None if items is None else len(items)
+        case Arith(op):
+            alone = decided(static)
+            if alone is not None:
+                return evaluate(alone)
+            values = [evaluate(each) for each in static.operands]
             if any(value is None for value in values):
                 return None
             return OPERATIONS[op](*values)
@@ -213,6 +284,12 @@ def show_static(static: Static) -> str:
             return f"|{axis.name}|"
         case ConstOf(const):
             return const.name
+        case Arith("list", args):
+            return f"[{', '.join(map(show_static, args))}]"
+        case Arith("item", (place, numbers)):
+            return f"{show_static(numbers)}[{show_static(place)}]"
+        case Arith("length", (numbers,)):
+            return f"|{show_static(numbers)}|"
         case Arith(op, (a, b)) if not op.isalpha():
             return f"({show_static(a)} {op} {show_static(b)})"
         case Arith(op, args):

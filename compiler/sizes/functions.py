@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Number = int | float | bool
+Value = Number | tuple[Number, ...]
+"""What a const may be: a number, a truth value, or a list of them."""
 
 # -- what a function computes --------------------------------------------------------------------------------------
 
@@ -108,6 +110,18 @@ class Lookup(Alike):
     """The row of a learned table at an index."""
 
 
+class Listing(Alike):
+    """A list of the operands."""
+
+
+class Item(Alike):
+    """One of the operands behind the first, which says which: 0 is the one right behind it."""
+
+
+class Length(Alike):
+    """How many operands there are."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
     """A real function of one number.
@@ -160,14 +174,14 @@ class Function:
 Connective = Conjunction | Disjunction | Complement  # joins truth values
 Meaning = (
     Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited
-    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Function
+    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Listing | Item | Length | Function
 )  # fmt: skip
 
 
 def has_all_numbers(meaning: Meaning) -> bool:
     """Whether it has a value for all numbers, as far as they are not too large."""
     match meaning:
-        case Quotient() | Remainder() | Power():
+        case Quotient() | Remainder() | Power() | Item():
             return False
         case Function():
             return meaning.everywhere
@@ -200,6 +214,24 @@ def _power(a: Number, b: Number) -> Number:
     if isinstance(a, int) and isinstance(b, int) and abs(b) * abs(a).bit_length() > 10_000:
         raise OverflowError("a number of thousands of digits")
     return a**b
+
+
+class NoSuchItem(ValueError):
+    """A list has no number at this place."""
+
+    def __init__(self, place: Number, length: int) -> None:
+        super().__init__(f"there is no number {place} among {length}")
+        self.place, self.length = place, length
+
+
+def _no_number(*numbers: Number) -> Number:
+    raise ValueError("a list is no number")
+
+
+def _item(place: Number, *numbers: Number) -> Number:
+    if not 0 <= place < len(numbers) or place % 1:
+        raise NoSuchItem(place, len(numbers))
+    return numbers[int(place)]
 
 
 LARGEST_EXPONENT = 80.0  # float32 goes up to e ^ 88
@@ -239,5 +271,9 @@ OPERATIONS: dict[str, Operation] = {
     "tanh": Operation(math.tanh, Function(zero=True, least=-1, greatest=1, rising=True)),
     "max": Operation(max, Extreme(largest=True), size=True),
     "min": Operation(min, Extreme(largest=False), size=True),
-    "select": Operation(lambda c, a, b: a if c else b, Choice()),  # only steps of decoding are given such a number
+    "select": Operation(lambda c, a, b: a if c else b, Choice(), size=True),
+    # Of lists, whose numbers are operands one by one. A list is no number: nothing is computed of it alone.
+    "list": Operation(_no_number, Listing()),
+    "item": Operation(_item, Item()),
+    "length": Operation(lambda *numbers: len(numbers), Length()),
 }

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, known, once
-from .functions import OPERATIONS, Extreme, Magnitude, Power, Remainder, Rounded, Sum
+from .axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, decided, known, once
+from .functions import OPERATIONS, Choice, Extreme, Item, Magnitude, Power, Remainder, Rounded, Sum
 
 Monomial = tuple[object, ...]
 """The unknowns of a monomial: a Size, an Axis for an index of it, a Const, or an Opaque."""
@@ -85,7 +85,8 @@ def poly(static: Static) -> Poly:
     if isinstance(number, int | float) and math.isfinite(number):
         return constant(Fraction(number))
     assert isinstance(static, Arith)
-    return Opaque.of(static.op, *map(poly, static.args))
+    alone = decided(static)
+    return Opaque.of(static.op, *map(poly, static.operands)) if alone is None else poly(alone)
 
 
 def ratio(a: Rational, b: Rational) -> Rational:
@@ -100,9 +101,9 @@ def constant(value: Rational) -> Poly:
 
 
 def _const(const: Const) -> Poly:
-    if const.value is not None:
-        return constant(Fraction(const.value))
-    return {(const,): 1}
+    if const.value is None or isinstance(const.value, tuple):
+        return {(const,): 1}
+    return constant(Fraction(const.value))
 
 
 def add(a: Poly, b: Poly, sign: int) -> Poly:
@@ -209,6 +210,8 @@ def _least_of(op: str, args: list[Poly]) -> int | None:
         case Extreme(largest=False), parts if all(map(never_negative, parts)):
             return 0
         case Power(), [base, _] if never_negative(base):
+            return 0
+        case Item() | Choice(), [_, *parts] if all(map(never_negative, parts)):
             return 0
         case Magnitude(), _:
             return 0

@@ -157,6 +157,8 @@ class OpApplication:
         is validated in each pass too.
         """
         environment = self.body.environment
+        if not environment.taken:
+            return True
         before = len(environment.problems)
         validator(environment, statics, span)
         formula = Formula(statics, span, validator)
@@ -191,6 +193,11 @@ class OpApplication:
 
         size = SizeOf(axis) if axis.size is None or axis.extent is not None else axis.size
         return not self.in_each_pass(validate, span, e.range.low, e.range.high, size)
+
+    @property
+    def taken(self) -> bool:
+        """Whether sizes must fit: not in a branch that is not taken."""
+        return self.body.environment.taken
 
     def lacks_size(self, axis: Axis) -> bool:
         """Whether it is a width whose size only a run knows."""

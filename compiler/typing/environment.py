@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
+from ..base.session import Reporter, Session
 from ..names.modules import BlockDef, Module
-from ..names.written_sizes import refuse_depth
+from ..names.written_sizes import checked_size, refuse_depth
 from ..sizes.arithmetic import open_width
 from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 from ..sizes.limits import MISTAKES, TooMuch
@@ -23,6 +24,8 @@ class Environment:
         of what it calls that stand for them.
     roles_known: whether it is known which arguments carry data, so that D7 is decided here. While a block that others
         call is checked on its own it is not: only a call decides.
+    taken: whether what is checked is surely done. In a branch of a static `if` that is not taken, or that may not be,
+        names and types are checked, and sizes are not: they may fit only where it is taken.
     """
 
     block: BlockDef
@@ -43,11 +46,28 @@ class Environment:
     at: Span | None = None  # the statement at hand
     running: set[Const] = field(default_factory=set)  # const parameters for which a call gives what only a run knows
     misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
+    taken: bool = True
 
     @classmethod
-    def of(cls, block: BlockDef, *, roles_known: bool) -> Environment:
+    def of(cls, block: BlockDef, *, roles_known: bool, taken: bool = True) -> Environment:
         """An environment without parameters yet."""
-        return cls(block, block.module, {}, {}, {}, {}, (), roles_known, results=block.decl.results)
+        results = block.decl.results
+        return cls(block, block.module, {}, {}, {}, {}, (), roles_known, results=results, taken=taken)
+
+    @property
+    def of_sizes(self) -> Reporter:
+        """Where it is said that sizes and numbers are not what they must be: aside, in a branch that is not taken."""
+        return self if self.taken else Session()
+
+    def sized(
+        self, size: Static, span: Span, name: str, *, formula_span: Span | None = None, library: bool = False
+    ) -> tuple[int | None, Static | None]:
+        """The extent of an axis where it is known, and its formula; a wrong one is reported. In a branch that is not
+        taken nothing is known of such a size.
+        """
+        reporter = self.of_sizes
+        extent = checked_size(reporter, size, span, name, formula_span=formula_span, library=library)
+        return extent, None if isinstance(reporter, Session) and reporter.diagnostics else size
 
     def axis(self, name: str) -> Axis | None:
         return self.names.get(name)

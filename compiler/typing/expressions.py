@@ -6,7 +6,7 @@ error: whatever reads it is passed over in silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,18 +20,19 @@ from ..base.names import akin, listed, nearest, respelt
 from ..base.rewritten import without
 from ..base.session import Reporter
 from ..graph.nodes import Init
-from ..graph.traits import Arrange, IndexMap
+from ..graph.traits import Arrange, Choice, Conjunction, Disjunction, IndexMap, Pointwise
 from ..graph.typed_value import TypedValue, show
 from ..graph.values import IndexInto, Scalar, Type
 from ..hints import unlike
 from ..hints.usage import Usage, arguments, axes_apart, kept
-from ..names.written_sizes import checked_number
+from ..names.written_sizes import checked_number, may_be_list, read_of, refuse_list, refuse_number, refuse_read
 from ..ops import OPS, Brackets, Notation, Op, written
-from ..sizes.axes import Axis, Literal, SizeOf, Static, known, undetermined
+from ..sizes.axes import Arith, Axis, Literal, SizeOf, Static, is_list, known, opposite, undetermined
 from ..sizes.limits import OPERANDS, TooMuch
 from .application import OpApplication
 from .copies import copies
 from .scope import Scope
+from .specialisation import Formula, validate_number
 
 WRITABLE_OPS = (*(op.name for op in OPS.values() if op.name.isidentifier() and not op.sign), "raw", "scan")
 INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
@@ -49,6 +50,11 @@ class Expressions(Scope):
                 return self.variable(text, span)
             case s.NumberLiteral(value, span) | s.Truth(value, span):
                 return self.static(Literal(value), span)
+            case s.ListExpr(_, span):
+                refuse_list(self.environment, span)
+                return None
+            case s.SizeExpr(name, span) if (numbers := self.listed(s.Name(name.text, name.span))) is not None:
+                return self.static(Arith("length", (numbers,)), span)
             case s.SizeExpr(name, span) if self._is_const(name):
                 self.report(
                     "E0201",
@@ -107,6 +113,9 @@ class Expressions(Scope):
         if axis is not None:
             return self.builder.positions(axis, span)
         const = self.environment.const(text)
+        if const is not None and is_list(const):
+            refuse_list(self.environment, span)
+            return None
         if const is not None:
             return self.static(const, span)
         if text == "pi":
@@ -162,7 +171,8 @@ class Expressions(Scope):
             left = left.left
         wire = self.expr(left)
         for node in reversed(spine):
-            right = self.expr(node.right)
+            with self.only_if(_needed(_op(Notation.INFIX, node.op), wire)):
+                right = self.expr(node.right)
             if wire is None or right is None:
                 wire = None
                 continue
@@ -178,7 +188,45 @@ class Expressions(Scope):
 
     # -- brackets on a value -------------------------------------------------------------------------------------
 
+    def listed(self, expr: s.Expr) -> Static | None:
+        """The list that an expression names, or the const parameter of which only a call says whether it is one."""
+        if not isinstance(expr, s.Name) or expr.text in self.variables or self.environment.axis(expr.text) is not None:
+            return None
+        const = self.environment.const(expr.text)
+        return const if const is not None and may_be_list(const) else None
+
+    def _read(self, numbers: Static, expr: s.IndexExpr) -> TypedValue | None:
+        """`windows[i]`: one number of a list."""
+        name, read = expr.value.span.text, read_of(expr.brackets)
+        if read is None:
+            refuse_read(self.environment, name, expr.brackets)
+            return None
+        place = self.expr(read)
+        if place is None:
+            return None
+        if place.static is None or place.element is not Scalar.INT:
+            self.report(
+                "E0221",
+                f"`{name}` is read at a whole number known at build time, but this is {show(place)}",
+                read.span,
+                help=f"to choose by data, make the numbers a `param` along an axis, or use `select`; "
+                f"`{name}[i]` reads it in a `repeat i in ...`"
+                if place.static is None
+                else f"round it: `{name}[floor({read.span.text})]`",
+            )
+            return None
+        number = Arith("item", (place.static, numbers))
+        if undetermined(number):
+            self.formulas.append(Formula((number,), expr.span, validate_number))
+        return self.static(number, expr.span)
+
     def index(self, expr: s.IndexExpr) -> TypedValue | None:
+        numbers = self.listed(expr.value)
+        if numbers is not None:
+            return self._read(numbers, expr)
+        if isinstance(expr.value, s.Name) and self._is_const(s.Ident(expr.value.text, expr.value.span)):
+            refuse_number(self.environment, expr.value.text, expr.span)
+            return None
         wire = self.expr(expr.value)
         brackets = expr.brackets
         if brackets.result is not None or brackets.each:
@@ -590,7 +638,8 @@ class Expressions(Scope):
                 made.init = self.init(argument.value)
                 good = good and made.init is not None
                 continue
-            wire, mask = self._operand(argument, op, made)
+            with self.only_if(_chosen(op, slots, name)):
+                wire, mask = self._operand(argument, op, made)
             if mask and wire is not None:
                 wire = replace(wire, spread=wire.spread | mask.spread)  # a number may take the axis from its mask
             if mask and not self._all_kept(mask):
@@ -737,7 +786,7 @@ class Expressions(Scope):
         if isinstance(option.default, bool) and self.environment.is_open(wire.static):
             made.options[option.name] = Literal(option.default)
             return True
-        value = checked_number(self.environment, wire.static, argument.span)
+        value = checked_number(self.environment.of_sizes, wire.static, argument.span)
         if isinstance(option.default, bool) != (wire.element is Scalar.BOOL):
             wanted = "true or false" if isinstance(option.default, bool) else "a number"
             self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
@@ -749,7 +798,7 @@ class Expressions(Scope):
             if complaint:
                 reporter.report("E0320", f"`{option.name}` is {value}, but {complaint}", place, help=option.doc)
 
-        complaint = option.check(value) if value is not None else None
+        complaint = option.check(value) if value is not None and self.environment.taken else None
         if complaint and isinstance(value, float) and value.is_integer() and option.check(int(value)) is None:
             at, text = argument.value.span, f"floor({argument.value.span.text})"
             self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span,
@@ -882,7 +931,11 @@ class Expressions(Scope):
             wire = self.expr(argument.value)
             if wire is None:
                 return None
-            value = None if wire.static is None else checked_number(self.environment, wire.static, argument.span)
+            value = (
+                None if wire.static is None else checked_number(self.environment.of_sizes, wire.static, argument.span)
+            )
+            if wire.static is not None and not self.environment.taken:
+                value = 1.0
             if value is None and wire.static is not None and self.environment.left_to_calls(wire.static):
                 value = 1.0  # stands for it while the block is checked on its own
             if not isinstance(value, int | float) or isinstance(value, bool):
@@ -916,6 +969,27 @@ def _op(notation: Notation, word: str) -> Op:
     op = written(notation, word)
     assert op is not None, (notation, word)
     return op
+
+
+def _needed(op: Op, first: TypedValue | None) -> Static | None:
+    """What must hold for the second side of `and` and `or` to matter, where the first is known at build time."""
+    if first is None or first.static is None or not first.is_bool:
+        return None
+    match op.reads:
+        case Pointwise(Conjunction()):
+            return first.static
+        case Pointwise(Disjunction()):
+            return opposite(first.static)
+        case _:
+            return None
+
+
+def _chosen(op: Op, slots: Mapping[str, tuple[TypedValue, Span]], name: str | None) -> Static | None:
+    """What must hold for an operand of a choice to matter, where what it is chosen by is known at build time."""
+    if op.reads != Pointwise(Choice()) or name not in op.operands or op.operands[0] not in slots:
+        return None
+    condition = slots[op.operands[0]][0].static
+    return condition if condition is None or name == op.operands[1] else opposite(condition)
 
 
 def _whole(op: Op, axes: list[Axis] | None) -> str:

@@ -16,8 +16,23 @@ from ...dsl.source import Span
 from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, children
 from ..graph.typed_value import TypedValue, fits, show
 from ..graph.values import IndexInto, Scalar, Type
-from ..names.written_sizes import NO_SIZES, checked_number, size_static
-from ..sizes.axes import Axis, Const, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, depends_on_pass, known
+from ..names.written_sizes import NO_SIZES, checked_number, const_static, size_static
+from ..sizes.axes import (
+    Arith,
+    Axis,
+    Const,
+    ConstOf,
+    Literal,
+    Number,
+    SizeOf,
+    Static,
+    axes_in,
+    consts_in,
+    depends_on_pass,
+    is_list,
+    known,
+    show_static,
+)
 from .builder import Builder
 from .expressions import Expressions
 from .sharing import check_one_set, own
@@ -35,8 +50,12 @@ class Repeats(Expressions):
         raise NotImplementedError
 
     def repeat(self, statement: s.RepeatStatement) -> None:
-        """`repeat layers { x = f(x) }` (D10): the body once, however many passes."""
-        count = size_static(statement.count, self.lookup, self.environment)
+        """`repeat layers { x = f(x) }` (D10): the body once, however many passes. Over a list, one for each number."""
+        over = self._over(statement)
+        if over is None:
+            count = size_static(statement.count, self.lookup, self.environment)
+        else:
+            count = Arith("length", (over,))
         number = None if count is None else self._count(self.checker.in_this_pass(count), statement.count.span)
         if count is not None and known(count) is None:  # it depends on the pass of a repeat around this one
             self.checker.undecided = self.checker.undecided or number is None
@@ -47,7 +66,7 @@ class Repeats(Expressions):
         for text in assigned(statement.body):
             if text in self.variables and self.variables[text] is None:
                 carried = []  # something it would carry is wrong already: check the body once, keep nothing
-        index = self._index(statement.index)
+        index = self._index(statement.index, over is not None)
         starts = [self.variables[text] for text in carried]
         outer_undecided, outer_decisions = self.checker.undecided, self.checker.decisions
         self.checker.undecided, self.checker.decisions = False, []
@@ -75,12 +94,13 @@ class Repeats(Expressions):
                     self.variables[text] = None
                 return
             graphs, variant, builders = found
+            named = statement.index.text if statement.index is not None else ""
             if statement.shared and len(graphs) > 1 and index is not None:
                 self.report(
                     "E0414",
-                    f"the passes of a `shared` repeat are one, but a static `if` or a depth depends on `{index.name}`",
+                    f"the passes of a `shared` repeat are one, but a static `if` or a depth depends on `{named}`",
                     statement.head,
-                    help=f"choose between values, `select({index.name} == 0, a, b)`, or leave out `shared`",
+                    help=f"choose between values, `select({named} == 0, a, b)`, or leave out `shared`",
                 )
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
@@ -124,15 +144,17 @@ class Repeats(Expressions):
         What also depends on the pass of a repeat around this one is validated there.
         """
         for formula in one.formulas:
-            given = {formula.statics: formula}
-            if index is not None and any(index in consts_in(static) for static in formula.statics):
+            given = {(formula.statics, formula.given): formula}
+            if index is not None and any(index in consts_in(static) for static in (*formula.statics, *formula.given)):
                 given = {}
                 for at in passes:
                     self.checker.spend(formula.reported_at)
-                    in_pass = replace(formula, passes=((index.name, at), *formula.passes))
+                    in_pass = replace(formula, passes=(one.called(index, at), *formula.passes))
                     in_pass = in_pass.with_values({}, {index.id: Literal(at)})
-                    given.setdefault(in_pass.statics, in_pass)
+                    given.setdefault((in_pass.statics, in_pass.given), in_pass)
             for each in given.values():
+                if not each.matters:
+                    continue
                 if each.undetermined:
                     self.formulas.append(each)
                 elif each.reported_at not in reported and self._found_invalid(each):
@@ -143,7 +165,7 @@ class Repeats(Expressions):
         kept = self.environment.mute()
         formula.validator(self.environment, formula.statics, formula.reported_at)
         found = self.environment.unmute(kept)
-        where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
+        where = " and ".join(f"`{name}` is {show_static(Literal(at))}" for name, at in formula.passes)
         for problem, deep in found:
             notes = (*problem.notes, f"so it is in the pass where {where}")
             related = problem.related
@@ -152,8 +174,15 @@ class Repeats(Expressions):
             self.environment.problems.append((replace(problem, notes=notes, related=related), deep))
         return bool(found)
 
-    def _index(self, name: s.Ident | None) -> Const | None:
-        """The const that stands for the number of the pass."""
+    def _over(self, statement: s.RepeatStatement) -> Static | None:
+        """The list that a repeat runs over, if it does."""
+        if isinstance(statement.count, s.ListExpr):
+            return const_static(statement.count, self.lookup, self.environment)
+        numbers = self.listed(statement.count)
+        return numbers if numbers is not None and is_list(numbers) else None
+
+    def _index(self, name: s.Ident | None, item: bool = False) -> Const | None:
+        """The const that stands for the number of the pass; item: the name is that of what is read off a list there."""
         if name is None:
             return None
         if (
@@ -170,7 +199,11 @@ class Repeats(Expressions):
                 help="choose another name for the index",
             )
             return None
-        return self.checker.session.const(name.text, None, is_index=True)
+        text = name.text
+        if item:
+            taken = {*self.variables, *self.environment.axis_names(), *self.environment.const_names(), text}
+            text = "i" if "i" not in taken else f"{text}_at"
+        return self.checker.session.const(text, None, is_index=True)
 
     def _count(self, count: Static, span: Span) -> int | None:
         value = checked_number(self.environment, count, span)
@@ -198,8 +231,11 @@ class Repeats(Expressions):
     def _repeat_name(self, statement: s.RepeatStatement) -> str | None:
         if statement.label is not None:
             return statement.label.text if self.may_own(statement.label.text, statement.label.span) else None
-        if isinstance(statement.count, s.Name):
-            return statement.count.text if self.may_own(statement.count.text, statement.count.span) else None
+        counted = statement.count
+        if isinstance(counted, s.SizeExpr) and self.listed(s.Name(counted.axis.text, counted.axis.span)) is not None:
+            counted = s.Name(counted.axis.text, counted.span)
+        if isinstance(counted, s.Name):
+            return counted.text if self.may_own(counted.text, counted.span) else None
         if isinstance(statement.count, s.CallExpr) and statement.count.callee.text in NO_SIZES:
             return None  # the mistake in its count is reported
         count = statement.count.span.text
@@ -311,7 +347,7 @@ class Repeats(Expressions):
         index: Const | None,
         value: int | None = None,
     ) -> _Pass:
-        builder = Builder(parent=self.builder)
+        builder, over = Builder(parent=self.builder), self._over(statement)
         insides: list[TypedValue] = []
         for text, wire in zip(carried, entering, strict=True):
             inside = builder.input(text, wire.type, wire.role, wire.span)
@@ -320,8 +356,11 @@ class Repeats(Expressions):
         consts = dict(self.environment.local_consts)
         names = dict(self.environment.names)
         numbers = self.checker.numbers
-        if index is not None:
-            self.environment.local_consts[index.name] = ConstOf(index)
+        if index is not None and statement.index is not None:
+            number = ConstOf(index)
+            self.environment.local_consts[statement.index.text] = (
+                number if over is None else Arith("item", (number, over))
+            )
             if value is not None:
                 self.checker.numbers = {**numbers, index.id: value}
         body = replace(
@@ -349,7 +388,7 @@ class Repeats(Expressions):
         # What is wrong in the body has been reported; a value leaves with its type at entry, for a repeat keeps types.
         given = [body.variables.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
         ends = [_like(end, wire) for end, wire in zip(given, entering, strict=True)]
-        return _Pass(builder, ends, statement, self, formulas=body.formulas)
+        return _Pass(builder, ends, statement, self, formulas=body.formulas, over=over)
 
     def _variants(
         self, statement: s.RepeatStatement, carried: list[str], first: _Pass, index: Const | None, number: int
@@ -453,6 +492,7 @@ class _Pass:
     """One elaboration of a repeat's body.
 
     starts: what the first pass takes. ends: what this one gives. after: what is known when all passes are done.
+    over: the list whose numbers the index is, where it is not the number of the pass.
     """
 
     builder: Builder
@@ -462,6 +502,13 @@ class _Pass:
     starts: list[TypedValue] = field(default_factory=list)
     after: list[TypedValue] = field(default_factory=list)
     formulas: list[Formula] = field(default_factory=list)
+    over: Static | None = None
+
+    def called(self, index: Const, at: int) -> tuple[str, Number]:
+        """A pass as messages call it: by what its index is in it."""
+        item = None if self.over is None else known(Arith("item", (Literal(at), self.over)))
+        name = self.statement.index.text if self.statement.index is not None else index.name
+        return name, at if item is None else item
 
     @property
     def graph(self) -> Graph:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from ..graph.typed_value import Range, TypedValue, show, static_element
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..names.modules import ELEMENTS, BlockDef
 from ..names.written_sizes import checked_number, has_no_value
-from ..sizes.axes import Axis, ConstOf, Kind, Number, SizeOf, Static, undetermined
+from ..sizes.axes import Arith, Axis, ConstOf, Kind, Number, SizeOf, Static, items_of, known, undetermined
 from .builder import Builder
 from .copies import copies
 from .environment import Environment
@@ -96,6 +97,12 @@ class Scope(ABC):
     decided: bool = False  # inside a repeat of which the sizes of depths are decided pass by pass
     by_pass: frozenset[Span] = frozenset()  # shared repeats with weights along such depths
 
+    def opened(self, axis: Axis) -> Axis:
+        """The axis; one of which nothing is known may have any size: it stands in a branch that is not taken."""
+        if axis.extent is None and axis.size is None:
+            self.environment.open.add(axis.id)
+        return axis
+
     def size_in_this_pass(self, kind: Kind, size: Static) -> Static:
         """The size of an axis in the pass at hand. Where the passes of a repeat differ in a depth, each has a body of
         its own, for weights may run along it.
@@ -112,6 +119,10 @@ class Scope(ABC):
         """The value of an expression; `binding` is the name that it gets as a whole, which may name its weights."""
 
     @abstractmethod
+    def listed(self, expr: s.Expr) -> Static | None:
+        """The list that an expression names, or the const parameter of which only a call says whether it is one."""
+
+    @abstractmethod
     def visit_arguments(self, call: s.CallExpr) -> None:
         """Check the arguments for mistakes of their own, when the call itself cannot be understood."""
 
@@ -124,8 +135,24 @@ class Scope(ABC):
 
     def worth(self, value: Static, span: Span) -> Static:
         """The formula. Where it has no value, that is reported, and an unknown number stands for it from there on."""
-        checked_number(self.environment, value, span)
+        if (items := items_of(value)) is not None:
+            return value if isinstance(value, ConstOf) else Arith("list", tuple(self.worth(i, span) for i in items))
+        checked_number(self.environment.of_sizes, value, span)
         return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
+
+    @contextmanager
+    def only_if(self, condition: Static | None) -> Iterator[None]:
+        """What is done meanwhile is done only where this holds; None: always. Else its sizes and numbers may be any."""
+        if condition is None:
+            yield
+            return
+        holds, surely, before = known(self.checker.in_this_pass(condition)), self.environment.taken, len(self.formulas)
+        self.environment.taken = surely and holds is not False
+        yield
+        self.environment.taken = surely
+        later = [formula.only_if(condition) for formula in self.formulas[before:]] if holds is None else []
+        if holds is not True:
+            self.formulas[before:] = later
 
     # -- reporting -----------------------------------------------------------------------------------------------
 
@@ -285,8 +312,8 @@ class Scope(ABC):
                     f"`{name.text}` stands twice in one type: a value has each axis once",
                     name.span,
                     related=[(axes[axis].span, "first here")],
-                    help=f"write its copy: `{known[0]}`"
-                    if (known := copies(axis, self.environment))
+                    help=f"write its copy: `{others[0]}`"
+                    if (others := copies(axis, self.environment))
                     else f"declare a copy: `{axis.kind.value} other like {axis.name}`",
                 )
                 good = False

@@ -12,7 +12,7 @@ from ..graph.typed_value import TypedValue
 from ..names.written_sizes import checked_number
 from ..ops.use import Validator
 from ..sizes.arithmetic import substitute
-from ..sizes.axes import Axis, Static, undetermined
+from ..sizes.axes import Axis, Number, Static, known, undetermined
 from .environment import Environment
 
 
@@ -27,13 +27,15 @@ class Formula:
 
     validator: reports what is wrong with their values, at a place: `span`, or the call of the block in the repeat.
     passes:    the indices of repeats that have a value by now.
+    given:     what must hold for them to matter: what stands before an `or` may settle it.
     """
 
     statics: tuple[Static, ...]
     span: Span
     validator: Validator
     call: Span | None = None
-    passes: tuple[tuple[str, int], ...] = ()
+    passes: tuple[tuple[str, Number], ...] = ()
+    given: tuple[Static, ...] = ()
 
     @property
     def reported_at(self) -> Span:
@@ -41,11 +43,21 @@ class Formula:
 
     @property
     def undetermined(self) -> bool:
-        return any(map(undetermined, self.statics))
+        return any(map(undetermined, self.statics)) or any(known(condition) is None for condition in self.given)
+
+    @property
+    def matters(self) -> bool:
+        """Whether nothing that is known by now rules it out."""
+        return all(known(condition) is not False for condition in self.given)
 
     def with_values(self, axes: dict[int, Axis], consts: dict[int, Static]) -> Formula:
         """The same over other axes and consts."""
-        return replace(self, statics=tuple(substitute(static, axes, consts) for static in self.statics))
+        statics, given = (tuple(substitute(each, axes, consts) for each in all_) for all_ in (self.statics, self.given))
+        return replace(self, statics=statics, given=given)
+
+    def only_if(self, condition: Static) -> Formula:
+        """The same, where something holds besides."""
+        return replace(self, given=(condition, *self.given))
 
 
 @dataclass(eq=False)

@@ -18,7 +18,7 @@ from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..hints import missing_axis
 from ..names.ragged import refuse_ragged
-from ..names.written_sizes import checked_size, refuse_own_size, size_static
+from ..names.written_sizes import checked_size, const_static, refuse_own_size, size_static
 from ..ops import OPS
 from ..sizes.arithmetic import largest
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known, undetermined
@@ -331,12 +331,12 @@ class Body(Repeats):
                 self.environment.known_depth(name, size, decl.size.span)
             theirs = self.environment.module.library
             place = decl.size.span
-            value = None if size is None else checked_size(self.environment, size, place, name, library=theirs)
+            if size is not None:
+                extent, size = self.environment.sized(size, place, name, library=theirs)
             if len(self.environment.problems) > reported:
                 self.environment.misdeclared.add(name)  # mistakes that follow from a wrong size are not reported
                 return
-            extent = value
-            bound = largest(size) if size is not None and value is None and kind is Kind.WIDTH else None
+            bound = largest(size) if size is not None and extent is None and kind is Kind.WIDTH else None
         else:
             self.report(
                 "E0207",
@@ -365,7 +365,7 @@ class Body(Repeats):
         name = decl.name.text
         if self._declared_already(decl.name):
             return
-        value = size_static(decl.value, self.lookup, self.environment, exact=False)
+        value = const_static(decl.value, self.lookup, self.environment)
         if value is None:
             value = ConstOf(self.checker.session.const(name, None))
         else:
@@ -476,10 +476,15 @@ class Body(Repeats):
         before = len(self.checker.decisions)
         self._discard(other, decided is None, by_pass)
         del self.checker.decisions[before:]
+        surely, formulas = self.environment.taken, len(self.formulas)
+        self.environment.taken = surely and decided is not None
         self.run(taken)
+        self.environment.taken = surely
+        if decided is None:
+            del self.formulas[formulas:]
 
     def _discard(self, statements: Sequence[s.Statement], unsure: bool, by_pass: bool) -> None:
-        """Check a branch that is not taken, and keep nothing of it but its mistakes.
+        """Check a branch that is not taken, and keep nothing of it but its mistakes: of names and types, not of sizes.
 
         by_pass: other passes of a repeat take it. What depends on the values that they get (D6) is reported for those.
         """
@@ -495,11 +500,14 @@ class Body(Repeats):
             splits=dict(self.splits),
         )
         axes_before, consts_before = dict(self.environment.names), dict(self.environment.local_consts)
+        own_axes, surely = list(self.environment.own_axes), self.environment.taken
+        self.environment.taken = False
         kept = self.environment.mute()
         trial.run(statements)
         check_one_set(trial)
         self.environment.replay([found for found in self.environment.unmute(kept) if not (by_pass and found[1])])
         self.environment.names, self.environment.local_consts = axes_before, consts_before
+        self.environment.own_axes, self.environment.taken = own_axes, surely
         for name in trial.assigned:
             self.assigned.setdefault(name, trial.assigned[name])
             if unsure and name not in self.variables:

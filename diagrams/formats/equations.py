@@ -25,7 +25,8 @@ from ...compiler.graph.traits import (
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.ops import Op, op_named
 from ...compiler.ops.table import Precedence
-from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, consts_in, evaluate
+from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, as_static, consts_in, evaluate
+from ...compiler.sizes.functions import Item, Length, Listing
 from ..base.metrics import GREEK
 from ..base.titles import Titles
 from ..scene.opening import uses
@@ -217,7 +218,13 @@ def _static(value: Static) -> _Tex:
         case SizeOf(axis):
             return _Tex(rf"|{axis_tex(axis)}|")
         case ConstOf(const):
-            return _static(Literal(const.value)) if const.value is not None else _Tex(_named(const.name))
+            return _static(as_static(const.value)) if const.value is not None else _Tex(_named(const.name))
+        case Arith(meaning=Listing(), args=args):
+            return _Tex(rf"\left[{', '.join(_static(arg).tex for arg in args)}\right]", Precedence.ATOM)
+        case Arith(meaning=Length(), args=(numbers,)):
+            return _Tex(rf"|{_static(numbers).tex}|" if (length := evaluate(value)) is None else str(length))
+        case Arith(meaning=Item(), args=(place, numbers)):
+            return _Tex(f"{{{_static(numbers).tex}}}_{{{_static(place).tex}}}", Precedence.ATOM)
         case Arith(op, args):
             terms = [_static(arg) for arg in args]
             if isinstance(value.meaning, Extreme):  # the ops of these names act on axes

@@ -212,6 +212,8 @@ class Printer:
 
     generics = several
 
+    numbers = several
+
     def formals(self, parts: list[Any]) -> Doc:
         return self.several(parts, before=True)
 
@@ -350,7 +352,7 @@ class Printer:
     def arg(self, parts: list[Any]) -> Doc:
         return self.words(parts)
 
-    item = item_as = item_is = arg
+    item = item_as = item_is = item_at = arg
 
     def index(self, parts: list[Any]) -> Doc:
         return self.side(parts)

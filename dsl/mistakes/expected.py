@@ -144,7 +144,13 @@ class _Context:
 
     @property
     def after_expression(self) -> bool:
-        return "PLUS" in self.accepts  # not `*`: by then the parser may have taken a sum for finished
+        # Not `*`: by then the parser may have taken a sum for finished.
+        return "PLUS" in self.accepts and not self.after_place
+
+    @property
+    def after_place(self) -> bool:
+        """Behind a name or number in brackets: most likely an axis, though it may be the place of a list's number."""
+        return {"PLUS", "STAR"} <= self.accepts and "CARET" not in self.accepts
 
     @property
     def opener(self) -> str:
@@ -237,7 +243,11 @@ def _words(context: _Context) -> list[str]:
     if "TRUE" in accepts:
         words.append("an expression")
         accepts -= _EXPRESSION
-    accepts -= {"INT", "FLOAT"}  # brackets never hold a number alone
+    if "TRUE" not in context.accepts:  # brackets hold names: what else they take is read off lists alone
+        accepts -= {"INT", "FLOAT", "BAR", "LPAR"} if "INT" in context.accepts else set()
+        accepts -= _ARITHMETIC | _SUFFIXES if context.after_place else set()
+    else:
+        accepts -= {"LSQB"}
     if "LPAR" in accepts:  # a display name is rarely what was meant
         accepts.discard("_AS")
     if context.after_expression:
@@ -824,7 +834,7 @@ def _comma(context: _Context) -> _Finding | None:
 def _text(context: _Context) -> _Finding | None:
     if context.text == "[" and "TRUE" in context.accepts:
         where = "; axes stand in brackets behind the name of an op: `sum[d](x)`" if context.opener == "(" else ""
-        return _Finding(f"there are no lists{where}")
+        return _Finding(f"a list is a `const`: `const numbers = [0, 1]`, read as `numbers[i]`{where}")
     if context.kind != "STRING":
         return None
     if infinite(context.text):

@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from .compiler.graph.nodes import Graph
     from .compiler.graph.report import Report
     from .compiler.graph.values import Type
-    from .compiler.sizes.axes import Axis
+    from .compiler.sizes.axes import Axis, Value
     from .diagrams import Diagram
     from .diagrams.hints.hints import Hints as Checked
 
 Size = int | float | bool
+Setting = Size | Sequence[Size]
+"""What `sizes=` gives a name: a number, or a list of them for a const that is one."""
 
 
 Folder = str | os.PathLike[str]
@@ -48,13 +50,14 @@ def load(
     /,
     *,
     config: str | None = None,
-    sizes: Mapping[str, Size] | None = None,
+    sizes: Mapping[str, Setting] | None = None,
     path: Sequence[Folder] = (),
 ) -> Spec:
     """Read and check the spec in a file.
 
     config: the name of one of its `config`s, in place of the sizes as written.
-    sizes:  values for its depths, fixed widths and consts, by name (`{"layers": 2}`); they win over `config`.
+    sizes:  values for its depths, fixed widths and consts, by name (`{"layers": 2, "windows": [0, 512]}`); they win
+            over `config`.
     path:   folders where `use` looks after that of the file. Without it no file outside of the project is read: the
             nearest folder upwards that holds `.git` or `pyproject.toml`, else that of the file.
 
@@ -73,7 +76,7 @@ def loads(
     name: str = "<string>",
     base: Folder | None = None,
     config: str | None = None,
-    sizes: Mapping[str, Size] | None = None,
+    sizes: Mapping[str, Setting] | None = None,
     path: Sequence[Folder] = (),
 ) -> Spec:
     """Check the spec in a string. `name` is what messages call it; `base` is the folder where `use` looks.
@@ -97,7 +100,7 @@ def check(
     name: str = "<string>",
     base: Folder | None = None,
     config: str | None = None,
-    sizes: Mapping[str, Size] | None = None,
+    sizes: Mapping[str, Setting] | None = None,
     path: Sequence[Folder] = (),
 ) -> tuple[Diagnostic, ...]:
     """What is wrong with the spec in a string, and the warnings, in the order of the text; as `loads`, without raising.
@@ -118,7 +121,7 @@ def format(text: str, *, name: str = "<string>") -> str:
 
 
 def built(
-    source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None, path: Sequence[Folder]
+    source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Setting] | None, path: Sequence[Folder]
 ) -> Program:
     """The program of a source, whatever is wrong with it."""
     from .compiler.check import build
@@ -129,7 +132,7 @@ def built(
 
 
 def checked(
-    source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Size] | None, path: Sequence[Folder]
+    source: Source, base: Path | None, config: str | None, sizes: Mapping[str, Setting] | None, path: Sequence[Folder]
 ) -> Spec:
     """The spec of a source. Raises AttnError if it is wrong."""
     program = built(source, base, config, sizes, path)
@@ -139,14 +142,31 @@ def checked(
     return Spec(program, base / f"{Path(source.name).stem}.figure" if here and base is not None else None)
 
 
-def _plain(sizes: Mapping[str, Size]) -> dict[str, Size]:
-    """Sizes as Python's own numbers: NumPy's are welcome too. Raises TypeError for anything else."""
-    found: dict[str, Size] = {}
+def _plain(sizes: Mapping[str, Setting]) -> dict[str, Value]:
+    """Sizes as Python's own numbers, lists as tuples: NumPy's are welcome too. Raises TypeError for anything else."""
+    found: dict[str, Value] = {}
     for name, value in sizes.items():
-        number = value.item() if hasattr(value, "item") else value
-        if not isinstance(name, str) or not isinstance(number, int | float):
-            raise TypeError(f"sizes: {name!r} is set to {value!r}, but a name is set to a number, True or False")
-        found[name] = number
+        given: Any = value.tolist() if hasattr(value, "tolist") else value
+        if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+            given = tuple(each.item() if hasattr(each, "item") else each for each in given)
+        numbers = given if isinstance(given, tuple) else (given,)
+        if not isinstance(name, str) or not numbers or not all(isinstance(each, int | float) for each in numbers):
+            raise TypeError(
+                f"sizes: {name!r} is set to {value!r}, but a name is set to a number, True or False, or a list of them"
+            )
+        found[name] = given
+    return found
+
+
+def _of_bill(sizes: Mapping[str, Setting]) -> dict[str, Size]:
+    """Sizes of a bill, which knows numbers alone. Raises TypeError for anything else."""
+    found: dict[str, Size] = {}
+    for name, value in _plain(sizes).items():
+        if isinstance(value, tuple):
+            raise TypeError(
+                f"sizes: {name!r} is set to a list, which counts for a spec as it is loaded: `sizes=` there"
+            )
+        found[name] = value
     return found
 
 
@@ -205,7 +225,8 @@ class Spec:
         for source in program.sources:  # what a file uses makes the code as much as the file does
             digest.update(source.text.encode())
         settings = [program.config] if program.config else []
-        settings += [f"{setting} = {value}" for setting, value in program.sizes.items()]
+        for setting, value in program.sizes.items():
+            settings.append(f"{setting} = {[*value] if isinstance(value, tuple) else value}")
         file = " ".join(re.split(r"[/\\]", self.name)[-1].split())
         file = "a text" if file in ("", "<string>") else file
         given = f", with {', '.join(settings)}" if settings else ""
@@ -342,7 +363,7 @@ class Model:
         from .compiler.cost.report import cost
         from .compiler.rewrites.numerics.exact import mark_exact
 
-        return cost(mark_exact(self._graph), _plain({**(sizes or {}), **more}), batch=batch, dtype=dtype)
+        return cost(mark_exact(self._graph), _of_bill({**(sizes or {}), **more}), batch=batch, dtype=dtype)
 
     @cached_property
     @deep()

@@ -41,9 +41,9 @@ def test_a_function_is_what_is_said_of_it(op: str) -> None:
 
 
 def test_rows_say_which_of_them_they_are() -> None:
-    """Each but the exact quotient of sizes, and the choice that steps of decoding make."""
+    """Each but the exact quotient of sizes, and what lists are made of and read by."""
     rows = {op.number: op for op in OPS.values() if op.number}
-    assert set(OPERATIONS) - set(rows) == {"//", "select"}
+    assert set(OPERATIONS) - set(rows) == {"//", "list", "item", "length"}
     assert all(op.reads == Pointwise(OPERATIONS[number].meaning) for number, op in rows.items())
 
 

@@ -31,7 +31,7 @@ from ....compiler.graph.traits import (
 )
 from ....compiler.ops import Brackets, Op
 from ....compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
-from ....compiler.sizes.functions import OPERATIONS, Operation
+from ....compiler.sizes.functions import OPERATIONS, Item, Listing, Operation
 from ...base.names import axis_label, name_text
 from ...base.text import Rich, Run, joined, plain, raised, roman
 from ..op_glyphs import name_of
@@ -103,10 +103,14 @@ def of_static(static: Static, axes: Callable[[Axis], Axis], consts: Mapping[int,
         case ConstOf(const):
             return consts.get(const.id) or of_const(const)
         case Arith(op, args):
-            return Symbolic(op, tuple(of_static(arg, axes, consts) for arg in args), OPERATIONS[op])
+            made = [of_static(arg, axes, consts) for arg in args]  # of a list its numbers
+            operands = tuple(each for one in made for each in (one.args if one.meaning == Listing() else (one,)))
+            return Symbolic(op, operands, OPERATIONS[op])
 
 
 def of_const(const: Const) -> Symbolic:
+    if isinstance(const.value, tuple):
+        return Symbolic("list", tuple(map(number, const.value)), OPERATIONS["list"])
     return number(const.value) if const.value is not None else Symbolic("symbol", text=const.name)
 
 
@@ -253,6 +257,10 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
             return (*roman("−"), *_closed(inner, binds, 5)), 4
         case Magnitude() if args[0].op != "position":  # |x| is a size
             return (*roman("|"), *_write(args[0])[0], *roman("|")), _ATOM
+        case Listing():
+            return _listed(args), _ATOM
+        case Item():
+            return (*_listed(args[1:]), *roman("["), *_write(args[0])[0], *roman("]")), _ATOM
         case Complement():
             return (*roman("not "), *_closed(*_write(args[0]), 3)), 2
         case Choice() if _is_indicator(args):
@@ -275,6 +283,12 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
             for i, arg in enumerate(args):
                 rich = (*rich, *roman(", " if i else ""), *_write(arg)[0])
             return (*rich, *roman(")")), _ATOM
+
+
+def _listed(numbers: Sequence[Symbolic]) -> Rich:
+    """A list as the language writes it."""
+    items = (run for at, each in enumerate(numbers) for run in (*roman(", " if at else ""), *_write(each)[0]))
+    return (*roman("["), *items, *roman("]"))
 
 
 def copied(formula: Symbolic) -> bool:

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..spec import Size, suggestion
+from ..spec import Setting, Size, suggestion
 from .output import CannotRun
 from .target import STDIN, split
 
@@ -53,7 +53,7 @@ def sizes(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=VALUE",
         type=setting,
-        help="give a depth, fixed width or const this value; may be repeated",
+        help="give a depth, fixed width or const this value, a list as 0,512; may be repeated",
     )
     parser.add_argument("--config", metavar="NAME", help="use this `config` of the spec")
     parser.add_argument(
@@ -76,17 +76,26 @@ def text(given: str) -> str:
     return found
 
 
-def setting(text: str) -> tuple[str, Size]:
-    """`NAME=VALUE`; the value is an int, a float, `true` or `false`."""
+def setting(text: str) -> tuple[str, Setting]:
+    """`NAME=VALUE`; the value is an int, a float, `true` or `false`, or a list of them, as `[0, 512]` or `0,512`."""
     name, equals, value = text.partition("=")
     if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise argparse.ArgumentTypeError(f"`{text}` is not NAME=VALUE")
+    value = value.strip()
+    if "," in value or value[:1] == "[":
+        inside = value[1:-1] if value[:1] == "[" and value[-1:] == "]" else value
+        items = [each.strip() for each in inside.split(",")]
+        return name, tuple(_number(text, each) for each in (items[:-1] if items[1:] and not items[-1] else items))
+    return name, _number(text, value)
+
+
+def _number(text: str, value: str) -> Size:
     if value in ("true", "false"):
-        return name, value == "true"
+        return value == "true"
     if re.fullmatch(r"[+-]?[0-9]+", value):
-        return name, int(value)
+        return int(value)
     if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", value):
         number = float(value)
         whole = "." not in value and number.is_integer() and abs(number) < 1e18  # 2e3 counts as 2000 does
-        return name, int(number) if whole else number
+        return int(number) if whole else number
     raise argparse.ArgumentTypeError(f"in `{text}`, `{value}` is not a number, true or false")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...dsl.errors import AttnError
 from ...dsl.files import read, readable
-from ...spec import Model, Size
+from ...spec import Model, Setting, Size
 from ..arguments import sizes
 from ..cost_plot import plot, require
 from ..output import CLEAN, CannotRun, report, say, writable
@@ -188,19 +188,21 @@ def opened(target: str, args: argparse.Namespace) -> tuple[Model, dict[str, Size
     A width that varies at run time keeps its declaration (a learned table along it has as many rows as its bound);
     everything else that is set is set in the spec.
     """
-    settings = dict(args.set)
+    settings: dict[str, Setting] = dict(args.set)
+    numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
     try:
         free = run_time(pick(target, args, {}))
     except (AttnError, CannotRun):
         free = set()  # what is wrong is said below, with the settings in place
-    model = pick(target, args, {name: value for name, value in settings.items() if name not in free}, warn=True)
+    late = {name for name in numbers if name in free}
+    model = pick(target, args, {name: value for name, value in settings.items() if name not in late}, warn=True)
     taken = {axis.name: axis.extent for axis in model.graph.axes} | {
         const.name: const.value for const in model.graph.consts
     }
-    return model, {name: value for name, value in settings.items() if name in taken and taken[name] != value}
+    return model, {name: value for name, value in numbers.items() if name in taken and taken[name] != value}
 
 
-def pick(target: str, args: argparse.Namespace, settings: dict[str, Size], warn: bool = False) -> Model:
+def pick(target: str, args: argparse.Namespace, settings: dict[str, Setting], warn: bool = False) -> Model:
     changed = argparse.Namespace(**{**vars(args), "target": target, "set": list(settings.items())})
     return open_model(changed, warn=warn)
 
