@@ -86,6 +86,10 @@ class Declarations(Uses):
                 written = self.written.get(setting.name.text)
                 if isinstance(written, s.AxisDecl) and written.like is not None and setting.name.text in module.axes:
                     refuse_setting(self.session, setting.name.text, written.like.text, setting.name.span)
+                given = isinstance(setting.value, s.ListExpr)
+                alike = not isinstance(written, s.ConstDecl) or given == isinstance(written.value, s.ListExpr)
+                if isinstance(written, s.ConstDecl) and not alike and not isinstance(setting.value, s.Name):
+                    self._refuse_kind(written, given, setting.value.span)
                 if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
                     self.session.report(
                         "E0601",
@@ -123,9 +127,6 @@ class Declarations(Uses):
                     self.pending[setting.name.text] = replace(decl, size=setting.value)
             elif isinstance(decl, s.ConstDecl):
                 self.pending[setting.name.text] = replace(decl, value=setting.value)
-                given = isinstance(setting.value, s.ListExpr)
-                if given != isinstance(decl.value, s.ListExpr) and not isinstance(setting.value, s.Name | s.IndexExpr):
-                    self._refuse_kind(decl, given, setting.value.span)
             elif setting.name.text in self.imports and setting.name.text not in self.settings:
                 formula = const_static(setting.value, self._no_name, self.session)
                 value = None if formula is None else checked_value(self.session, formula, setting.value.span)

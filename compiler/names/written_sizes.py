@@ -57,7 +57,7 @@ def const_static(expr: s.Expr, lookup: Lookup, session: Reporter) -> Static | No
         return None
     if Scalar.BOOL in kinds and len(kinds) > 1:
         session.report(
-            "E0221",
+            "E0222",
             "this list holds truth values and numbers",
             expr.span,
             help="write numbers alone, or `true` and `false` alone",
@@ -84,7 +84,7 @@ def read_of(brackets: s.BracketList) -> s.Expr | None:
 def refuse_read(session: Reporter, name: str, brackets: s.BracketList) -> None:
     """Report brackets behind a list that do not say which number is read."""
     session.report(
-        "E0221",
+        "E0222",
         f"`{name}` is a list: its brackets say which one of its numbers is read",
         brackets.span,
         help=f"write `{name}[i]`, with the number of a pass, a const or a number for `i`",
@@ -94,7 +94,7 @@ def refuse_read(session: Reporter, name: str, brackets: s.BracketList) -> None:
 def refuse_number(session: Reporter, name: str, span: Span) -> None:
     """Report a number where a list is wanted."""
     session.report(
-        "E0221",
+        "E0222",
         f"`{name}` is one number, not a list: nothing is read off it",
         span,
         help=f"write `{name}` alone, or make it a list, `const {name} = [...]`",
@@ -113,7 +113,7 @@ def refuse_list(session: Reporter, span: Span) -> None:
     """Report a list where one number is wanted."""
     named = span.text.isidentifier()
     session.report(
-        "E0221",
+        "E0222",
         f"`{span.text}` is a list of numbers, but one number is wanted here"
         if named
         else "a list of numbers stands only where a const gets its value",
@@ -280,7 +280,7 @@ def _worked_out(formula: Static) -> Number | _NoValue | None:
         return _NoValue(
             f"this list has {none.length} number{'s' if last else ''}, and none at {_shown(none.place)}",
             f"its numbers stand at 0{f' to {last}' if last else ''}: make the list longer, or read one that there is",
-            "E0221",
+            "E0222",
         )
     except OverflowError:
         value = math.inf

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
-from .axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, axes_in, decided, evaluate, known, once
+from .axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once, surely_read
 from .functions import Extreme, Product, Quotient, Rounded, Sum
 from .polynomials import Poly, add, never_negative, poly, positive
 
@@ -24,10 +24,7 @@ def inexact_division(static: Static) -> Inexact | None:
     """The first exact division (`//`) whose known sides do not divide."""
     if not isinstance(static, Arith):
         return None
-    alone = decided(static)
-    if alone is not None:
-        return inexact_division(alone)
-    for arg in static.args:
+    for arg in surely_read(static):
         found = inexact_division(arg)
         if found:
             return found
@@ -43,10 +40,9 @@ def divides_by_zero(static: Static) -> bool:
     """Whether a divisor in it is 0, whatever is divided."""
     if not isinstance(static, Arith):
         return False
-    alone = decided(static)
-    if alone is not None:
-        return divides_by_zero(alone)
-    return any(map(divides_by_zero, static.args)) or (static.op in ("/", "//", "%") and known(static.args[1]) == 0)
+    return any(map(divides_by_zero, surely_read(static))) or (
+        static.op in ("/", "//", "%") and known(static.args[1]) == 0
+    )
 
 
 def substitute(static: Static, axes: dict[int, Axis], consts: dict[int, Static]) -> Static:

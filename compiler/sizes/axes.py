@@ -181,6 +181,14 @@ def value_of(static: Static) -> Value | None:
     return found if len(found) == len(values) else None
 
 
+def surely_read(static: Arith) -> tuple[Static, ...]:
+    """The operands that it cannot do without, as far as is known: see `decided`."""
+    alone = decided(static)
+    if alone is not None:
+        return (alone,)
+    return static.args[:1] if isinstance(static.meaning, Choice | Conjunction | Disjunction) else static.args
+
+
 def opposite(truth: Static) -> Static:
     """That a truth value does not hold."""
     return Arith(_NOT, (truth,))
@@ -222,10 +230,10 @@ def evaluate(static: Static) -> Number | None:
         case Arith(meaning=Length(), args=(numbers,)):
             items = items_of(numbers)
             return None if items is None else len(items)
-        case Arith(op):
+        case Arith(meaning=Choice() | Conjunction() | Disjunction()):
             alone = decided(static)
-            if alone is not None:
-                return evaluate(alone)
+            return None if alone is None else evaluate(alone)
+        case Arith(op):
             values = [evaluate(each) for each in static.operands]
             if any(value is None for value in values):
                 return None

@@ -99,7 +99,7 @@ class OpApplication:
         statics = [wire.static for wire in self.operands]
         if self.op.number and all(static is not None for static in statics):
             number = Arith(self.op.number, tuple(s for s in statics if s is not None))
-            if not has_all_numbers(number.meaning) and undetermined(number):
+            if not has_all_numbers(number.meaning) and (undetermined(number) or not self.taken):
                 self.body.formulas.append(Formula((number,), self.span, validate_number))
             return replace(self.body.static(number, self.span), spread=self._spread())
         wires = [*self.operands, *([self.mask] if self.mask else [])]
@@ -157,13 +157,11 @@ class OpApplication:
         is validated in each pass too.
         """
         environment = self.body.environment
-        if not environment.taken:
-            return True
         before = len(environment.problems)
-        validator(environment, statics, span)
+        validator(environment.of_sizes, statics, span)
         formula = Formula(statics, span, validator)
         good = len(environment.problems) == before
-        if good and formula.undetermined:
+        if good and (formula.undetermined or not environment.taken):
             self.body.formulas.append(formula)
         return good
 

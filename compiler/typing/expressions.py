@@ -206,7 +206,7 @@ class Expressions(Scope):
             return None
         if place.static is None or place.element is not Scalar.INT:
             self.report(
-                "E0221",
+                "E0222",
                 f"`{name}` is read at a whole number known at build time, but this is {show(place)}",
                 read.span,
                 help=f"to choose by data, make the numbers a `param` along an axis, or use `select`; "
@@ -216,7 +216,7 @@ class Expressions(Scope):
             )
             return None
         number = Arith("item", (place.static, numbers))
-        if undetermined(number):
+        if undetermined(number) or not self.environment.taken:
             self.formulas.append(Formula((number,), expr.span, validate_number))
         return self.static(number, expr.span)
 

@@ -23,7 +23,6 @@ from ..sizes.axes import (
     Const,
     ConstOf,
     Literal,
-    Number,
     SizeOf,
     Static,
     axes_in,
@@ -165,7 +164,7 @@ class Repeats(Expressions):
         kept = self.environment.mute()
         formula.validator(self.environment, formula.statics, formula.reported_at)
         found = self.environment.unmute(kept)
-        where = " and ".join(f"`{name}` is {show_static(Literal(at))}" for name, at in formula.passes)
+        where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
         for problem, deep in found:
             notes = (*problem.notes, f"so it is in the pass where {where}")
             related = problem.related
@@ -206,7 +205,8 @@ class Repeats(Expressions):
         return self.checker.session.const(text, None, is_index=True)
 
     def _count(self, count: Static, span: Span) -> int | None:
-        value = checked_number(self.environment, count, span)
+        sizes = self.environment.of_sizes
+        value = checked_number(sizes, count, span)
         if value is None:
             if self.environment.only_at_run_time(count):
                 self.report(
@@ -217,12 +217,12 @@ class Repeats(Expressions):
                 )
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            self.report(
+            sizes.report(
                 "E0207", f"a repeat runs a whole number of times, not {value}", span, help="count by 0, 1, 2 or more"
             )
             return None
         if value > _MOST_PASSES:
-            self.report(
+            sizes.report(
                 "E0207", f"a repeat of {value} passes is more than {_MOST_PASSES}", span, help="repeat it less often"
             )
             return None
@@ -504,11 +504,13 @@ class _Pass:
     formulas: list[Formula] = field(default_factory=list)
     over: Static | None = None
 
-    def called(self, index: Const, at: int) -> tuple[str, Number]:
+    def called(self, index: Const, at: int) -> tuple[str, str]:
         """A pass as messages call it: by what its index is in it."""
-        item = None if self.over is None else known(Arith("item", (Literal(at), self.over)))
         name = self.statement.index.text if self.statement.index is not None else index.name
-        return name, at if item is None else item
+        item = None if self.over is None else known(Arith("item", (Literal(at), self.over)))
+        if item is None:
+            return name, str(at)
+        return name, f"{show_static(Literal(item))}, number {at} of `{self.statement.count.span.text}`"
 
     @property
     def graph(self) -> Graph:

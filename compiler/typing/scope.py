@@ -138,7 +138,8 @@ class Scope(ABC):
         if (items := items_of(value)) is not None:
             return value if isinstance(value, ConstOf) else Arith("list", tuple(self.worth(i, span) for i in items))
         checked_number(self.environment.of_sizes, value, span)
-        return ConstOf(self.checker.session.const(span.text, None)) if has_no_value(value) else value
+        nothing = self.environment.taken and has_no_value(value)
+        return ConstOf(self.checker.session.const(span.text, None)) if nothing else value
 
     @contextmanager
     def only_if(self, condition: Static | None) -> Iterator[None]:
@@ -147,7 +148,7 @@ class Scope(ABC):
             yield
             return
         holds, surely, before = known(self.checker.in_this_pass(condition)), self.environment.taken, len(self.formulas)
-        self.environment.taken = surely and holds is not False
+        self.environment.taken = surely and holds is True
         yield
         self.environment.taken = surely
         later = [formula.only_if(condition) for formula in self.formulas[before:]] if holds is None else []

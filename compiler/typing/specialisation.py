@@ -12,7 +12,7 @@ from ..graph.typed_value import TypedValue
 from ..names.written_sizes import checked_number
 from ..ops.use import Validator
 from ..sizes.arithmetic import substitute
-from ..sizes.axes import Axis, Number, Static, known, undetermined
+from ..sizes.axes import Axis, Static, known, undetermined
 from .environment import Environment
 
 
@@ -26,7 +26,7 @@ class Formula:
     """Numbers of a body that depend on a const without a value: each pass of a repeat gives it one, and validates them.
 
     validator: reports what is wrong with their values, at a place: `span`, or the call of the block in the repeat.
-    passes:    the indices of repeats that have a value by now.
+    passes:    the indices of repeats that have a value by now, and the values in words.
     given:     what must hold for them to matter: what stands before an `or` may settle it.
     """
 
@@ -34,7 +34,7 @@ class Formula:
     span: Span
     validator: Validator
     call: Span | None = None
-    passes: tuple[tuple[str, Number], ...] = ()
+    passes: tuple[tuple[str, str], ...] = ()
     given: tuple[Static, ...] = ()
 
     @property

@@ -564,4 +564,38 @@ block act as "Activation"(x: [model]) -> [model] {
 }
 """,
     ),
+    Entry(
+        "E0222",
+        "a list is not read as one",
+        """
+        A const may be a list, `const windows = [0, 512, 512]`: of numbers, or of truth values. It is read one number at
+        a time, at a place known at build time: `windows[i]` in a `repeat i in layers`, where 0 is the first; or a
+        repeat runs over it, `repeat near in windows`. A place that the list does not have is a mistake, in whichever
+        pass; so is the list itself where one number is wanted, and a number read as if it were a list.
+        """,
+        """
+width seq
+depth model = 8
+const layers = 3, gains = [1, 0.5]
+
+model scaled(x: [seq, model]) -> [seq, model] {
+    repeat i in layers {
+        x = x + gains[i] * linear.W[model -> model](x)
+    }
+    return x
+}
+""",
+        """
+width seq
+depth model = 8
+const gains = [1, 0.5, 0.5]
+
+model scaled(x: [seq, model]) -> [seq, model] {
+    repeat gain in gains {
+        x = x + gain * linear.W[model -> model](x)
+    }
+    return x
+}
+""",
+    ),
 )

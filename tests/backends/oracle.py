@@ -80,7 +80,7 @@ class Oracle:
                 return next(n for n in range(extent + 1) if self.static(whole.size, {**extents, axis: n}, {}) == extent)
         raise AssertionError(axis)
 
-    def static(self, static: Static, extents: dict[Axis, int], consts: Mapping[Const, Number]) -> Number:
+    def static(self, static: Static, extents: dict[Axis, int], consts: Mapping[Const, Any]) -> Any:
         match static:
             case Literal(value):
                 return value
@@ -90,8 +90,21 @@ class Oracle:
                 value = consts.get(const, const.value)
                 assert value is not None
                 return value
+            case Arith("select", (condition, yes, no)):  # what is not taken need have no value
+                return self.static(yes if self.static(condition, extents, consts) else no, extents, consts)
+            case Arith("and" | "or" as op, (first, second)):
+                truth = self.static(first, extents, consts)
+                return truth if truth is (op == "or") else self.static(second, extents, consts)
             case Arith(op, args):
-                return OPERATIONS[op](*(self.static(arg, extents, consts) for arg in args))
+                values = [self.static(arg, extents, consts) for arg in args]
+                match op, values:
+                    case "list", _:
+                        return tuple(values)
+                    case "item", [place, numbers]:
+                        return numbers[place]
+                    case "length", [numbers]:
+                        return len(numbers)
+                return OPERATIONS[op](*values)
 
     def run(
         self, graph: Graph, env: dict[int, Named], extents: dict[Axis, int], consts: Mapping[Const, Number], at: str

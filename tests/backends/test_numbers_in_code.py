@@ -18,6 +18,7 @@ import attnc
 from attnc.backends.runtime.common import numbers as helpers
 from attnc.backends.runtime.common.numbers import number_exp, number_rest
 from attnc.backends.text.expressions import ATOM, UNARY, Attribute, Code, Given, binary, number, operator
+from attnc.backends.text.expressions import literal as written_out
 from attnc.backends.text.names import Namer
 from attnc.backends.text.numbers import _least as least_of
 from attnc.backends.text.numbers import apply, of_unknown, static_code
@@ -30,7 +31,7 @@ from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import Anything, Function, LogSum, Pointwise, Product, Reads
 from attnc.compiler.ops import OPS as TABLE
 from attnc.compiler.ops import Op
-from attnc.compiler.sizes.axes import Arith, Axis, Kind, Literal, SizeOf, Static
+from attnc.compiler.sizes.axes import Arith, Axis, Const, ConstOf, Kind, Literal, SizeOf, Static
 from attnc.compiler.sizes.functions import OPERATIONS
 
 
@@ -160,7 +161,19 @@ def test_each_operation_is_what_it_says(op: str) -> None:
 
 
 def test_every_operation_is_there() -> None:
-    assert set(OPERATIONS) <= set(EXACT)
+    assert set(OPERATIONS) - {"list", "item", "length"} <= set(EXACT)
+
+
+def test_lists_are_read_by_their_names() -> None:
+    windows, i = Const(1, "windows", (0, 512)), Const(2, "i", None, is_index=True)
+    item = Arith("item", (Arith("+", (ConstOf(i), Literal(1))), ConstOf(windows)))
+    own = Arith("item", (Literal(0), Arith("list", (item,))))
+
+    def text(static: Static) -> str:
+        return static_code(static, lambda axis: Code(axis.name), lambda const: Code(const.name)).text
+
+    assert text(item) == "windows[i + 1]" and text(Arith("length", (ConstOf(windows),))) == "len(windows)"
+    assert text(own) == "(windows[i + 1],)[0]" and written_out((1, 0.5)).text == "(1, 0.5)"
 
 
 ODD = [-math.inf, -1e300, -2, -0.5, 0, 0.0, 0.5, 3, 1e300, math.inf, math.nan]

@@ -23,7 +23,9 @@ RIGHT = ROOT / "tests" / "compiler" / "right"
 LINK = re.compile(r"\(file://[^)]*\)")
 
 
-@pytest.mark.parametrize("path", [TOUR, *(RIGHT / f"{name}.attn" for name in ("everything", "scan", "streams"))])
+@pytest.mark.parametrize(
+    "path", [TOUR, *(RIGHT / f"{name}.attn" for name in ("everything", "lists", "scan", "streams"))]
+)
 def test_all_that_is_said(path: Path, tmp_path: Path, golden: Callable[[Path, str], None]) -> None:
     project = Project()
     project.folders = [str(tmp_path)]

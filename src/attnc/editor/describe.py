@@ -41,6 +41,8 @@ def typed(name: str, wire: TypedValue) -> str:
 
 
 def plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(plain, value))}]"
     return (
         str(value).lower() if isinstance(value, bool) else f"{value:.12g}" if isinstance(value, float) else str(value)
     )

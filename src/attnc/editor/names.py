@@ -299,7 +299,7 @@ class _Reader:
         for item in brackets.items:
             if item.value is not None and callee is not None:
                 self._mention(item.name, self._parameter(callee, item.name))
-            else:
+            elif item.at is None:
                 self._look(item.name)
             if item.rename is not None:
                 self._look(item.rename)

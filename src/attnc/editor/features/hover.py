@@ -8,8 +8,8 @@ from ...compiler.base.mentions import walk
 from ...compiler.base.session import Session
 from ...compiler.graph.typed_value import TypedValue, show
 from ...compiler.graph.values import Scalar
-from ...compiler.names.written_sizes import size_static
-from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, known
+from ...compiler.names.written_sizes import const_static
+from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, is_list, value_of
 from ...compiler.typing.expressions import INITS
 from ...dsl import syntax as s
 from ...dsl.docs import opening
@@ -123,14 +123,15 @@ def _untyped(view: Analysis, expression: s.Expr, offset: int) -> Hover:
         return Hover(f"**{expression.callee.text}**: how a weight begins", expression.span)
     if (wires := view.facts.results.get(expression.span)) is not None:
         return Hover(f"{describe.code(text)}\n\n{len(wires)} results", expression.span)
-    static = size_static(expression, lookup, Session(), exact=False)
+    static = const_static(expression, lookup, Session())
     if static is None:
         return Hover(f"{describe.code(text)}\n\nits type is not known", expression.span)
-    value = known(static)
+    value = value_of(static)
     if value is not None:
         return Hover(describe.code(f"{text} = {describe.plain(value)}"), expression.span)
     when = "run time" if any(axis.is_width for axis in axes_in(static)) else "build time: each use says it"
-    return Hover(f"{describe.code(text)}\n\na number known at {when}", expression.span)
+    kind = "a list" if is_list(static) else "a number"
+    return Hover(f"{describe.code(text)}\n\n{kind} known at {when}", expression.span)
 
 
 def _page(first: str, lines: list[str]) -> str:
@@ -245,10 +246,12 @@ def _value(view: Analysis, mention: Mention) -> str:
     if result is not None and wire is not None and _otherwise(wire, result):
         head = describe.head(replace(symbol, kind="result", node=result))
         return f"{describe.code(head)}\n\na result: `{symbol.name}` is of another type on the way to it"
-    if symbol.kind == "index":
-        return "\n\n".join(
-            [describe.code(describe.head(symbol)), "the number of the pass, from 0, known at build time"]
-        )
+    if symbol.kind == "index" and isinstance(symbol.node, s.RepeatStatement):
+        over = symbol.node.count
+        const = environment.const(over.text) if environment is not None and isinstance(over, s.Name) else None
+        listed = isinstance(over, s.ListExpr) or (const is not None and is_list(const))
+        what = f"each number of `{over.span.text}` in turn" if listed else "the number of the pass, from 0"
+        return f"{describe.code(describe.head(symbol))}\n\n{what}, known at build time"
     if wire is None or (symbol.kind in ("argument", "result") and mention.declares) or symbol.path != view.path:
         parts = [describe.code(describe.head(symbol))]
     else:
@@ -270,7 +273,7 @@ def _const(view: Analysis, symbol: Symbol) -> object:
     environment = view.environment(symbol.owner)
     if environment is not None:
         static = environment.const(symbol.name)
-        return known(static) if static is not None else None
+        return value_of(static) if static is not None else None
     module = view.facts.module
     const = module.consts.get(symbol.name) if module is not None else None
     return const.value if const is not None else None
