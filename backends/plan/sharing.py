@@ -75,6 +75,9 @@ class Homes:
                 site = (id(graph), _named(node))
                 self._calls.setdefault(site, []).append(node)
                 self._pair(first.setdefault(site, node.graph), node.graph)
+            elif isinstance(node, Repeat) and node.shared and self.learns(node):  # passes that differ have one module
+                for body in node.bodies[1:]:
+                    self._pair(node.bodies[0], body)
         self._order[id(graph)] = len(self._order)
 
     def _visit_step(self, graph: Graph) -> None:

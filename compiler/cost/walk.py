@@ -470,9 +470,12 @@ class _Passes:
     def _variants(self, runs: Mapping[int, Part]) -> Iterator[tuple[str, Poly, list[Part]]]:
         """Each body with weights of its own: the prefix of their paths, the number of sets, the parts of its passes."""
         node = self.node
+        if node.shared:  # one set for all
+            yield "", ONE, list(runs.values())
+            return
         for variant in range(len(node.bodies)):
             mine = [part for number, part in runs.items() if node.runs(number) == variant]
-            share = ONE if node.shared else self.count if len(node.bodies) == 1 else Poly.of(len(mine))
+            share = self.count if len(node.bodies) == 1 else Poly.of(len(mine))
             if mine:
                 yield "" if len(node.bodies) == 1 else f"{variant}.", share, mine
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from ...dsl import syntax as s
-from ...dsl.diagnostic import Label
+from ...dsl.diagnostic import Label, Severity
 from ...dsl.source import Span
+from ..graph.equality import first_difference
 from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, children
 from ..graph.typed_value import TypedValue, fits, show
 from ..graph.values import IndexInto, Scalar, Type
@@ -93,14 +94,8 @@ class Repeats(Expressions):
                     self.variables[text] = None
                 return
             graphs, variant, builders = found
-            named = statement.index.text if statement.index is not None else ""
-            if statement.shared and len(graphs) > 1 and index is not None:
-                self.report(
-                    "E0414",
-                    f"the passes of a `shared` repeat are one, but a static `if` or a depth depends on `{named}`",
-                    statement.head,
-                    help=f"choose between values, `select({named} == 0, a, b)`, or leave out `shared`",
-                )
+            if statement.shared and statement.index is not None:
+                self._check_one_set(graphs, variant, statement, statement.index.text)
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
         # An axis whose size depends on the pass is none of the block's: it has no one size.
@@ -136,6 +131,28 @@ class Repeats(Expressions):
         for text in assigned(statement.body):
             if text not in carried:
                 self.gone[text] = statement.head
+
+    def _check_one_set(
+        self, graphs: Sequence[Graph], variant: Sequence[int], statement: s.RepeatStatement, index: str
+    ) -> None:
+        """Report passes of a `shared` repeat that learn something else than the first: they have one set of weights."""
+        wrong = (found.code for found, _ in self.environment.problems if found.severity is Severity.ERROR)
+        if any(code != "E0414" for code in wrong):  # what is wrong has no graph
+            return
+        for number, other in enumerate(graphs):
+            difference = first_difference(graphs[0], other, self.checker.owners)
+            if difference is not None:
+                _, how = difference
+                how = how.replace(" here", f" in pass {variant.index(number)}")
+                how = how.replace("at the other call", f"in pass {variant.index(0)}")
+                self.report(
+                    "E0414",
+                    f"the passes of a `shared` repeat have one set of weights, but they hang on `{index}`: {how}",
+                    statement.head,
+                    help=f"learn the same in every pass, and choose between values, `select({index} == 0, a, b)`; or "
+                    "leave out `shared`",
+                )
+                return
 
     def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], reported: set[Span]) -> None:
         """Report numbers of the body that are wrong in one of these passes, once.

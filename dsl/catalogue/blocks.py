@@ -429,8 +429,8 @@ model net(x: [seq, d]) -> [seq, d] {
         All calls of `share f = block`, and all of a model, have one set of weights. They may compute different things
         with it: one is given a mask and another none, or another const. But what makes the weights is the same at all
         calls: which there are, of which op or block, in which passes, with a bias or none, and how they begin. The
-        passes of a `shared` repeat have one set too: no static `if` in it may depend on the number of the pass, nor the
-        size of a depth that a weight runs along.
+        passes of a `shared` repeat have one set too: a static `if` may make them differ, the first from the others say,
+        in what learns nothing; and no depth that a weight runs along may depend on the number of the pass.
         """,
         """
 width seq
