@@ -96,11 +96,15 @@ class WhereExpr:
     span: Span = _span()
 
 
+COMPUTED = "..."
+"""In the place of a name: what stands there is computed."""
+
+
 @dataclass(frozen=True, slots=True)
 class BracketItem:
     """One entry in brackets: `a`, `a as b` (rename) or `a = e` (gather, or a named parameter).
 
-    In the first form `a` may be a number, or something that is computed: then `at` is that, and `name` its text. They
+    In the first form `a` may be a number, or be computed: then `at` is what makes it, and `name` is COMPUTED. These
     are read off a list; the checker, which refuses them elsewhere, knows what they were meant for.
     """
 

@@ -18,6 +18,7 @@ from .layout import MAX_DEPTH
 from .slips import piece
 from .source import Source, Span
 from .syntax import (
+    COMPUTED,
     Argument,
     Assign,
     AxisDecl,
@@ -391,7 +392,7 @@ class TreeBuilder:
             end = self.over(name if label is None else label).end
         for item in brackets.items if brackets is not None else ():
             if item.at is not None:
-                text = item.name.text
+                text = " ".join(item.span.text.split())
                 raise RefusedText(
                     error(
                         "E0101",
@@ -451,7 +452,7 @@ class TreeBuilder:
 
     def item_at(self, parts: list[Expr]) -> BracketItem:
         span = parts[0].span
-        return BracketItem(Ident(" ".join(span.text.split()), span), None, None, span, parts[0])
+        return BracketItem(Ident(COMPUTED, span), None, None, span, parts[0])
 
     def item_as(self, parts: list[Token]) -> BracketItem:
         name, rename = map(self.ident, parts)

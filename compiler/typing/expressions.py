@@ -274,7 +274,7 @@ class Expressions(Scope):
             indexed = [*axes]
 
         def written(item: s.BracketItem, axis: Axis | None) -> str:
-            name = item.name.text
+            name = item.span.text
             if name not in self.variables and self.environment.axis(name) is not None:
                 return f"{name} as other"
             return f"{axis.name if axis is not None else 'axis'} = {name}"
@@ -296,7 +296,7 @@ class Expressions(Scope):
 
     def _bare(self, wire: TypedValue | None, item: s.BracketItem, expr: s.IndexExpr) -> None:
         """`x[i]`: an axis alone, or an index without its axis."""
-        shown, name = expr.value.span.text, item.name.text
+        shown, name = expr.value.span.text, item.span.text
         if _is_number(item.name) and not name.isdigit():
             help = f"an index is a whole number: `{shown}[axis = 0]`"
             self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help)
