@@ -91,13 +91,13 @@ def refuse_read(session: Reporter, name: str, brackets: s.BracketList) -> None:
     )
 
 
-def refuse_number(session: Reporter, name: str, span: Span) -> None:
-    """Report a number where a list is wanted."""
+def refuse_number(session: Reporter, name: str, span: Span, const: bool = True) -> None:
+    """Report a number where a list is wanted; const: it is one, and no size of an axis."""
     session.report(
         "E0222",
         f"`{name}` is one number, not a list: nothing is read off it",
         span,
-        help=f"write `{name}` alone, or make it a list, `const {name} = [...]`",
+        help=f"write `{name}` alone" + (f", or make it a list, `const {name} = [...]`" if const else ""),
     )
 
 
@@ -143,7 +143,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             if numbers is None:
                 return None
             if not may_be_list(numbers):
-                refuse_number(session, text, expr.span)
+                refuse_number(session, text, expr.span, isinstance(numbers, ConstOf))
                 return None
             if read is None:
                 refuse_read(session, text, brackets)
