@@ -17,7 +17,7 @@ from ..compiler.causality.caller_sizes import made_of
 from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
 from ..compiler.graph.traits import Arrange, Gather, IndexMap, OpTraits, Window
 from ..compiler.graph.values import IndexInto, Role, Scalar, Value
-from ..compiler.sizes.axes import Arith, Axis, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in
+from ..compiler.sizes.axes import Arith, Axis, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, decided
 from ..compiler.sizes.functions import OPERATIONS
 from ..dsl.source import Span
 
@@ -166,9 +166,12 @@ def _value(static: Static, new: Mapping[int, int]) -> Number | None:
         case SizeOf(axis):
             return axis.extent if axis.is_width or axis.extent is None else new[axis.extent]
         case ConstOf(const):
-            return const.value
-        case Arith(op, args):
-            values = [_value(arg, new) for arg in args]
+            return None if isinstance(const.value, tuple) else const.value
+        case Arith(op):
+            alone = decided(static)
+            if alone is not None:
+                return _value(alone, new)
+            values = [_value(each, new) for each in static.operands]
             if any(value is None for value in values):
                 return None
             try:

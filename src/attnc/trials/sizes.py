@@ -7,7 +7,7 @@ from itertools import chain
 
 from ..compiler.causality.caller_sizes import made_of
 from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Scan
-from ..compiler.sizes.axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, known
+from ..compiler.sizes.axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, decided, known
 from ..compiler.sizes.functions import OPERATIONS
 from .shrink import graphs_in
 
@@ -50,11 +50,14 @@ class TriedSizes:
             case SizeOf(axis):
                 return self.of(axis)
             case ConstOf(const):
-                if const.value is None:
+                if const.value is None or isinstance(const.value, tuple):
                     raise ValueError(f"{const.name} has no value")
                 return const.value
-            case Arith(op, args):
-                values = [self.value(arg) for arg in args]
+            case Arith(op):
+                alone = decided(static)
+                if alone is not None:
+                    return self.value(alone)
+                values = [self.value(each) for each in static.operands]
                 if op == "//" and values[0] % values[1]:
                     raise ValueError("a division that leaves a remainder")
                 return OPERATIONS[op](*values)
