@@ -22,6 +22,7 @@ from .calls.calls import Calls
 from .calls.checker import Checker
 from .causality.places import place_of
 from .causality.proof import check_causal
+from .causality.witness import Trials
 from .graph.nodes import Call, Graph, Repeat, Scan
 from .graph.sized import unsized_widths
 from .names.display import check_displays
@@ -77,16 +78,18 @@ def build(
     sizes: Mapping[str, Value] | None = None,
     facts: Facts | None = None,
     path: Sequence[Path] = (),
+    trials: Trials | None = None,
 ) -> Program:
     """Check a text. `base` is the folder in which `use` looks (default: that of the source's name, if it is a file),
     `path` those in which it looks then.
 
     `config` picks one of the file's configs; `sizes` then replace sizes and consts of the file, and sizes of axis
     parameters of blocks that are not called by others. `facts` is filled with what is found of every expression.
-    Raises nothing for a user's mistake: see `diagnostics`.
+    `trials` look for a witness where a claim of causality is not proved. Raises nothing for a user's mistake: see
+    `diagnostics`.
     """
     with _undisturbed(), deep():
-        return _Build(source, base, config, dict(sizes or {}), facts, tuple(path)).run()
+        return _Build(source, base, config, dict(sizes or {}), facts, tuple(path), trials).run()
 
 
 @contextmanager
@@ -112,6 +115,7 @@ class _Build:
     sizes: dict[str, Value]
     facts: Facts | None
     folders: tuple[Path, ...]
+    trials: Trials | None
 
     def run(self) -> Program:
         session = Session()
@@ -262,11 +266,14 @@ class _Build:
                         help=f"write `causal` with one of {listed(written.text for written in result.type.axes)}",
                     )
                 elif specialisation.graph is not None and sound:
-                    leak = check_causal(specialisation.graph, position, axis, name.span)
-                    if leak is not None:
-                        session.add(leak)
-                    else:
-                        specialisation.graph = _proved(specialisation.graph, position, axis)
+                    graph, why = specialisation.graph, result.trusted
+                    problem = check_causal(graph, position, axis, name.span, self.trials, why)
+                    if problem is None and why is not None:
+                        problem = _needless(why, axis)
+                    if problem is not None:
+                        session.add(problem)
+                    if problem is None or problem.severity is Severity.WARNING:
+                        specialisation.graph = _proved(graph, position, axis)
 
 
 def _open(environment: Environment) -> Diagnostic:
@@ -277,6 +284,16 @@ def _open(environment: Environment) -> Diagnostic:
         f"which branch `{environment.block.name}` takes depends on const `{name}`, which has no value",
         environment.block.decl.name.span,
         help=f"set it: `--set {name}=2`, or `sizes={{{name!r}: 2}}` in Python",
+    )
+
+
+def _needless(why: s.Ident, axis: Axis) -> Diagnostic:
+    return error(
+        "W0518",
+        f"`causal {axis.name}` is proved: it need not be trusted",
+        why.span,
+        help=f'leave out `trusted "{why.text}"`',
+        severity=Severity.WARNING,
     )
 
 

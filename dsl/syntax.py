@@ -272,12 +272,16 @@ class Formal:
 
 @dataclass(frozen=True, slots=True)
 class ResultDecl:
-    """One result: its name where it has one, its type, and the axes that it is to be causal along."""
+    """One result: its name where it has one, its type, and the axes that it is to be causal along.
+
+    trusted: why that is so where no proof says it, the text of `trusted "..."`; its span is that of the quoted text.
+    """
 
     name: Ident | None
     type: TypeExpr
     causal: tuple[Ident, ...]
     span: Span = _span()
+    trusted: Ident | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,12 +248,17 @@ class TreeBuilder:
     several = formals
 
     def result(self, parts: list[Any]) -> ResultDecl:
-        type, causal = parts
-        return ResultDecl(None, type, causal or (), type.span.to(causal[-1].span if causal else type.span))
+        type, causal, why = parts
+        return self._result(None, type, causal or (), why)
 
     def named(self, parts: list[Any]) -> ResultDecl:
-        name, type, causal = self.ident(parts[0]), parts[1], self.maybe(parts[2])
-        return ResultDecl(name, type, (causal,) if causal else (), name.span.to((causal or type).span))
+        name, type, causal, why = parts
+        return self._result(self.ident(name), type, (self.ident(causal),) if causal else (), why)
+
+    def _result(self, name: Ident | None, type: TypeExpr, causal: tuple[Ident, ...], why: Token | None) -> ResultDecl:
+        trusted = None if why is None else Ident(why.value[1:-1], self.over(why))
+        last = trusted or (causal[-1] if causal else type)
+        return ResultDecl(name, type, causal, (name or type).span.to(last.span), trusted)
 
     def type(self, parts: list[Any]) -> TypeExpr:
         element, opener, axes, closer = parts

@@ -28,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     (r"\b(?:true|false)\b", "constant.language", {}),
     (rf"(?<=[\w\]])\s+(as|like|in)\s+(?={NAME}|\")", "meta.word", {1: "keyword.other"}),
     (r"(?<=\])\s+(causal)\b", "meta.word", {1: "keyword.other"}),
+    (r"\s+(trusted)(?=\s*\")", "meta.word", {1: "keyword.other"}),
     (r"\s+(shared)(?=\s*\{)", "meta.word", {1: "keyword.other"}),
     (r"\s+(ragged)(?=\s*(?:,|#|$))", "meta.word", {1: "keyword.other"}),
     (r"\s+(frozen)(?=\s*(?:#|$))", "meta.word", {1: "keyword.other"}),

@@ -590,7 +590,10 @@ class Checker(ABC):
             environment.unmute(kept)
             axes = wanted.axes if wanted else tuple(axis for axis in wire.type.axes if axis not in environment.lifted)
             value = builder.take(wire)
-            outputs.append(Output(result.name.text if result and result.name else None, value, axes))
+            name = result.name.text if result is not None and result.name is not None else None
+            claimed = result.causal if result is not None and result.trusted is not None else ()
+            trusted = tuple(axis for each in claimed if (axis := environment.axis(each.text)) is not None)
+            outputs.append(Output(name, value, axes, trusted=trusted))
         kind = "op" if environment.block.target else environment.block.decl.keyword
         return Graph(
             environment.block.name,

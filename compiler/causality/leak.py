@@ -1,4 +1,4 @@
-"""How a bound of a proof of causality came about, and the message of a proof that fails.
+"""How a bound of a proof of causality came about, and the message of a claim that is not proved.
 
 The mistake stands where the last step of the path was taken; of an op with a mask, where that mask is made: in the
 block of the op, or in one that calls it. So a mask turned round is underlined itself, however many blocks it went
@@ -11,14 +11,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ...dsl.diagnostic import Diagnostic, error
+from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
+from ...dsl.syntax import Ident
 from ..base.names import indexed
 from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
 from ..graph.traits import Arrange, IndexMap, Normalise, OpTraits, Reduce, Running
 from ..graph.values import Role, Value
 from ..ops import OPS
 from ..sizes.axes import Axis, axes_in
+from .witness import Tried, at_sizes, changes, searched
 
 STEPS_SHOWN = 20  # of the path of a leak
 Around = tuple[Call | Repeat | Scan, Graph]  # what runs a graph, and the graph in which that node stands
@@ -59,8 +61,13 @@ class Trace:
         return replace(self, at=outer, via=(*self.via, (node, outer))) if self.at is inner else self
 
 
-def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagnostic:
-    """The path of the leak, step by step."""
+def unproved(
+    trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span, tried: Tried | None, trusted: Ident | None
+) -> Diagnostic:
+    """A claim that is not proved: the path that the proof does not get over, step by step; a witness if it leaks.
+
+    how: what the proof takes an item of the result to depend on. trusted: why the spec believes the claim.
+    """
     steps: list[Trace] = []
     last: Trace | None = trace
     while last is not None:
@@ -77,17 +84,31 @@ def leak(trace: Trace, how: str, graph: Graph, axis: Axis, claim: Span) -> Diagn
     related = [(step.span, f"{number}. {step.text}") for number, step in shown if step.span is not None]
     seen = [item for item in related if item[0].source is claim.source]
     here = next((said for span, said in reversed(seen) if span == place), "")
+    path = ["the path of the leak:", *notes] if len(seen) < len(steps) else []
+    witness = None if tried is None else tried.witness
+    if witness is not None:
+        code, says = "E0701", f"is not causal along `{axis.name}`: {changes(witness, graph, axis)}"
+        path = [at_sizes(witness), *path]
+        help = f"{_help(trace, steps, graph, axis)}, or drop the claim"
+    elif trusted is not None:
+        code, says = "W0517", f'is taken to be causal along `{axis.name}` because "{trusted.text}": no proof says so'
+        path, help = [searched(tried), *path], ""
+    else:
+        code, says = "E0701", f"is not proved causal along `{axis.name}`: an item of its result may depend on {how}"
+        path = [searched(tried), *path]
+        help = f'{_help(trace, steps, graph, axis)}; or say why it holds: `causal {axis.name} trusted "..."`'
     return error(
-        "E0701",
-        f"`{graph.name}` is not causal along `{axis.name}`: an item of its result depends on {how}",
+        code,
+        f"`{graph.name}` {says}",
         place,
         here or (trace.text if place != claim else f"`causal {axis.name}` does not hold"),
         related=[
             *((span, said) for span, said in seen if said != here),
             *([(claim, f"`causal {axis.name}` is claimed")] if place != claim else ()),
         ],
-        notes=["the path of the leak:", *notes] if len(seen) < len(steps) else (),
-        help=_help(trace, steps, graph, axis),
+        notes=path,
+        help=help,
+        severity=Severity.ERROR if code == "E0701" else Severity.WARNING,
     )
 
 
@@ -96,13 +117,13 @@ def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
         case Apply(traits=OpTraits(reads=Reduce(indices=True)), axes=axes, made=(_, *_)):
             return (
                 f"the proof does not follow a choice by rank: it may fall on any `{axes[0].name}`, also on one whose "
-                "score is low; drop the claim"
+                "score is low"
             )
         case Apply(traits=OpTraits(reads=Arrange(IndexMap.MIRRORED))):
-            return f"leave `{trace.node.op}` out, or drop the claim"
+            return f"leave `{trace.node.op}` out"
     read = _groups(steps, axis)
     if read is None:
-        return f"{_masked(trace, graph, axis)}, or drop the claim"
+        return _masked(trace, graph, axis)
     group, *copies = sorted({each for each in (read, *graph.axes) if each.family == read.family}, key=_declared)
     copy = copies[0].name if copies else "before"
     declared = "" if copies else f" with `before` a copy of `{group.name}`"
@@ -111,7 +132,7 @@ def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
     own = "".join(f" or ({copy} == {group.name} and {there.name} <= {here.name})" for there, here in items[:1])
     return (
         "groups are compared with groups alone: split what reads them, too, and let in those before its own, "
-        f"`where {copy} < {group.name}{own}`{declared}; or drop the claim"
+        f"`where {copy} < {group.name}{own}`{declared}"
     )
 
 

@@ -15,21 +15,28 @@ from dataclasses import dataclass, field, replace
 
 from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
-from ..graph.nodes import Apply, Call, Constant, Graph, Input, Parameter, Positions, Repeat, Scan
+from ...dsl.syntax import Ident
+from ..graph.nodes import Apply, Call, Constant, Graph, Input, Output, Parameter, Positions, Repeat, Scan
 from ..graph.values import IndexInto
 from ..sizes.axes import Axis, Const, SizeOf
 from ..sizes.forms import LinearForm, holds, least, show, without_quotients
 from ..sizes.limits import PROOF
 from ..sizes.polynomials import never_negative, poly
 from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
-from .leak import Trace, leak
+from .leak import Trace, unproved
 from .places import group_of, place, place_of
 from .reach import Bound, Info, Reach, exact, over_info, put_bound, reach_of_everything, unite
 from .step import Step, up_to_here
+from .witness import Trials
 
 
-def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnostic | None:
-    """The diagnostic of a claim that does not hold, or None if it is proved. `axis` is one of the graph's own."""
+def check_causal(
+    graph: Graph, output: int, axis: Axis, span: Span, trials: Trials | None = None, trusted: Ident | None = None
+) -> Diagnostic | None:
+    """What is said of a claim that is not proved, None if it is. `axis` is one of the graph's own.
+
+    trials: look for a witness that it leaks. trusted: why it is to be believed: then it is a warning.
+    """
     claimed = frozenset({axis.family})
     sizes = CallerSizes(frozenset(part.family for part in made_of(axis)), claimed=claimed)
     direct = any(each.family == axis.family for entry in graph.inputs for each in entry.value.type.axes)
@@ -39,7 +46,8 @@ def check_causal(graph: Graph, output: int, axis: Axis, span: Span) -> Diagnosti
     assert here is not None  # the claim names an axis of the result
     for bound, trace in info.reach.items():
         if not any(holds(here - form) for form in bound):
-            return leak(trace, _reached(bound, here, axis), graph, axis, span)
+            tried = None if trials is None else trials(graph, output, axis, {})
+            return unproved(trace, _reached(bound, here, axis), graph, axis, span, tried, trusted)
     return None
 
 
@@ -125,9 +133,10 @@ class CausalityAnalysis:
 
     def call(self, node: Call, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
         """Puts the infos of a call's results beside those of its arguments."""
-        found = self.run(node.graph, entering(node, infos), sizes.inside(node))
-        for out, info in zip(node.outs, found, strict=True):
-            infos[out.id] = leaving(outside(info, node), node.graph, node, graph)
+        inner = sizes.inside(node)
+        found = self.run(node.graph, entering(node, infos), inner)
+        for out, info, output in zip(node.outs, found, node.graph.outputs, strict=True):
+            infos[out.id] = leaving(outside(believed(info, output, inner), node), node.graph, node, graph)
 
     def scan(self, node: Scan, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
         """Puts the infos of a scan's results beside those of its arguments.
@@ -177,6 +186,15 @@ class CausalityAnalysis:
                 ]
         for out, info in zip(node.outs, carried, strict=True):
             infos[out.id] = info
+
+
+def believed(info: Info, output: Output, sizes: CallerSizes) -> Info:
+    """What is known of a block's result where the block says that it is to be trusted (`causal seq trusted "..."`)."""
+    axis = next((axis for axis in output.trusted if axis.family in sizes.claimed), None)
+    here = None if axis is None else place_of(output.axes, axis, sizes.claimed)
+    if here is None or not info.reach:
+        return info
+    return replace(info, reach={frozenset({here}): next(iter(info.reach.values()))})
 
 
 def _freeze(info: Info) -> object:

@@ -44,3 +44,33 @@ class Tried:
 
 Trials = Callable[[Graph, int, Axis, Mapping[str, int]], Tried]
 """Tries a claim: of a graph, the number of a result and the axis claimed; sizes to try first, by the names of axes."""
+
+
+def changes(witness: Witness, graph: Graph, axis: Axis) -> str:
+    """A leak in words."""
+    output = graph.outputs[witness.result]
+    result = f"`{output.name}`" if output.name else "its result"
+    if witness.appended:
+        cause = f"another item of `{axis.name}` behind the last one"
+    else:
+        cause = f"another item {witness.item} of `{witness.input}`"
+    return f"{cause} changes item {witness.reached} of {result}"
+
+
+def at_sizes(witness: Witness) -> str:
+    """By how much, and where that was seen."""
+    sizes = ", ".join(f"{name} = {size}" for name, size in witness.sizes.items())
+    where = f" at {sizes}" if sizes else ""
+    return (
+        f"by {witness.change:.2g}, {witness.share:.2g} of its standard deviation,{where} with weights and inputs drawn "
+        "at random; items count from 0"
+    )
+
+
+def searched(tried: Tried | None) -> str:
+    """What trials say where they found no leak."""
+    if tried is None:
+        return "no trial was made"
+    if not tried.trials:
+        return f"no trial was made: {tried.reason}"
+    return f"{tried.trials} trials at small sizes found no leak"

@@ -155,7 +155,7 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     root = tree.root
     facts = SiteFacts(root)
     first = DemandAnalysis(root, results, facts, None)
-    changing = unsettled(root, time) if first.at_once else frozenset[Cell]()
+    changing = unsettled(root, time) if first.at_once or first.open else frozenset[Cell]()
     if changing:
         first = DemandAnalysis(root, results, facts, None, changing)
     analysis = DemandAnalysis(root, results, facts, remembered(first), changing)

@@ -59,12 +59,14 @@ class Reads:
 
     result: the modes in which it gives its result, where these are others: of all rows the wanted ones are taken.
     why:    why it is done for all items, where it is.
+    open:   it is not known to read no item after its own.
     """
 
     operands: list[tuple[Value, Modes]]
     eaten: Modes = field(default_factory=dict)
     result: Modes = field(default_factory=dict)
     why: str = ""
+    open: bool = False
 
 
 def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts, going_on: bool = True) -> Reads:
@@ -79,7 +81,9 @@ def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts, going_on: b
     if use.entire():
         return use.whole(f"`{node.op}` acts on all of a width")
     try:
-        return _item_by_item(use, going_on)
+        found = _item_by_item(use, going_on)
+        found.open = use.open
+        return found
     except NoForm as found:
         return use.whole(str(found))
 
@@ -142,6 +146,7 @@ class _Use:
             case _:
                 made = site.time(node.made)
         self.made = made
+        self.open = False
         self.across = {*self.eaten, *made, *site.time(node.each)}
 
     def refuse(self, why: str) -> NoForm:
@@ -152,6 +157,7 @@ class _Use:
         ahead = self.facts.ahead(self.site, self.node, axis, self.modes)
         if axis.extent is None and ahead is not None and ahead > 0:
             raise self._reads_after(axis)
+        self.open |= ahead is None
         return axis.extent is not None and (ahead is None or ahead > 0)
 
     def _reads_after(self, axis: Axis) -> NoForm:
@@ -276,6 +282,7 @@ class DemandAnalysis:
     sinks:      those of these cells that are read by what does not itself hold the range.
     unsettled:  cells whose items may still change with those after them (finality.py): they are not remembered.
     at_once:    what is made of items and done for all items at each step, in words.
+    open:       whether something is read of which it is not known that it comes no later.
     """
 
     def __init__(
@@ -284,6 +291,7 @@ class DemandAnalysis:
     ) -> None:  # fmt: skip
         self.facts, self.remembered, self.unsettled = facts, remembered, unsettled
         self.at_once: dict[str, None] = {}
+        self.open = False
         self.made_of: dict[Cell, list[Cell] | None] = {}
         self.sinks: dict[Cell, None] = {}
         self.reads: dict[Cell, dict[Demand, Reads]] = {}
@@ -412,6 +420,7 @@ class DemandAnalysis:
     def _through(self, cell: Cell, node: Apply, modes: Modes) -> Reads:
         going_on = all(cell.site.cells[value.id] not in self.unsettled for value in reads(node))
         found = through(cell.site, node, modes, self.facts, going_on)
+        self.open |= found.open
         grouped = cell.site.grouped
         entire = [axis for axis, mode in (*found.eaten.items(), *found.result.items()) if mode is ENTIRE]
         whole = [axis for axis in entire if axis.family not in grouped]

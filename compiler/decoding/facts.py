@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..causality.caller_sizes import CallerSizes, constant_info
-from ..causality.proof import CausalityAnalysis, entering, outside
+from ..causality.proof import CausalityAnalysis, believed, entering, outside
 from ..causality.reach import Info, exact
 from ..causality.step import Step
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
@@ -90,8 +90,8 @@ class SiteFacts:
         consts = {const: known(substituted(static, env)) for const, static in node.consts}
         inner = {const: number for const, number in consts.items() if number is not None}
         found = self._run(child, entering(replace(node, graph=child.graph), infos), inner, sizes.inside(node), where)
-        for out, info in zip(node.outs, found, strict=True):
-            infos[out.id] = outside(info, node)
+        for out, info, output in zip(node.outs, found, node.graph.outputs, strict=True):
+            infos[out.id] = outside(believed(info, output, sizes.inside(node)), node)
 
     def _repeat(
         self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,

@@ -222,13 +222,14 @@ class Output:
     """One result. `value.type` may have lost or gained nothing: its axes are `axes`, in declared (memory) order.
 
     `name` is None where a single result has no name. `lifted` axes come first in memory. `causal`: the axes along which
-    it is proved causal, as the spec claims (D12).
+    it is proved causal, as the spec claims (D12). `trusted`: those for which it is to be believed.
     """
 
     name: str | None
     value: Value
     axes: tuple[Axis, ...]
     causal: tuple[Axis, ...] = ()
+    trusted: tuple[Axis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

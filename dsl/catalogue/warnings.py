@@ -410,4 +410,55 @@ block activation(x: [model]) -> [model] {
 }
 """,
     ),
+    Entry(
+        "W0517",
+        "a claim of causality that is trusted",
+        """
+        `causal seq trusted "..."` says that a claim holds, and why, where no proof says it. Then it is believed: of the
+        block's callers, too, and steps of decoding make anew, of all items so far, what is not proved. Trials at small
+        sizes still look for a leak, and one that is found is an error. `attnc check --strict` takes no such claim.
+        """,
+        """
+width seq
+width past like seq
+depth d = 8
+
+model net(x: [seq, d]) -> [seq, d] causal seq trusted "a cube has the sign of what is cubed" {
+    return dot[past](softmax[past](dot[d](x, x[seq as past]) where (seq - past) ^ 3 >= 0), x[seq as past])
+}
+""",
+        """
+width seq
+width past like seq
+depth d = 8
+
+model net(x: [seq, d]) -> [seq, d] causal seq {
+    return dot[past](softmax[past](dot[d](x, x[seq as past]) where past <= seq), x[seq as past])
+}
+""",
+    ),
+    Entry(
+        "W0518",
+        "a claim of causality that need not be trusted",
+        """
+        The claim is proved: the proof covers more from version to version. Without `trusted` it is proved again at
+        each change.
+        """,
+        """
+width seq
+depth d = 8
+
+model net(x: [seq, d]) -> [seq, d] causal seq trusted "each item is read alone" {
+    return relu(x)
+}
+""",
+        """
+width seq
+depth d = 8
+
+model net(x: [seq, d]) -> [seq, d] causal seq {
+    return relu(x)
+}
+""",
+    ),
 )

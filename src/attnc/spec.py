@@ -128,7 +128,14 @@ def built(
 
     if isinstance(path, str | os.PathLike):
         raise TypeError(f"path: a list of folders, such as [{str(path)!r}], not one")
-    return build(source, base=base, config=config, sizes=_plain(sizes or {}), path=[Path(each) for each in path])
+    folders = [Path(each) for each in path]
+    return build(source, base=base, config=config, sizes=_plain(sizes or {}), path=folders, trials=_tried)
+
+
+def _tried(graph: Graph, result: int, axis: Axis, hints: Mapping[str, int]) -> Tried:
+    from .trials import tried  # which runs NumPy: only where a proof fails
+
+    return tried(graph, result, axis, hints)
 
 
 def checked(

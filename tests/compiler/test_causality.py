@@ -67,7 +67,7 @@ def told(row: str) -> str:
     assert leak.span is not None
     steps = [(label.text, label.span.text) for label in leak.related] + [(leak.label, leak.span.text)]
     way = [f"{text.partition('. ')[2]} (`{place}`)" for text, place in sorted(steps) if text[:1].isdigit()]
-    reached = leak.message.partition("depends on ")[2]
+    reached = leak.message.partition("may depend on ")[2]
     return f"{reached}: {', '.join(way)}" + (f"; marked: {leak.span.text}" if not leak.label[:1].isdigit() else "")
 
 

@@ -31,3 +31,18 @@ def test_read_ahead_and_back(ahead: str, back: str, width: str) -> None:
         pytest.skip("it reads the fourth item, which there has to be")
     text = f"{width}\n{HEAD}y = {AHEAD[ahead]}\n    return {back}\n}}\n"
     check_steps(attnc.loads(text).model("net"), dtypes=("float64",), seeds=(0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = sum[past](broadcast[seq](x[seq as past]) where floor(past / 4) == floor(seq / 4))\n"
+        "    return select(seq >= 4, y[seq = max(seq - 4, 0)], 0)",
+        "y = sum[past](broadcast[seq](x[seq as past]) where floor(past / 4) == floor(seq / 4))\n"
+        "    z = cumsum[seq](y)\n    return select(seq >= 4, z[seq = max(seq - 4, 0)], 0)",
+    ],
+)
+def test_what_its_group_has_later(body: str) -> None:
+    """What sees all of its group is kept from no step to the next: it may change until the group is over."""
+    head = HEAD.replace("causal seq", 'causal seq trusted "a group is read by later ones"')
+    check_steps(attnc.loads(f"width seq\n{head}{body}\n}}\n").model("net"), dtypes=("float64",), seeds=(0, 1, 2))

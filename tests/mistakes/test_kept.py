@@ -20,6 +20,7 @@ from attnc.dsl.catalogue import CATALOGUE
 from attnc.dsl.diagnostic import Diagnostic, Edit, error
 from attnc.dsl.mistakes.fixes import apply
 from attnc.dsl.source import Source, Span
+from attnc.trials import tried
 
 from .test_mistakes import CASES, written
 
@@ -43,7 +44,7 @@ def checker(text: str) -> Iterator[tuple[Source, Callable[[Source], tuple[Diagno
         files, sizes = written(text, Path(folder))
         yield (
             Source(str(Path(folder) / "main.attn"), files["main.attn"]),
-            lambda source: build(source, sizes=sizes).diagnostics,
+            lambda source: build(source, sizes=sizes, trials=tried).diagnostics,
         )
 
 
@@ -233,7 +234,7 @@ def test_what_is_seen_to_be_lost(text: str, help: str, gone: set[str]) -> None:
 def test_repeats_labelled_as_their_helps_say_are_right() -> None:
     """All of them at once: each label is another, and none that the block has already."""
     (case,) = [case for case in CASES if case.title == "repeats without a label beside names that are taken"]
-    found = build(Source("main.attn", case.text)).diagnostics
+    found = build(Source("main.attn", case.text), trials=tried).diagnostics
     shown = [re.search(r"`repeat(\.\w+) ", each.help) for each in found]
     labels = [Edit(each.fix.edits[0].span, label[1]) for each, label in zip(found, shown, strict=True)]  # type: ignore[union-attr, index]
     mended = Source("main.attn", apply(case.text, labels))

@@ -25,6 +25,7 @@ from attnc.dsl.diagnostic import Diagnostic, Severity
 from attnc.dsl.mistakes.fixes import repair
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
+from attnc.trials import tried
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.txt"))
@@ -57,7 +58,7 @@ def check(text: str) -> tuple[Program, str]:
     """The program checked, and what is printed."""
     with tempfile.TemporaryDirectory() as name:
         files, sizes = written(text, Path(name))
-        program = build(Source(str(Path(name) / "main.attn"), files["main.attn"]), sizes=sizes)
+        program = build(Source(str(Path(name) / "main.attn"), files["main.attn"]), sizes=sizes, trials=tried)
         return program, render_all(program.diagnostics).replace(f"{name}/", "")
 
 
@@ -104,7 +105,7 @@ def test_a_fix_removes_its_mistake(case: Case, newline: str) -> None:
         files, sizes = written(case.text, Path(name))
 
         def judge(source: Source) -> tuple[Diagnostic, ...]:
-            return build(source, sizes=sizes).diagnostics
+            return build(source, sizes=sizes, trials=tried).diagnostics
 
         source = Source(str(Path(name) / "main.attn"), files["main.attn"].replace("\n", newline))
         before = judge(source)

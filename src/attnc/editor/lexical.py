@@ -28,6 +28,7 @@ WORDS = {
     "where": "the items that an op is to see: `softmax[k](s where m)`; what is masked weighs exactly 0",
     "scan": "calls a block at each index in order: `scan[seq] cell(x, h = 0)`",
     "causal": "a promise that is proved: no item of the result depends on a later item of an input",
+    "trusted": "why a claim holds that is not proved: `causal seq trusted \"...\"`; it is believed, with a warning",
     "like": "a second copy of an axis: the same size, another name",
     "as": "another name: `x[a as b]` renames to a copy of the axis, `model as m` is what diagrams show",
     "frozen": "not trained",

@@ -23,13 +23,14 @@ SUMMARY = "report every mistake in specs"
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a spec (.attn), a folder of them, or - for stdin")
     sizes(parser)
+    parser.add_argument("--strict", action="store_true", help="take no warnings, such as that of a trusted claim")
     parser.add_argument("--json", action="store_true", help="print the diagnostics to stdout as JSON")
     parser.add_argument("--fix", action="store_true", help="make the fixes that are certain, and report what is left")
     parser.add_argument("--diff", action="store_true", help="with --fix: write nothing; show what would change")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Report every mistake in the specs, in one run. Warnings do not change the exit status."""
+    """Report every mistake in the specs, in one run. Warnings change the exit status with --strict alone."""
     if args.diff and (not args.fix or args.json):
         raise CannotRun("--diff shows what --fix would change: it goes with --fix, and without --json")
     if args.fix:
@@ -61,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
                 found.append(error("", message, None))
             status = COULD_NOT_RUN
             continue
+        if args.strict and diagnostics:
+            status = max(status, WRONG)
         found += diagnostics
         if not diagnostics and not args.json:
             say(f"{source.name}: ok")
