@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from .backends.files.code import ModelCode
+    from .compiler.causality.witness import Tried
     from .compiler.check import Program
     from .compiler.cost.report import Cost
     from .compiler.decoding import Decoding
