@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.term import leaves
@@ -28,6 +29,11 @@ def dims(x: Val, axes: Sequence[Axis]) -> str:
     """Dimensions for a reduction: `-1` or `(-2, -1)`."""
     places = sorted(x.dim(axis) for axis in axes)
     return str(places[0]) if len(places) == 1 else str(tuple(places))
+
+
+def items_along(body: CodeBody, axes: Sequence[Axis]) -> Code:
+    """How many items there are along these axes together."""
+    return reduce(times, map(body.extent, axes))
 
 
 def without(x: Val, axes: Sequence[Axis]) -> tuple[Axis, ...]:

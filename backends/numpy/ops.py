@@ -18,6 +18,7 @@ from ..emit.operands import (
     concat_operands,
     dims,
     factors,
+    items_along,
     listed,
     masked,
     neutral,
@@ -27,7 +28,7 @@ from ..emit.operands import (
     without,
 )
 from ..emit.ops import gather, index, l2norm, merge, pad, rank, rename, same, split, window
-from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
+from ..text.expressions import UNARY, Code, call, folded, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of, needed
 from .body import Emit, NumpyBody, Point
 
@@ -187,7 +188,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     needs = needed(val.needs for val in fed)
     if op == "mean":
         if mask is None:
-            sizes = joined((body.extent(axis) for axis in axes), " * ")
+            sizes = items_along(body, axes)
             if all(body.plan.static_size(axis) for axis in axes):
                 code = Code.of("{}.mean({})", x.atom, where)
             else:  # the mean of nothing is 0

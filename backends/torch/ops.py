@@ -16,6 +16,7 @@ from ..emit.operands import (
     dims,
     factors,
     is_usual_scale,
+    items_along,
     listed,
     masked,
     neutral,
@@ -197,7 +198,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     name = {"max": "amax", "min": "amin"}.get(op, op)
     if op == "mean":
         x = body.named(x)
-        sizes = joined((body.extent(axis) for axis in axes), " * ")
+        sizes = items_along(body, axes)
         if all(body.plan.static_size(axis) for axis in axes):
             code = Code.of("{}.mean({})", x.atom, where)
         else:  # the mean of nothing is 0

@@ -105,6 +105,26 @@ def test_what_is_no_whole_quotient_stays(rest: str) -> None:
         assert "//" not in source(text) and "floor" in source(text)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_mean_over_a_size_that_is_made_of_others(backend: Literal["torch", "numpy"]) -> None:
+    """Their product counts the items: the sum in it is put in parentheses."""
+    spec = attnc.loads("""
+        width t
+        depth d = 6, half = 2
+        depth all = half + d
+        block over(x: [all, t], y: [half], z: [d]) -> [half] {
+            return broadcast[half](mean[all, t](x)) + mean[half](y) * y * sum[d](z / int(|d|))
+        }
+        model net(x: [all, t], y: [half], z: [d]) -> [half] {
+            return over(x, y, z)
+        }""")
+    x, y, z = (np.random.default_rng(0).normal(size=size) for size in ((8, 5), 2, 6))
+    model = spec.model("net")
+    run = model.numpy(dtype="float64") if backend == "numpy" else model.torch(dtype=torch.float64)
+    found = np.asarray(run(*((x, y, z) if backend == "numpy" else map(torch.tensor, (x, y, z)))))
+    np.testing.assert_allclose(found, x.mean() + y.mean() * y * z.mean(), rtol=1e-12)
+
+
 def test_a_size_made_by_floor() -> None:
     made = attnc.load(EXAMPLES / "zoo/t5.attn").model("t5").source("torch")
     assert "b // 2 // 2" in made and "math.floor" not in made
