@@ -191,7 +191,7 @@ class NumpyBody(CodeBody):
         counter = self.counters[node.index] if node.index is not None else Variable("i")
         name = segment(self.graph, node)
         each = Code.of(f'{self.prefix}f"{{}}."', counted(f"{name}.{{i}}", counter))
-        at = self.path(name) if node.shared else each
+        at = self.path("" if node.beside else name) if node.shared else each
         given = [*(target.code for target in targets), *args]
         calls = []
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):

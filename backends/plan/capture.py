@@ -35,6 +35,7 @@ class Found:
     value: Value
     skipped: int  # segments of blocks without weights that the path leaves out
     node: Node | None = None  # what makes the value
+    label: str = ""  # the end of the path: what it is called where it is recorded
 
 
 @dataclass(slots=True)
@@ -105,20 +106,34 @@ def everything(root: Graph) -> Iterator[Found]:
 
 
 def _inside(
-    graph: Graph, steps: tuple[tuple[Graph, int], ...], names: tuple[str, ...], weightless: dict[int, bool]
+    graph: Graph,
+    steps: tuple[tuple[Graph, int], ...],
+    names: tuple[str, ...],
+    weightless: dict[int, bool],
+    holder: str = "",
+    later: frozenset[str] = frozenset(),
 ) -> Iterator[Found]:
+    """holder: what stands before the names of values in the body of a repeat whose nodes have it in theirs.
+
+    later: what the graphs around call again, behind this one.
+    """
     labels = _labels(graph)
     for place, node in enumerate(graph.nodes):
         for value in makes(node):
             if value.id in labels:
-                yield Found(".".join([*names, labels[value.id]]), steps, graph, value, 0, node)
+                label = holder + labels[value.id]
+                yield Found(".".join([*names, label]), steps, graph, value, 0, node, label)
         here = (*steps, (graph, place))
         match node:
             case Call() if node.name == "":
                 if _alike(graph, node)[-1] is node:  # of a model's calls the last, as of others that share weights
                     yield from _inside(node.graph, here, names, weightless)
-            case Call() if _reached(graph, node, weightless):
+            case Call() if node.name not in later and _reached(graph, node, weightless):
                 yield from _inside(node.graph, here, (*names, segment(graph, node, weightless)), weightless)
+            case Repeat(beside=True) if _count(node):
+                body = node.bodies[node.runs(_count(node) - 1)]
+                again = later | _called_behind(graph, place)
+                yield from _inside(body, here, names, weightless, f"{node.name}.", again)
             case Repeat():
                 for number in _passes(node):
                     body = node.bodies[node.runs(int(number or 0))]
@@ -171,7 +186,23 @@ def _namesakes(graph: Graph) -> Mapping[tuple[type, str, frozenset[Span | None]]
 
 def _reached(graph: Graph, call: Call, weightless: dict[int, bool]) -> bool:
     """Of calls that share weights only the last is: what the others make is overwritten."""
-    return _without_weights(call.graph, weightless) or _alike(graph, call)[-1] is call
+    return _without_weights(call.graph, weightless) or graph.nodes[_last_calls(graph)[call.name]] is call
+
+
+@lru_cache(maxsize=8)
+def _last_calls(graph: Graph) -> Mapping[str, int]:
+    """By the names of calls the place of the node that makes the last: a repeat may call shares of the graph."""
+    found: dict[str, int] = {}
+    for place, node in enumerate(graph.nodes):
+        if isinstance(node, Call):
+            found[node.name] = place
+        elif isinstance(node, Repeat) and node.beside:
+            found |= {name: place for body in node.bodies for name in _last_calls(body)}
+    return found
+
+
+def _called_behind(graph: Graph, place: int) -> frozenset[str]:
+    return frozenset(name for name, last in _last_calls(graph).items() if last > place)
 
 
 def _passes(node: Repeat) -> list[str]:
@@ -186,29 +217,38 @@ def _search(
     names: tuple[str, ...],
     skipped: int,
     weightless: dict[int, bool],
+    holder: str = "",
+    later: frozenset[str] = frozenset(),
 ) -> Iterator[Found]:
     if not segments:
         return
-    if len(segments) == 1:
+    wanted = ".".join(segments)
+    if len(segments) == 1 + holder.count("."):
         labels = _labels(graph)
         for node in graph.nodes:
             for value in makes(node):
                 # the last of several may be written with its number, too
-                if value.id in labels and segments[0] in (labels[value.id], _numbered(labels, value.id)):
-                    yield Found(".".join([*names, labels[value.id]]), steps, graph, value, skipped, node)
+                known = () if value.id not in labels else (labels[value.id], _numbered(labels, value.id))
+                if wanted in (holder + label for label in known):
+                    label = holder + known[0]
+                    yield Found(".".join([*names, label]), steps, graph, value, skipped, node, label)
     for place, node in enumerate(graph.nodes):
         here = (*steps, (graph, place))
         match node:
             case Call() if node.name == "":
                 if _alike(graph, node)[-1] is node:
                     yield from _search(node.graph, segments, here, names, skipped, weightless)
-            case Call() if _reached(graph, node, weightless):
+            case Call() if node.name not in later and _reached(graph, node, weightless):
                 own = segment(graph, node, weightless)
-                inner = (*names, own)
-                if segments[0] in (node.name, own):
-                    yield from _search(node.graph, segments[1:], here, inner, skipped, weightless)
+                inner, parts = (*names, own), 1 + own.count(".")
+                if ".".join(segments[:parts]) in (node.name, own):
+                    yield from _search(node.graph, segments[parts:], here, inner, skipped, weightless)
                 if _without_weights(node.graph, weightless):
                     yield from _search(node.graph, segments, here, inner, skipped + 1, weightless)
+            case Repeat(beside=True) if _count(node):
+                body = node.bodies[node.runs(_count(node) - 1)]
+                again = later | _called_behind(graph, place)
+                yield from _search(body, segments, here, names, skipped, weightless, f"{node.name}.", again)
             case Repeat() if segments[0] in (node.name, own := segment(graph, node, weightless)):
                 for number in _passes(node):
                     rest = segments[2:] if number else segments[1:]

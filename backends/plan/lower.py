@@ -31,11 +31,7 @@ def lower(graph: Graph, capture: tuple[str, ...] = (), passes: Sequence[Pass] = 
     if "fold_truths" in on:
         graph, _ = fold_truths(graph)
     wanted = resolve(graph, capture)
-    labels = {
-        (id(inside), number): found.path.rpartition(".")[2]
-        for found in wanted.values()
-        for inside, number in recorded(found)
-    }
+    labels = {(id(inside), number): found.label for found in wanted.values() for inside, number in recorded(found)}
     keep: dict[int, set[int]] = {}
     for key, number in labels:
         keep.setdefault(key, set()).add(number)

@@ -154,9 +154,9 @@ def parts(graphs: Iterable[Graph], homes: Homes | None = None) -> frozenset[str]
             if isinstance(node, Parameter):
                 found.add(node.weight.name.partition(".")[0])
             elif isinstance(node, Apply) and node.weights:
-                found.add(node.name or "")
+                found.add((node.name or "").partition(".")[0])
             elif isinstance(node, Call | Repeat | Scan) and (homes is None or homes.learns(node)):
-                found.add(node.name)
+                found.add(node.name.partition(".")[0])
             left += children(node)
     return frozenset(found)
 
@@ -262,7 +262,7 @@ class Plan:
     open: set[Axis] = field(default_factory=set)  # axes that calls of one module have in different sizes
     owner: Plan | None = None  # the class whose weights it uses: this is one of its methods besides `forward`
     caller: Plan | None = None  # of a model with weights, which stand beside its caller's: this is a method there
-    call: Call | Scan | None = None  # by which it is called there
+    call: Call | Scan | Repeat | None = None  # by which it is called there
     called: list[Plan] = field(default_factory=list)  # the models that are methods here
     method: str = "forward"
     cached: bool = False  # of decoding (compiler/decode): it takes the cache
@@ -273,6 +273,11 @@ class Plan:
         """The class that this is a method of."""
         within = self.owner or self.caller
         return self if within is None else within.home
+
+    @property
+    def way(self) -> Plan:
+        """The first form of what it is, which has a caller where this is a method of that."""
+        return self if self.caller is not None or self.owner is None else self.owner.way
 
     def methods(self) -> Iterator[Plan]:
         """The models that are methods of the class, in the order of their calls."""
@@ -391,6 +396,7 @@ class ModelPlan:
             for node in plan.graph.nodes:
                 for child in children(node):
                     own = child.kind == "model" and isinstance(node, Call) and not node.name
+                    own = own or (isinstance(node, Repeat) and node.beside)
                     callee = self.plan(child)
                     callee.placed = callee.placed or plan.placed or not own
         for plan in sorted(self.plans, key=lambda plan: plan.graph is not root):  # the model has its name first
@@ -446,7 +452,8 @@ class ModelPlan:
                 if isinstance(node, Repeat):
                     if node.index is not None and not self.has_list(node):
                         self._counted.add(id(child))
-                    self._visit(child, lifted, name + camel(singular(node.name) or node.name))
+                    own = node.name.rpartition(".")[2]
+                    self._visit(child, lifted, name + camel(singular(own) or own))
                 else:
                     self._visit(child, frozenset(), "")
         form = self._form(graph, lifted)
@@ -534,9 +541,8 @@ class ModelPlan:
         for node in plan.graph.nodes:  # in the order in which the code is first written: a caller before its methods
             for child in children(node):
                 callee = self.plan(child)
-                own = isinstance(node, Call | Scan) and not node.name and self.homes.learns(node)
+                own = (node.beside if isinstance(node, Repeat) else not node.name) and self.homes.learns(node)
                 if own and callee.owner is None and callee.caller is None:
-                    assert isinstance(node, Call | Scan)
                     callee.caller, callee.call = plan, node
                     plan.called.append(callee)
                 self._move_in(callee, seen)
@@ -552,7 +558,12 @@ class ModelPlan:
                 names |= self._parts if not plan.is_root else set()
                 wish = method
                 if plan.is_of_called:  # by the model's name, where a class may have a method of that
-                    wish = Namer(reserved, "").give(plan.graph.name.strip("_") or "model")
+                    call = plan.way.call
+                    name = plan.graph.name.strip("_") or "model"
+                    if isinstance(call, Repeat):
+                        own = call.name.rpartition(".")[2]
+                        name = f"one_{singular(own) or own}"
+                    wish = Namer(reserved, "").give(name)
                     wish += f"_{method}" if stepped is not None else ""
                 count = 1
                 while wish + number in names and not plan.is_root:

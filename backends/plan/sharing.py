@@ -78,6 +78,12 @@ class Homes:
             elif isinstance(node, Repeat) and node.shared and self.learns(node):  # passes that differ have one module
                 for body in node.bodies[1:]:
                     self._pair(node.bodies[0], body)
+            if isinstance(node, Repeat) and node.beside:  # what its bodies call are modules of this graph
+                for body in node.bodies:
+                    for inner in self._beside(body):
+                        site = (id(graph), _named(inner))
+                        self._sites[id(body), _named(inner)] = site
+                        self._pair(first.setdefault(site, inner.graph), inner.graph)
         self._order[id(graph)] = len(self._order)
 
     def _visit_step(self, graph: Graph) -> None:
@@ -124,6 +130,15 @@ class Homes:
         for name, node in self._learners(graph):
             first.setdefault(name, node)
         return first
+
+    def _beside(self, body: Graph) -> Iterator[Call | Scan]:
+        """The calls with weights in the body of a repeat whose weights stand beside those of the graph around."""
+        for _, node in self._learners(body):
+            if isinstance(node, Call | Scan):
+                yield node
+            elif node.beside:
+                for inner in node.bodies:
+                    yield from self._beside(inner)
 
     def _learners(self, graph: Graph) -> Iterator[tuple[str, Call | Scan | Repeat]]:
         """The nodes whose graphs have weights, with the name of these. Others may go by any name."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property, reduce
 
 from ...compiler.decoding.steps.tabulate import made_for_tables
+from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
@@ -41,13 +42,16 @@ def accessible(name: str) -> bool:
 
 
 def attribute(name: str) -> str:
-    return f"self.{name}" if accessible(name) else f'getattr(self, "{name}")'
+    *around, own = name.split(".")
+    of = ".".join(["self", *around])
+    return f"{of}.{own}" if accessible(own) else f'getattr({of}, "{own}")'
 
 
 def assigned(name: str, value: Code) -> Do:
-    if accessible(name):
+    *around, own = name.split(".")
+    if accessible(own):
         return Do(value, (Attribute(attribute(name)),))
-    return Do(Code.of('setattr(self, "{}", {})', name, value))
+    return Do(Code.of('setattr({}, "{}", {})', ".".join(["self", *around]), own, value))
 
 
 Made = tuple[Plan, Callable[[], list[Code]]]  # the class of a module, and what it is given: known when that is lowered
@@ -82,6 +86,7 @@ class TorchBody(CodeBody):
         super().__init__(file, plan)
         self.margin = 4 if plan.key in file.functions else 8
         self.init: list[Callable[[], Sequence[Do]]] = []  # what it adds to `__init__`, once all is lowered
+        self.holders: list[str] = []  # modules that do nothing but hold others: repeats whose weights stand here
         self.remarks: dict[Do, str] = {}  # what the spec says of lines of `__init__`
         self.modules: dict[str, Code | Plan] = {}  # attribute -> what it is made with
         self.stored: dict[Variable, Attribute] = {}  # by what `__init__` knows it
@@ -110,6 +115,10 @@ class TorchBody(CodeBody):
                 self.attributes.reserve(node.weight.name.split(".")[0])
             elif isinstance(node, Call | Scan) and not node.name:
                 self._reserve_weights(file, node.graph)
+            elif isinstance(node, Repeat) and node.beside:
+                for body in node.bodies:
+                    self._reserve_weights(file, body)
+                self.attributes.reserve(node.name)
             elif isinstance(node, Call | Scan | Repeat) and self.program.homes.learns(node):
                 self.attributes.reserve(node.name)
 
@@ -121,6 +130,14 @@ class TorchBody(CodeBody):
         self.modules, self.stored, self.sizes, self.remarks = home.modules, home.stored, home.sizes, home.remarks
         self.attributes = home.attributes
         call = self.plan.call
+        if isinstance(call, Repeat):  # its axes and consts are those of the graph around
+            axes, consts = self.program.bindings[id(self.graph)]
+            self._home_axes = dict(axes)
+            self._home_consts = {own: ConstOf(theirs) for own, theirs in consts.items() if theirs != call.index}
+            if any(weight.startswith(f"{call.name}.") for weight in inventory(self.graph)):
+                self.top.holders.append(call.name)
+            self._first_weight = home._first_weight
+            return
         if call is not None:
             axes, consts = self.program.bindings[id(call.graph)]
             sizes, numbers = dict(call.axes), dict(call.consts)
@@ -329,7 +346,8 @@ class TorchBody(CodeBody):
         read = read.union(*(reads_of(body.statements) for body in (self, *methods)))
         kept = [(found, variable) for variable, found in self.stored.items() if found in read]
         worked_out = {let.variable: let.code.named for let in self.sizes}
-        self.built = [*self.sizes, *side_by_side(kept, WIDTH - 8, worked_out), *made]
+        holders = (assigned(name, Code("nn.Module()")) for name in sorted(self.holders))  # a part behind its whole
+        self.built = [*self.sizes, *side_by_side(kept, WIDTH - 8, worked_out), *holders, *made]
         read, scope = {*reads_of(self.built)}, self.scope
         return ClassPlan(
             sizes=tuple(axis for axis in self.plan.axes if scope.axes[axis] in read),
@@ -470,7 +488,7 @@ class TorchBody(CodeBody):
         home, given = made
         if not owner:
             found = Attribute("")  # it has a name once it is known how it is made
-            self.init.append(lambda: self.top.part(name, found, call(home.name, *given())))
+            self.init.append(lambda: self.top.part(name.rpartition(".")[2], found, call(home.name, *given())))
             return found.code
         if name not in self.modules:
             self.modules[name] = home
@@ -515,6 +533,13 @@ class TorchBody(CodeBody):
         at = Code.of('f"{}{}."' if prefix or counter is not None else '"{}{}."', prefix, inside)
         return [Code.of("{}={}", AT, at), Code(f"{FOUND}={FOUND}")]
 
+    def _traced_here(self, plan: Plan) -> list[Code]:
+        """The same of what adds nothing to the paths in it."""
+        if not plan.on_path:
+            return []
+        at = [Code(f"{AT}={AT}" if self.plan.placed else f'{AT}=""')] if plan.placed else []
+        return [*at, Code(f"{FOUND}={FOUND}")]
+
     def invoke(self, node: Call | Scan, plan: Plan, args: list[Code], keywords: list[Code]) -> Code:
         at = self.traced(plan, segment(self.graph, node) if isinstance(node, Call) else node.name)
         if plan in self.file.over_nothing:
@@ -523,10 +548,7 @@ class TorchBody(CodeBody):
         if plan.is_step:
             return self._step(node, plan, args, keywords)
         if node.name == "":
-            extra = [Code(f"{FOUND}={FOUND}")] if plan.on_path else []
-            if plan.on_path and plan.placed:
-                extra = [Code(f"{AT}={AT}" if self.plan.placed else f'{AT}=""'), *extra]
-            return self.called(plan, self._of_model(node), *args, *keywords, *extra)
+            return self.called(plan, self._of_model(node), *args, *keywords, *self._traced_here(plan))
         name = self.submodule(node.name, self._made(node), self.file.owns(node.graph))
         cache = [cache_at(node.graph)] if plan.cached and node.graph.stepped is not None else []
         return self.called(plan, name, *args, *cache, *keywords, *at)
@@ -606,6 +628,8 @@ class TorchBody(CodeBody):
     def _one_module(self, node: Repeat, body: Graph) -> Code:
         """The module that all passes of a kind are calls of."""
         learns = self.program.homes.learns(node)
+        if node.beside:
+            return Code("self")
         if learns and node.name in self.modules:
             return Code(attribute(node.name))
         if body.stepped is not None and body.stepped.origin is not None:
@@ -640,6 +664,7 @@ class TorchBody(CodeBody):
         for plan, body, words in zip(plans, node.bodies, keywords, strict=True):
             cache = [cache_at(body, counter)] if plan.cached else []
             at = self.traced(plan, name) if node.shared else self.traced(plan, f"{name}.{{i}}", counter)
+            at = self._traced_here(plan) if node.beside else at
             given = [*(target.code for target in targets), *args, *cache, *words, *at]
             if plan in self.file.over_nothing:
                 calls.append(self._function(plan, body, {}, {}, given))

@@ -214,6 +214,8 @@ class BlockCall(SpecialisedCall):
             return
         if self.shared in body.outside:
             self._share_within()
+        elif self.shared is not None and self.shared in body.around:
+            builder.lent.add(self.shared)
         elif body.numbered:
             self._one_set(graph)
         if self.block.is_model:

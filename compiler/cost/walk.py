@@ -28,6 +28,7 @@ class Part:
              differ, the passes that have it.
     unlike:  its runs differ, and its `parts` are of all of them together; else of one.
     sets:    how many sets of weights its runs have.
+    beside:  its weights stand beside those of what it is in: its name is not before theirs.
     weights: path below it -> (items, whether it is frozen).
     steps:   the longest chain of ops that must follow one another.
     unknown: ops of the user's own in it, of which nothing is known.
@@ -46,6 +47,7 @@ class Part:
     peak: Poly | None = None
     unlike: bool = False
     sets: Poly = ONE
+    beside: bool = False
 
     def __repr__(self) -> str:
         return f"<Part {self.kind} {self.name or self.what}: {len(self.parts)} parts>"
@@ -179,7 +181,7 @@ class CostWalk:
 def _gathered(name: str, kind: str, what: str, parts: Sequence[Part], steps: Poly) -> Part:
     weights: dict[str, tuple[Poly, bool]] = {}
     for part in parts:
-        prefix = f"{part.name}." if part.name and part.kind != "op" else ""
+        prefix = f"{part.name}." if part.name and part.kind != "op" and not part.beside else ""
         for path, entry in part.weights.items():
             weights.setdefault(prefix + path, entry)
     unknown = frozenset[str]().union(*(part.unknown for part in parts))
@@ -364,7 +366,7 @@ class _GraphWalk:
         if runs:
             taken = total(part.steps for part in runs) + runs[-1].steps * left
             every = _Passes(node, count, passes, left, self.walk.values).together(dict(enumerate(runs)))
-            self.parts.append(replace(every, what=node.name, steps=taken, count=count))
+            self.parts.append(replace(every, beside=node.beside, what=node.name, steps=taken, count=count))
         elif node.shared:
             self.parts += self.walk.idle(node, self.meter.scope)
         for out, fact in zip(node.outs, carried, strict=True):

@@ -41,6 +41,9 @@ def makers(graph: Graph, owners: dict[Graph, bool]) -> dict[str, Maker]:
                 found[weight.name] = node
             case Apply(name=str(name), weights=weights) if weights:
                 found[name] = node
+            case Repeat(beside=True, bodies=bodies):
+                for body in bodies:
+                    found = {**makers(body, owners), **found}
             case Call(name=name) | Scan(name=name) | Repeat(name=name) if name:
                 if any(owns(child, owners) for child in children(node)):
                     found.setdefault(name, node)  # the calls of one share have been compared

@@ -132,7 +132,7 @@ def _collect(graph: Graph, memo: dict[int, list[WeightSpec]]) -> list[WeightSpec
                 assert isinstance(count, int), "the count of a repeat is known at build time"
                 if node.shared:
                     for specs in inner:
-                        nest(f"{node.name}.", specs)
+                        nest(node.prefix, specs)
                 else:
                     for number in range(count):
                         nest(f"{node.name}.{number}.", inner[node.runs(number)])

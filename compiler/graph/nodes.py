@@ -160,6 +160,8 @@ class Repeat:
              of their outputs, in order. `args[carried:]` enter from outside, the same in every pass.
     outs:    the carried values after the last pass.
     index:   the const that stands for the pass's number in the bodies, if it is used.
+    beside:  its weights stand beside those of the graph around, as those of a called model do, for it calls a `share`
+             of that graph. Those of its own have its name in theirs: `layers.Q`. Only of a shared one.
     """
 
     name: str
@@ -172,6 +174,12 @@ class Repeat:
     carried: int
     outs: tuple[Value, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    beside: bool = False
+
+    @property
+    def prefix(self) -> str:
+        """What it puts before the names of weights in its bodies, but for the number of the pass."""
+        return "" if self.beside else f"{self.name}."
 
     def runs(self, number: int) -> int:
         """Which of the bodies a pass runs. A count that a caller gives leaves one body for all passes."""

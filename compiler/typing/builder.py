@@ -24,6 +24,7 @@ class Builder:
     inputs: list[Input] = field(default_factory=list)
     outside: list[TypedValue] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
     names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
+    lent: set[str] = field(default_factory=set)  # shares of the graph around that are called here
     models: dict[object, tuple[Graph, Span]] = field(default_factory=dict)  # models called, by where they are declared
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)

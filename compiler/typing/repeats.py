@@ -35,7 +35,7 @@ from ..sizes.axes import (
 )
 from .builder import Builder
 from .expressions import Expressions
-from .sharing import check_one_set, own
+from .sharing import beside, check_one_set, own, without
 from .specialisation import Formula
 
 _MOST_PASSES = 10_000
@@ -95,9 +95,14 @@ class Repeats(Expressions):
                 return
             graphs, variant, builders = found
             if statement.shared and statement.index is not None:
-                self._check_one_set(graphs, variant, statement, statement.index.text)
+                lent = frozenset[str]().union(*(b.builder.lent for b in builders))
+                self._check_one_set([without(each, lent) for each in graphs], variant, statement)
         outside = self._join_outside(builders)
         graphs = [self._with_inputs(b, outside, len(carried)) for b in builders]
+        lent = frozenset[str]().union(*(b.builder.lent for b in builders)) & self.shares.keys()
+        self.builder.lent |= lent & self.around
+        if lent:
+            graphs = [beside(graph, name, lent) for graph in graphs]
         # An axis whose size depends on the pass is none of the block's: it has no one size.
         self.environment.own_axes = [
             axis for axis in self.environment.own_axes if not depends_on_pass(SizeOf(axis), index)
@@ -120,6 +125,7 @@ class Repeats(Expressions):
                 len(carried),
                 outs,
                 statement.head,
+                beside=bool(lent),
             )
         )
         if owns:
@@ -132,10 +138,9 @@ class Repeats(Expressions):
             if text not in carried:
                 self.gone[text] = statement.head
 
-    def _check_one_set(
-        self, graphs: Sequence[Graph], variant: Sequence[int], statement: s.RepeatStatement, index: str
-    ) -> None:
+    def _check_one_set(self, graphs: Sequence[Graph], variant: Sequence[int], statement: s.RepeatStatement) -> None:
         """Report passes of a `shared` repeat that learn something else than the first: they have one set of weights."""
+        index = statement.index.text if statement.index is not None else ""
         wrong = (found.code for found, _ in self.environment.problems if found.severity is Severity.ERROR)
         if any(code != "E0414" for code in wrong):  # what is wrong has no graph
             return
@@ -387,7 +392,8 @@ class Repeats(Expressions):
             returned=[],
             assigned=self.assigned,
             shares=dict(self.shares),
-            outside=frozenset(self.shares),
+            outside=self.outside if statement.shared else frozenset(self.shares),
+            around=frozenset(self.shares),
             numbered=self.numbered or not statement.shared,
             decided=self.decided or not statement.shared or statement.head in self.by_pass,
             formulas=[],

@@ -88,7 +88,8 @@ class Scope(ABC):
     assigned: dict[str, Span] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)  # variables
     shares: dict[str, Shared] = field(default_factory=dict)
-    outside: frozenset[str] = frozenset()  # shares that stand before the repeat around this
+    outside: frozenset[str] = frozenset()  # shares that stand before a repeat around this whose passes have weights
+    around: frozenset[str] = frozenset()  # those that stand before the shared repeat around this
     gone: dict[str, Span] = field(default_factory=dict)  # variables of a repeat that has ended
     untaken: dict[str, Span] = field(default_factory=dict)  # variables of a branch that is not taken
     formulas: list[Formula] = field(default_factory=list)  # that depend on the number of a pass

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ...dsl.source import Span
 from ..base.session import location_key
 from ..graph.equality import Way, Ways
-from ..graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
+from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, owns
 from .scope import Caller, Scope
 
 Calling = Call | Scan | Repeat
@@ -34,6 +35,33 @@ def _ways_of(node: Calling, checker: Caller) -> Iterator[tuple[object, Way]]:
             yield location_key(child.span), Way(node.name, child)
         for declared, way in ways(child, checker).items():
             yield declared, Way(node.name or way.name, way.model)  # a model adds nothing to names
+
+
+def beside(graph: Graph, name: str, lent: frozenset[str]) -> Graph:
+    """The body of a repeat that calls shares of the graph around: all else has the name of the repeat in its own."""
+
+    def named(node: Node) -> Node:
+        match node:
+            case Parameter(weight=weight):
+                return replace(node, weight=replace(weight, name=f"{name}.{weight.name}"))
+            case Apply(weights=weights) if weights:
+                mine = tuple(replace(weight, name=f"{name}.{weight.name}") for weight in weights)
+                return replace(node, name=f"{name}.{node.name}", weights=mine)
+            case Repeat(beside=True, bodies=bodies):
+                inner = tuple(beside(body, name, lent) for body in bodies)
+                return replace(node, name=f"{name}.{node.name}", bodies=inner)
+            case Call() | Scan() | Repeat() if node.name and node.name not in lent:
+                return replace(node, name=f"{name}.{node.name}")
+            case _:
+                return node
+
+    return replace(graph, nodes=tuple(map(named, graph.nodes)))
+
+
+def without(graph: Graph, lent: frozenset[str]) -> Graph:
+    """What a body learns itself: without the calls of shares that the graph around has."""
+    kept = (node for node in graph.nodes if not (isinstance(node, Call | Scan) and node.name in lent))
+    return replace(graph, nodes=tuple(kept))
 
 
 def own(body: Scope, name: str, span: Span) -> None:

@@ -282,6 +282,7 @@ class Body(Repeats):
         if self.may_own(statement.name.text, statement.name.span):
             self.shares[statement.name.text] = Shared(statement.name, statement.block)
             self.outside -= {statement.name.text}
+            self.around -= {statement.name.text}
             self.builder.own(statement.name.text, statement.name.span, self)
 
     def _declared_already(self, name: s.Ident) -> bool:

@@ -236,7 +236,7 @@ class _Unfolding(Steps):
     def within(self, frame: Frame, node: Repeat, section: Section, args: list[Item], inside: Inside) -> list[Item]:
         body = node.bodies[0]
         again = any(frame.graph is other for other in node.bodies)  # brackets within those of the same repeat
-        prefix = frame.prefix if again else f"{frame.prefix}{node.name}."
+        prefix = frame.prefix if again else frame.prefix + node.prefix
         inner = self.frame(body, frame.axes, frame.consts, section, frame.level, prefix)
         own = self.enter(frame, section, args, inner, node.carried)
         return self.leave(inner, frame, section, inside(inner, own))

@@ -145,7 +145,7 @@ class Oracle:
                         fed = [*carried, *(env[arg.id] for arg in node.args[node.carried :])]
                         inner = {item.value.id: value for item, value in zip(body.inputs, fed, strict=True)}
                         known = {**consts, **({node.index: number} if node.index is not None else {})}
-                        path = f"{at}{node.name}." if node.shared else f"{at}{node.name}.{number}."
+                        path = f"{at}{node.prefix}" if node.shared else f"{at}{node.name}.{number}."
                         carried = self.run(body, inner, dict(extents), known, path)
                     for value, result in zip(node.outs, carried, strict=True):
                         env[value.id] = result

@@ -194,7 +194,7 @@ def _with_prefix(graph: Graph, prefix: str) -> Iterator[tuple[str, Graph]]:
                 yield from _with_prefix(node.graph, f"{prefix}{node.name}." if node.name else prefix)
             case Repeat() if node.shared:
                 for body in node.bodies:
-                    yield from _with_prefix(body, f"{prefix}{node.name}.")
+                    yield from _with_prefix(body, prefix + node.prefix)
             case Repeat():
                 for number in range(int(evaluate(node.count) or 0)):
                     body = node.bodies[node.runs(number)]
