@@ -228,7 +228,7 @@ def _search(
         for node in graph.nodes:
             for value in makes(node):
                 # the last of several may be written with its number, too
-                known = () if value.id not in labels else (labels[value.id], _numbered(labels, value.id))
+                known = [] if value.id not in labels else [labels[value.id], _numbered(labels, value.id)]
                 if wanted in (holder + label for label in known):
                     label = holder + known[0]
                     yield Found(".".join([*names, label]), steps, graph, value, skipped, node, label)

@@ -541,6 +541,7 @@ class ModelPlan:
         for node in plan.graph.nodes:  # in the order in which the code is first written: a caller before its methods
             for child in children(node):
                 callee = self.plan(child)
+                assert isinstance(node, Call | Scan | Repeat)
                 own = (node.beside if isinstance(node, Repeat) else not node.name) and self.homes.learns(node)
                 if own and callee.owner is None and callee.caller is None:
                     callee.caller, callee.call = plan, node

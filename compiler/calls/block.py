@@ -231,14 +231,13 @@ class BlockCall(SpecialisedCall):
         """Report a share whose weights the passes of a repeat would have beside those of its own place (D11)."""
         body, name = self.body, self.shared
         assert name is not None
-        owner = "each pass of this repeat" if body.numbered else "a repeat"
         self.body.report(
             "E0413",
-            f"{owner} has weights of its own, but `{name}` has one set, where it stands",
+            f"each pass of this repeat has weights of its own, but `{name}` has one set, where it stands",
             self.call.span,
             related=[(body.shares[name].name.span, "outside of the repeat")],
-            help=f"write `share {name} = {self.called}` inside the repeat"
-            + (", and `repeat ... shared { }` if the passes are to have one set" if body.numbered else ""),
+            help="write `repeat ... shared { }` if the passes are to have one set, or "
+            f"`share {name} = {self.called}` inside the repeat",
         )
 
     def _one_set(self, graph: Graph) -> None:

@@ -34,7 +34,8 @@ def _ways_of(node: Calling, checker: Caller) -> Iterator[tuple[object, Way]]:
         if child.kind == "model" and owns(child, checker.owners):
             yield location_key(child.span), Way(node.name, child)
         for declared, way in ways(child, checker).items():
-            yield declared, Way(node.name or way.name, way.model)  # a model adds nothing to names
+            here = "" if isinstance(node, Repeat) and node.beside else node.name
+            yield declared, Way(here or way.name, way.model)  # a model adds nothing to names
 
 
 def beside(graph: Graph, name: str, lent: frozenset[str]) -> Graph:

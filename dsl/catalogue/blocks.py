@@ -386,8 +386,8 @@ block both(x: [model], y: [inner]) -> (x: [model], y: [inner]) {
         A model has one set of weights, wherever it is called, and calling it adds nothing to their names. A repeat that
         is not `shared` gives each pass weights of its own; each call of a block that calls the model has its own too,
         and so has a shared repeat. One of the two must give way: share the repeat or the block, call the model in one
-        way alone, or make it a block. A `share` has one set too, in the place where it stands: a repeat calls those
-        that stand inside it.
+        way alone, or make it a block. A `share` has one set too, in the place where it stands: a repeat whose passes
+        have weights of their own calls only those that stand inside it.
         """,
         """
 width seq
