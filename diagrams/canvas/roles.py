@@ -36,7 +36,7 @@ def _on_a_wire(sheet: Canvas, id: str, role: OperandNote, own: Sequence[list[Poi
     lines = [set(run) for run in own]  # better on one of its wires than on two that lie close
     for away, (x, y), but in (*((d, p, lines[k]) for d, p, k in places), *((d, p, every) for d, p, _ in places)):
         box = (x - _RING, y - _RING, x + _RING, y + _RING)
-        if away >= _FREE and sheet.occupied.free((box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1), but):
+        if away >= _FREE and sheet.occupied.free((box[0] - 2.5, box[1] - 2.5, box[2] + 2.5, box[3] + 2.5), but):
             sheet.step = role.step
             sheet.disc(id, (x, y), _RING, "op role", role.step.tip, pen="1.1")
             sheet.write(x, y, bold(plain(role.text)), theme.CAPTION, cls="op role")

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .steps import DrawStep, Scene, Section, StepKind
 from .tensors import Tensor
 
 
 def prune(scene: Scene) -> None:
-    """Drop the steps and results that nothing reads, so that every wire leads somewhere."""
-    read: set[int] = set()
-    kept: list[DrawStep] = []
-    for step in reversed(scene.steps):
-        if step.kind is StepKind.SINK:
-            live = True
-        elif step.kind in (StepKind.ENTER, StepKind.EXIT):
-            pairs = [(a, b) for a, b in zip(step.ins, step.outs, strict=True) if id(b) in read]
-            ending = [a for a, b in zip(step.ins, step.outs, strict=True) if id(b) not in read and id(a) in step.kept]
+    """Drop the steps and results that nothing reads, so that every wire leads somewhere.
+
+    What is carried from pass to pass, and read in a pass, is kept, even if nothing reads it behind the last one.
+    """
+    kept = {key for step in scene.steps for key in step.kept}
+    live = _live(scene.steps, kept)
+    carried = [pair for section in scene.sections for pair in section.carried]
+    while more := {id(result) for port, result in carried if id(port) in live} - kept:
+        kept |= more
+        live = _live(scene.steps, kept)
+    out: list[DrawStep] = []
+    for step in scene.steps:
+        if step.kind in (StepKind.ENTER, StepKind.EXIT):
+            pairs = [(a, b) for a, b in zip(step.ins, step.outs, strict=True) if id(b) in live]
+            ending = [a for a, b in zip(step.ins, step.outs, strict=True) if id(b) not in live and id(a) in kept]
             section = step.border
             if section is not None and section.outside and step.kind is StepKind.ENTER:
                 section.outside = max(0, section.outside - (len(step.ins) - len(pairs)))
             step.ins, step.outs = [a for a, _ in pairs] + ending, [b for _, b in pairs]
-            live = bool(pairs)
-        else:
-            step.outs = [t for t in step.outs if id(t) in read]
-            live = bool(step.outs)
-        if live:
-            read.update(id(t) for t in step.ins)
-            kept.append(step)
-    scene.steps = kept[::-1]
+        elif step.kind is not StepKind.SINK:
+            step.outs = [t for t in step.outs if id(t) in live]
+        if step.outs or step.kind is StepKind.SINK:
+            out.append(step)
+    scene.steps = out
     alive = {id(step) for step in scene.steps}
     for section in scene.sections:
         if section.enter is not None and id(section.enter) not in alive:
@@ -37,6 +40,22 @@ def prune(scene: Scene) -> None:
         if section.exit is not None and id(section.exit) not in alive:
             section.exit = None
     scene.sections = [s for s in scene.sections if s.enter is not None or s.exit is not None]
+
+
+def _live(steps: Sequence[DrawStep], kept: Collection[int]) -> set[int]:
+    """The tensors (by id) that are read on the way to a result. kept: operands of a closing bracket that are needed if
+    anything comes out of it."""
+    live: set[int] = set()
+    for step in reversed(steps):
+        if step.kind is StepKind.SINK:
+            live.update(id(t) for t in step.ins)
+        elif any(id(t) in live for t in step.outs):
+            if step.kind in (StepKind.ENTER, StepKind.EXIT):
+                pairs = zip(step.ins, step.outs, strict=True)
+                live.update(id(a) for a, b in pairs if id(b) in live or id(a) in kept)
+            else:
+                live.update(id(t) for t in step.ins)
+    return live
 
 
 def split_copies(scene: Scene) -> None:

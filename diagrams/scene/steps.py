@@ -52,6 +52,7 @@ class Section:
     name: str = ""  # of the block that is open
     block: str = ""  # its title
     loops: tuple[str, ...] = ()  # of a scan: the names of its state
+    carried: tuple[tuple[Tensor, Tensor], ...] = ()  # of a repeat: what a pass begins with, and what it goes on with
     outside: int = 0  # of a repeat: how many values come in from outside, the same in every pass
     enter: DrawStep | None = None
     exit: DrawStep | None = None

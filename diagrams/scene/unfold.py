@@ -239,7 +239,13 @@ class _Unfolding(Steps):
         prefix = frame.prefix if again else frame.prefix + node.prefix
         inner = self.frame(body, frame.axes, frame.consts, section, frame.level, prefix)
         own = self.enter(frame, section, args, inner, node.carried)
-        return self.leave(inner, frame, section, inside(inner, own))
+        begun = own[: node.carried]
+        ends = self.leave(inner, frame, section, inside(inner, own))
+        assert section.exit is not None
+        made = {id(b): a for a, b in zip(section.exit.ins, section.exit.outs, strict=True)}
+        pairs = [(a, made.get(id(b))) for a, b in zip(begun, ends, strict=False)]
+        section.carried = tuple((a, b) for a, b in pairs if isinstance(a, Tensor) and b is not None and a is not b)
+        return ends
 
     def once_through(self, frame: Frame, node: Repeat, run: BodyPasses, args: Sequence[Item]) -> list[Item]:
         """One body, as it runs in these passes."""

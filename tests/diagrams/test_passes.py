@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import attnc
 from attnc.diagrams import Diagram
+from attnc.diagrams.base.text import plain
 from attnc.diagrams.scene.passes import BodyPasses, Part, PassGroup, passes_text, plan
+from attnc.diagrams.scene.steps import StepKind
 
 from .geometry import faults
 
@@ -148,3 +150,22 @@ def test_what_is_said_of_passes_is_true(count: int, data: st.DataObject) -> None
             case _:
                 return  # a list cut short: it promises no more than it shows
         assert holds == (i in chosen), text
+
+
+def test_what_is_carried_is_drawn_even_if_nothing_reads_it_in_the_end() -> None:
+    """It is read in the next pass. What no pass reads is left out."""
+    text = """width x
+depth m = 8
+model f(a: [x, m], b: [x, m], c: [x, m]) -> [x, m] {
+    repeat.layers 4 {
+        a = tanh(a + b)
+        b = b * 2
+        c = c * 3
+    }
+    return a
+}"""
+    sheet = attnc.loads(text).model("f").draw()._sheet
+    assert faults(sheet) == []
+    assert sorted(plain(step.text) for step in sheet.scene.steps if step.mark == "arrow") == ["tanh", "× 2"]
+    (end,) = [step for step in sheet.scene.steps if step.mark == "bracket" and step.kind is StepKind.EXIT]
+    assert len(end.ins) == 2 and len(end.outs) == 1
