@@ -24,7 +24,7 @@ SHARE = 1e-6  # of a result's standard deviation: what changes more is no roundi
 SECONDS = 2.0
 AT_ONCE = 48  # changes that are run as one batch, where widths are small
 CELLS = 4_000_000  # pairs of items, in such a batch
-SMALL = 30  # places along the axis, of which all are changed; of more, a few
+MOST = 64  # places along the axis, of which all are changed; of more, a few
 
 
 def tried(graph: Graph, result: int, axis: Axis, hints: Mapping[str, int]) -> Tried:
@@ -160,7 +160,7 @@ class Attempt:
             if places is None:
                 continue
             each = np.unique(places)
-            if len(each) > SMALL:
+            if len(each) > MOST:
                 each = each[[-1, 1, len(each) // 2]]
             for place in each.tolist():
                 yield OneChange(entry, place, places == place)

@@ -11,7 +11,7 @@ from ..compiler.sizes.axes import Arith, Axis, ConstOf, Literal, Number, SizeOf,
 from ..compiler.sizes.functions import OPERATIONS
 from .shrink import graphs_in
 
-SMALL = (4, 3, 6, 8, 2, 5, 12, 9, 16, 7, 10, 24)
+SMALL = (4, 3, 6, 8, 2, 5, 12, 9, 16, 7, 10, 24, 40, 64)
 MEASURED = 250  # beyond: from how long this takes, it is known what more would
 LARGEST = 6_000  # of a width, where a number of the graph asks for it
 
