@@ -30,6 +30,7 @@ from .names.folders import Folders
 from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
 from .names.written_sizes import refuse_setting
+from .rewrites.picks.follow import follow_picks
 from .rewrites.ragged.complaints import complaints
 from .sizes.axes import Axis, Value
 from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
@@ -197,7 +198,7 @@ class _Build:
                 for problem in unsized_widths(graph):
                     session.add(problem)
         if not session.errors:
-            self._ragged(session, [checker.alone[block].graph for block in blocks])
+            self._rewritten(session, [checker.alone[block].graph for block in blocks])
         sound = not session.errors
         for block in blocks:
             self._causal(session, checker, block, sound)
@@ -235,11 +236,14 @@ class _Build:
             )
             session.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
 
-    def _ragged(self, session: Session, graphs: list[Graph | None]) -> None:
-        """What ragged widths forbid, each once: a block's mistake shows in all that call it."""
+    def _rewritten(self, session: Session, graphs: list[Graph | None]) -> None:
+        """What picks of nothing and ragged widths forbid, each once: a block's mistake shows in all that call it."""
         seen = set()
         for graph in graphs:
-            for problem in complaints(graph) if graph is not None else ():
+            if graph is None:
+                continue
+            followed, problems = follow_picks(graph)
+            for problem in [*problems, *complaints(followed)]:
                 if (problem.span, problem.message) not in seen:
                     seen.add((problem.span, problem.message))
                     session.add(problem)
@@ -267,7 +271,8 @@ class _Build:
                     )
                 elif specialisation.graph is not None and sound:
                     graph, why = specialisation.graph, result.trusted
-                    problem = check_causal(graph, position, axis, name.span, self.trials, why)
+                    followed, _ = follow_picks(graph)
+                    problem = check_causal(followed, position, axis, name.span, self.trials, why)
                     if problem is None and why is not None:
                         problem = _needless(why, axis)
                     if problem is not None:

@@ -205,7 +205,7 @@ def arity(meaning: t.Meaning) -> int:
     match meaning:
         case t.Sum(times):
             return len(times)
-        case t.Rounded() | t.Magnitude() | t.Complement() | t.Lookup() | t.Function():
+        case t.Rounded() | t.Magnitude() | t.Complement() | t.Lookup() | t.Validity() | t.Function():
             return 1
         case t.Limited() | t.Choice():
             return 3

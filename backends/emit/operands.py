@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -204,8 +203,6 @@ def neutral(node: Apply) -> Code:
     match node.traits.reads:
         case Reduce(Combination(value)) if value is not None:
             return number(value) if value else Code("0")
-        case Reduce(indices=True):  # of the largest
-            return number(-math.inf)
     raise CannotEmit(f"`{node.op}` has no number that what its mask leaves out could be")
 
 

@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...compiler.decoding.steps.join_maps import joined as joined_maps
+from ...compiler.graph.extents import enough, holds
 from ...compiler.graph.nodes import Apply
-from ...compiler.graph.values import Scalar
+from ...compiler.graph.values import Scalar, Value
 from ...compiler.sizes.axes import Axis, evaluate
 from ..text.expressions import Code, Variable, binary, call, joined, up_to
 from ..text.ranges import ANY
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
 from .layout import KeptLayout, at_items, but
-from .operands import dims
+from .operands import dims, masked
 
 
 def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
@@ -66,11 +67,40 @@ def merge(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
 
 
 def gather(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """x[a = e]: axes that e shares with x align, its other axes take a's place (D5)."""
+    """x[a = e]: axes that e shares with x align, its other axes take a's place (D5); 0 where a mask leaves e out."""
     a, out, x = node.axes[0], node.out, vals[0]
-    e = body.checked(vals[1], a)
     if kind_of(out) is Scalar.REAL:
         x = body.real(x, is_table(out))
+    if mask is not None:
+        x = body.array(x, body.core(node.operands[0].type.axes), kind_of(out), is_table(out)) if x.number else x
+        return _kept(body, out, _taken(body, node, *_harmless(body, a, x, vals[1], mask, node.operands[1])), mask)
+    return _taken(body, node, x, body.checked(vals[1], a))
+
+
+def _harmless(body: CodeBody, a: Axis, x: Val, e: Val, mask: Val, index: Value) -> tuple[Val, Val]:
+    """What is looked up, and where, such that there is an item also where the mask leaves the index out."""
+    inside = body.bounds.within(e.bounds, a)
+    e = _kept(body, index, e, mask)
+    if not inside:
+        e, extent = body.one_word(e, "pick"), body.extent(a)
+        body.check_index(e.code, extent if body.plan.static_size(a) else Code.of("max({}, 1)", extent), a)
+    if not body.plan.static_size(a):
+        x = body.full(x, [a])
+        x = replace(x, code=call("some", x.code, x.dim(a)))
+    return x, replace(e, bounds=body.bounds.positions(a))
+
+
+def _kept(body: CodeBody, like: Value, x: Val, mask: Val) -> Val:
+    """What the mask keeps, and 0 elsewhere."""
+    order = body.union_order([x, mask], like)
+    x, mask = body.align(x, order, short=True), body.align(mask, order, short=True)
+    code = call(f"{body.words.library}.where", mask.code, x.code, "False" if x.kind is Scalar.BOOL else "0")
+    return body.combine([x, mask], code, order, like)
+
+
+def _taken(body: CodeBody, node: Apply, x: Val, e: Val) -> Val:
+    """The items of x at e, which surely lies within the axis."""
+    a, out = node.axes[0], node.out
     if x.number or (e.number and a not in x.axes):
         return x
     needs = x.needs | e.needs
@@ -144,16 +174,48 @@ def pad(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
 
 
 def rank(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first."""
+    """topk, argsort: indices into an axis, along an axis of ranks; of equals the first. -1 where there is no item."""
     axis, made = node.axes[0], node.made[0]
-    x = body.full(vals[0], [axis])
+    x = vals[0]
     first_few = "descending" not in node.options  # topk, the largest first
-    falling = ", descending=True" if first_few or evaluate(node.options["descending"]) else ""
-    code = Code.of("argsort({}, {}{})", x.code, x.dim(axis), falling)
+    falling = first_few or evaluate(node.options["descending"])
+    if mask is not None or not all(holds(enough(node), axes) for axes, _ in body.plan.instances):
+        return _picks(body, node, x, mask, {} if falling else {"descending": Code("False")})
+    x = body.full(x, [axis])
+    code = Code.of("argsort({}, {}{})", x.code, x.dim(axis), ", descending=True" if falling else "")
     at = x.axes.index(axis)
     if first_few:
         code = at_items(Val(code), ["...", up_to(body.extent(made)), *[":"] * (len(x.axes) - at - 1)])
     return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
+
+
+def _picks(body: CodeBody, node: Apply, x: Val, mask: Val | None, more: dict[str, Code]) -> Val:
+    """The first few of what a mask keeps, in order; where there are fewer, -1."""
+    axis, made = node.axes[0], node.made[0]
+    given = [x]
+    if mask is None:
+        x = body.full(x, [axis])
+        order = x.axes
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        given, more = [x, mask], {"mask": mask.code, **more}
+    dim = order.index(axis) - len(order)
+    code = call("picks", x.code, dim, body.extent(made), **more)
+    return body.combine(given, code, tuple(made if a == axis else a for a in order), node.out)
+
+
+def best(body: CodeBody, node: Apply, x: Val, mask: Val | None) -> Val:
+    """argmax: the index of the largest of what a mask keeps, or -1 of nothing."""
+    given = [x]
+    if mask is None:
+        x = body.full(x, node.axes)
+        order = x.axes
+    else:
+        x, mask, order = masked(body, node, x, mask)
+        given = [x, mask]
+    dim = order.index(node.axes[0]) - len(order)
+    code = call("pick_one", x.code, dim, *([] if mask is None else [mask.code]))
+    return body.combine(given, code, tuple(a for a in order if a not in node.axes), node.out)
 
 
 def l2norm(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

@@ -27,7 +27,7 @@ from ..emit.operands import (
     with_arguments,
     without,
 )
-from ..emit.ops import gather, index, l2norm, merge, pad, rank, rename, same, split, window
+from ..emit.ops import best, gather, index, l2norm, merge, pad, rank, rename, same, split, window
 from ..text.expressions import UNARY, Code, call, folded, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of, needed
 from .body import Emit, NumpyBody, Point
@@ -162,6 +162,8 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if x.number:
         dtype = body.dtype_of(kind, is_table(out))
         x = replace(x, code=body.filled(Code("()"), x.code, kind, dtype), number=False)
+    if op == "argmax" and (mask is not None or not body.plan.static_size(axes[0])):
+        return best(body, node, x, mask)
     fed = [x]
     if mask is None:
         x = body.full(x, axes)
@@ -169,7 +171,7 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x, mask, order = masked(body, node, x, mask)
         fed = [x, mask]
         low = neutral(node)
-        if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
+        if x.kind is Scalar.INT and op in ("max", "min"):
             x = body.named(x)
             low = Code.of("np.iinfo({}.dtype).{}", x.atom, "max" if op == "min" else "min")
         if op == "any":
@@ -207,8 +209,6 @@ def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x = body.named(x)
         end = Code.of("np.iinfo({}.dtype).{}", x.atom, "min" if op == "max" else "max")
         code = Code.of("{}.{}({}, initial={})", x.atom, op, where, end)
-    elif op == "argmax" and not all(map(body.plan.static_size, axes)):
-        code = call("argmax", x.code, where, f'"{body.graph.name}: argmax[{axes[0].name}]"')
     else:
         code = Code.of("{}.{}({})", x.atom, op, where)
     return body.combine([x], code, kept, out, needs=needs)

@@ -25,7 +25,7 @@ from ..emit.operands import (
     with_arguments,
     without,
 )
-from ..emit.ops import gather, index, l2norm, merge, pad, rank, rename, same, split, window
+from ..emit.ops import best, gather, index, l2norm, merge, pad, rank, rename, same, split, window
 from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of
 from .body import Emit, Point, TorchBody
@@ -170,6 +170,8 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     if x.number:
         dtype = body.dtype_of(kind, is_table(out))
         x = replace(x, code=body.filled(Code("()"), x.code, kind, dtype), number=False)
+    if op == "argmax" and (mask is not None or not body.plan.static_size(axes[0])):
+        return best(body, node, x, mask)
     if mask is None:
         x = body.full(x, axes)
         fed = [x]
@@ -182,7 +184,7 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     else:
         x, mask, order = masked(body, node, x, mask)
         low = neutral(node)
-        if x.kind is Scalar.INT and op in ("max", "min", "argmax"):
+        if x.kind is Scalar.INT and op in ("max", "min"):
             x = body.named(x)
             low = Code.of("torch.iinfo({}.dtype).{}", x.atom, "max" if op == "min" else "min")
         fed = [x, mask]
@@ -205,9 +207,8 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
             code = call("mean_of", x.code, where, call("max", sizes, 1))
         return body.combine([x], code, kept, out)
     code = Code.of("{}.{}({})", x.atom, name, where)
-    if op in ("max", "min", "argmax") and not all(map(body.plan.static_size, axes)):  # there may be no item
-        at = [f'"{body.graph.name}: argmax[{axes[0].name}]"'] if op == "argmax" else []
-        code = call(name, x.code, where, *at)
+    if op in ("max", "min") and not all(map(body.plan.static_size, axes)):  # there may be no item
+        code = call(name, x.code, where)
     return body.combine([x], code, kept, out)
 
 

@@ -114,11 +114,6 @@ def unproved(
 
 def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
     match trace.node:
-        case Apply(traits=OpTraits(reads=Reduce(indices=True)), axes=axes, made=(_, *_)):
-            return (
-                f"the proof does not follow a choice by rank: it may fall on any `{axes[0].name}`, also on one whose "
-                "score is low"
-            )
         case Apply(traits=OpTraits(reads=Arrange(IndexMap.MIRRORED))):
             return f"leave `{trace.node.op}` out"
     read = _groups(steps, axis)
@@ -170,7 +165,7 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
 
 def _with_mask(node: Apply, read: Axis, item: Axis) -> str:
     """The op with a mask that keeps what is not after an item."""
-    over_all = ", ".join(each.name for each in node.axes)
+    over_all = ", ".join(each.name for each in node.axes) + "".join(f" -> {each.name}" for each in node.made)
     seen = f"{_operand(node)} where {_kept(node)}{read.name} <= {item.name}"
     return f"mask what comes after, `{node.op}[{over_all}]({seen})`"
 
@@ -180,7 +175,8 @@ def _over_copy(node: Apply, how: Reduce, axis: Axis, past: str) -> str:
     name, alone = axis.name, node.mask is None and not how.multiplies
     rows = [op for op in OPS.values() if isinstance(op.reads, Running) and op.reads.combination == how.combination]
     by_step = f", or `{rows[0].name}[{name}]({_operand(node)})`" if rows and alone else ""
-    over_all = ", ".join(past if each == axis else each.name for each in node.axes)
+    made = "".join(f" -> {each.name}" for each in node.made)
+    over_all = ", ".join(past if each == axis else each.name for each in node.axes) + made
     read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
     seen = f"{read_as} where {_kept(node, axis, past)}{past} <= {name}"
     return f"each `{name}` may read what is not after it: `{node.op}[{over_all}]({seen})`{by_step}"

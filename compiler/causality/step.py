@@ -52,7 +52,7 @@ class Step:
             case Running():
                 return Info(unite(*(up_to_here(part.reach, node.axes[0]) for part in read)))
             case Gather():
-                return self._gather(parts[0], parts[1])
+                return self._gather(parts[0], parts[1], mask)
             case Window():
                 return self._window(parts[0])
             case Arrange(map):
@@ -151,9 +151,8 @@ class Step:
         if not how.indices:
             return Info(reach, true)
         at = LinearForm.index(node.axes[0])
-        found = [upper_bounds(at, axes, case, self._ranged) for case in kept]
-        none = (ZERO,)  # what is picked where the mask leaves nothing
-        return Info(reach, true, lowers=(ZERO,), uppers=reduce(larger_of, found, none) if found else ())
+        found = [upper_bounds(at, axes, case, self._ranged) for case in kept]  # of a pick of something
+        return Info(reach, true, lowers=(ZERO,), uppers=reduce(larger_of, found) if found else ())
 
     def _normalise(self, how: Normalise, parts: list[Info], read: list[Info], kept: Cases) -> Info:
         """Items that the mask leaves out have weight zero."""
@@ -161,8 +160,8 @@ class Step:
         reach = self._bounded(read, set(self.node.axes), support)
         return Info(reach, kept if how.weights and not how.logarithm else ALWAYS)
 
-    def _gather(self, x: Info, e: Info) -> Info:
-        """An index that may be less than 0 would count from the end."""
+    def _gather(self, x: Info, e: Info, mask: Info | None) -> Info:
+        """An index that may be less than 0 would count from the end. What the mask leaves out reads nothing."""
         node, axis = self.node, self.node.axes[0]
         sure = node.operands[1].role <= Role.TABLE or at_least(e, ZERO)
         uppers, lowers = (e.uppers, e.lowers) if sure else ((), ())
@@ -183,10 +182,10 @@ class Step:
                 return f"`[{axis.name} = ...]` may read any `{axis.name}`"
             return f"`[{axis.name} = ...]` reads `{axis.name}` up to {_shown(limits)}" if e.form != ZERO else ""
 
-        reach = unite(self._replaced([x.reach], {axis}, change, said), e.reach)
+        reach = unite(self._replaced([x.reach], {axis}, change, said), e.reach, {} if mask is None else mask.reach)
         if e.form is not None:
-            return Info(reach, put(x.true, {axis: e.form}), put(x.false, {axis: e.form}))
-        return Info(reach, without(x.true, {axis}), without(x.false, {axis}))
+            return Info(reach, put(x.true, {axis: e.form}), ALWAYS if mask else put(x.false, {axis: e.form}))
+        return Info(reach, without(x.true, {axis}), ALWAYS if mask else without(x.false, {axis}))
 
     def _arrange(self, map: IndexMap, parts: list[Info]) -> Info:
         node, x = self.node, parts[0]

@@ -107,7 +107,7 @@ def _item_by_item(use: _Use, going_on: bool) -> Reads:
             if not going_on:
                 raise use.refuse("goes on from items that may change")
             return use.running(combination)
-        case Reduce() if eaten and reduces(node):
+        case Reduce() if eaten and reduces(site, node):
             return use.reduce()
         case Normalise() if eaten:
             return use.normalise()
@@ -122,13 +122,13 @@ def _item_by_item(use: _Use, going_on: bool) -> Reads:
     return use.itemwise()
 
 
-def reduces(node: Apply) -> bool:
+def reduces(site: Site, node: Apply) -> bool:
     """Whether an op that reduces can do so over a visible range: it has no weights for each item, and ranks none."""
     match node.traits.reads:
         case Reduce(combination=None, indices=False):  # how it combines items is not known
             return False
         case Reduce():
-            return not node.made and not node.weights
+            return not site.time(node.made) and not node.weights
         case _:
             return False
 
@@ -185,7 +185,7 @@ class _Use:
                 once = joined(combination) is None or (len(modes) > 1 and given[0].kind != TIME)
                 return not by_place(site, node) and (once or modes[node.axes[0]] is not None)
             case Reduce():
-                return not reduces(node)
+                return not reduces(site, node)
             case Pointwise():
                 return bool(self.eaten or site.time(node.each))
             case Normalise() | Gather() | Arrange(IndexMap.SAME | IndexMap.NEW) | Anything():
@@ -209,14 +209,13 @@ class _Use:
 
     def gather(self) -> Reads:
         site, axis = self.site, self.eaten[0]
-        x, e = self.node.operands
-        if same_along(site, x, axis):  # all items are equal: any will do
+        x = self.node.operands[0]
+        if self.node.mask is None and same_along(site, x, axis):  # all items are equal: any will do
             return Reads(self._each(self.modes | {axis: None})[:1], {axis: None})
         visible = ENTIRE if self._beyond(axis) else VisibleRange()
         visible.need(*self.facts.back(site, self.node, self.modes))
-        own = {a: self.modes.get(a) for a in site.time(e.type.axes)}
         read = {a: visible if a == axis else self.modes.get(a) for a in site.time(x.type.axes)}
-        return Reads([(x, read), (e, own)], {axis: visible})
+        return Reads([(x, read), *self._each(self.modes)[1:]], {axis: visible})
 
     def window(self) -> Reads:
         node, axis = self.node, self.eaten[0]

@@ -15,7 +15,7 @@ from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, o
 from ..sizes.functions import OPERATIONS, Extreme, Function, Power, Product, Quotient, Remainder, Rounded, Sum
 from ..sizes.polynomials import never_negative_of_none, poly
 from .nodes import Apply
-from .traits import Arrange, IndexMap, Reduce
+from .traits import Arrange, IndexMap
 
 Claim = tuple[Static, str, Static]  # left, "==" or "<=", right
 
@@ -29,13 +29,16 @@ def claim_of(node: Apply) -> Claim | None:
             return SizeOf(node.made[0]), "==", _joined("*", node.axes)
         case Arrange(IndexMap.PARTS):
             return SizeOf(node.made[0]), "==", _joined("+", node.axes)
-        case Reduce(indices=True) if node.made:
-            return SizeOf(node.made[0]), "<=", SizeOf(node.axes[0])
         case Arrange(IndexMap.SHIFTED):
             short, left = SizeOf(node.axes[0]), node.options["left"]
             return short if left == Literal(0) else Arith("+", (short, left)), "<=", SizeOf(node.made[0])
         case _:
             return None
+
+
+def enough(node: Apply) -> Claim:
+    """What holds where an op that ranks items has as many as it picks."""
+    return SizeOf(node.made[0]), "<=", SizeOf(node.axes[0])
 
 
 def _joined(op: str, axes: Sequence[Axis]) -> Static:

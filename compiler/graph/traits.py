@@ -32,6 +32,7 @@ from ..sizes.functions import (
     Remainder,
     Rounded,
     Sum,
+    Validity,
 )
 
 __all__ = [  # beside what is below: whoever matches `Pointwise` asks for these too
@@ -54,6 +55,7 @@ __all__ = [  # beside what is below: whoever matches `Pointwise` asks for these 
     "Remainder",
     "Rounded",
     "Sum",
+    "Validity",
 ]
 
 # -- how the items along an axis are put together ------------------------------------------------------------------

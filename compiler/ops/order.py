@@ -11,6 +11,7 @@ from ..graph.typed_value import show
 from ..graph.values import IndexInto, Scalar, Type
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
+from .reduce import masked_axes, masks
 from .table import Brackets, Op, Option
 
 if TYPE_CHECKING:
@@ -148,10 +149,13 @@ def _ranked(call: OpCall) -> Axis | None:
         return None
     if not call.numbers():
         return None
-    if x.has(made):
+    if not masks(call):
+        return None
+    twice = next((wire for wire in (x, call.mask) if wire is not None and wire.has(made)), None)
+    if twice is not None:
         call.fail(
             "E0302",
-            f"`{made.name}` is an axis of {show(x)} already: ranks need an axis of their own",
+            f"`{made.name}` is an axis of {show(twice)} already: ranks need an axis of their own",
             call.made_spans[0],
             help=f"declare a copy: `{axis.kind.value} rank like {axis.name}`",
         )
@@ -160,9 +164,9 @@ def _ranked(call: OpCall) -> Axis | None:
 
 
 def _ranks(call: OpCall) -> TypedValue | None:
-    x, axis, made = call.operands[0], call.axes[0], call.made[0]
-    axes = tuple(made if old == axis else old for old in x.type.axes)
-    return call.make(Type(IndexInto(axis), axes, x.type.broadcast_axes))
+    axis, made = call.axes[0], call.made[0]
+    axes, broadcast_axes = masked_axes(call)
+    return call.make(Type(IndexInto(axis), tuple(made if old == axis else old for old in axes), broadcast_axes))
 
 
 def _whole(value: Number) -> str | None:
@@ -212,28 +216,32 @@ ROWS: tuple[Op, ...] = (
     Op(
         "topk",
         "order",
-        "topk[a -> k](x)",
-        "The indices of the |k| largest along an axis, the largest first; of equals the first.",
-        "width seq\ndepth a = 9, k = 2\nblock f(x: [seq, a]) -> a[seq, k] {\n    return topk[a -> k](x)\n}\n",
+        "topk[k -> best](x where m)",
+        "The indices of the |best| largest along an axis, of those that the mask keeps, the largest first; of equals "
+        "the first. Where there are fewer, the rest are picks of nothing: -1 as a result of a model.",
+        "width q, k\ndepth best = 2\nblock f(x: [q, k]) -> k[q, best] {\n    return topk[k -> best](x)\n}\n",
         "width seq\ndepth a = 9, k = 10\nblock f(x: [seq, a]) -> a[seq, k] {\n    return topk[a -> k](x)\n}\n",
         best,
         Brackets.MAP,
         reads=Reduce(None, indices=True, largest_first=True),
         jumps=True,
+        masked=True,
         cost=OpCost(reads=True),
     ),
     Op(
         "argsort",
         "order",
         "argsort[a -> r](x)",
-        "The indices that put an axis into rising order; equals keep theirs.",
-        "width seq\nwidth r like seq\nblock f(x: [seq]) -> seq[r] {\n    return argsort[seq -> r](x)\n}\n",
+        "The indices that put an axis into rising order; equals keep theirs. What a mask leaves out comes last, as "
+        "picks of nothing.",
+        "width q, k\nwidth r like k\nblock f(x: [q, k]) -> k[q, r] {\n    return argsort[k -> r](x)\n}\n",
         "width seq, r\nblock f(x: [seq]) -> seq[r] {\n    return argsort[seq -> r](x)\n}\n",
         rank,
         Brackets.MAP,
         options=(Option("descending", False, "the largest first"),),
         reads=Reduce(None, indices=True, largest_first=False),
         jumps=True,
+        masked=True,
         cost=OpCost(reads=True),
     ),
 )

@@ -22,6 +22,7 @@ from ..graph.traits import (
     Remainder,
     Rounded,
     Sum,
+    Validity,
 )
 from ..graph.typed_value import Range, show, union
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
@@ -110,6 +111,19 @@ def to_int(call: OpCall) -> TypedValue | None:
         )
         return None
     return call.make(Type(Scalar.INT, wire.type.axes, wire.type.broadcast_axes), range=wire.range)
+
+
+def valid(call: OpCall) -> TypedValue | None:
+    """Whether an index is a pick of something."""
+    wire = call.operands[0]
+    if not isinstance(wire.element, IndexInto):
+        return call.fail(
+            "E0304",
+            f"`valid` tells of an index whether there was one to pick, but this is {show(wire)}",
+            call.spans[0],
+            help="give it the index, as `topk`, `argsort` or `argmax` gives it",
+        )
+    return call.make(Type(Scalar.BOOL, wire.type.axes, wire.type.broadcast_axes))
 
 
 def same(call: OpCall) -> TypedValue | None:
@@ -912,6 +926,22 @@ ROWS: tuple[Op, ...] = (
         wrong="block f(i: []) -> int[] {\n    return int(i)\n}\n",
         cost=OpCost(work=0, moves=False),
         python="int({0})",
+    ),
+    _op(
+        "valid",
+        Validity(),
+        "valid(pick)",
+        "Whether an index is a pick of something: where a mask lets through fewer items than are picked, or there are "
+        "fewer, the rest are picks of nothing.",
+        valid,
+        "{0} >= 0",
+        "{0} >= 0",
+        "pick",
+        example="width seq\ndepth best = 2\nblock f(x: [seq]) -> bool[best] {\n"
+        "    return valid(topk[seq -> best](x))\n}\n",
+        wrong="width seq\nblock f(pick: [seq]) -> bool[seq] {\n    return valid(pick)\n}\n",
+        result="valid",
+        since="0.2",
     ),
     _op(
         "stop_gradient",

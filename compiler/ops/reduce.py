@@ -79,6 +79,11 @@ def _present(call: OpCall) -> bool:
         if not x.has(axis):
             call.lacks(x, axis, call.spans[0], f"`{call.shown}` acts on `{axis.name}`, which its operand lacks", span)
             return False
+    return masks(call)
+
+
+def masks(call: OpCall) -> bool:
+    """The mask, if there is one, says something of what the op acts on; else that is reported."""
     if call.mask is not None and call.mask.static is None and not any(call.mask.has(axis) for axis in call.axes):
         names = ", ".join(axis.name for axis in call.axes)
         call.fail(
@@ -103,13 +108,19 @@ def _renamed(call: OpCall, mask: TypedValue) -> str:
     return ""
 
 
-def _masked(call: OpCall, kept: tuple[Axis, ...], element: Element, **more: object) -> TypedValue | None:
-    """The result's type: the mask's axes join the operand's."""
+def masked_axes(call: OpCall) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
+    """The axes of an operand and its mask, and those along which neither varies."""
     x = call.operands[0]
     wires = [x] if call.mask is None else [x, call.mask]
     axes, broadcast_axes = union(wires)
     if call.mask is None or set(call.mask.type.axes) <= set(x.type.axes):
         axes = x.type.axes
+    return axes, broadcast_axes
+
+
+def _masked(call: OpCall, kept: tuple[Axis, ...], element: Element, **more: object) -> TypedValue | None:
+    """The result's type: the mask's axes join the operand's."""
+    axes, broadcast_axes = masked_axes(call)
     gone = set(call.axes) - set(kept)
     return call.make(Type(element, tuple(a for a in axes if a not in gone), broadcast_axes - gone), **more)  # type: ignore[arg-type]
 
@@ -261,7 +272,8 @@ ROWS: tuple[Op, ...] = (
     _reduction(
         "argmax",
         Reduce(None, indices=True, largest_first=True),
-        "The index of the largest: an index into the axis in brackets, which needs an item.",
+        "The index of the largest, of equals the first: an index into the axis in brackets. Over nothing at all: a "
+        "pick of nothing.",
         argmax,
         result="k[q]",
         jumps=True,

@@ -122,6 +122,10 @@ class Length(Alike):
     """How many operands there are."""
 
 
+class Validity(Alike):
+    """A truth value: whether an index is a pick of something (rewrites/picks)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
     """A real function of one number.
@@ -174,7 +178,7 @@ class Function:
 Connective = Conjunction | Disjunction | Complement  # joins truth values
 Meaning = (
     Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited
-    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Listing | Item | Length | Function
+    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Validity | Listing | Item | Length | Function
 )  # fmt: skip
 
 

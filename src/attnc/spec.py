@@ -339,10 +339,12 @@ class Model:
         """
         from .compiler.graph.sized import require_sizes
         from .compiler.rewrites.numerics.exact import mark_exact
+        from .compiler.rewrites.picks.follow import follow_picks
         from .compiler.rewrites.ragged.widths import pad_ragged
 
         require_sizes(self._graph)
-        return mark_exact(pad_ragged(replace(self._graph, kind="model"))[0])
+        followed, _ = follow_picks(replace(self._graph, kind="model"))
+        return mark_exact(pad_ragged(followed)[0])
 
     @cached_property
     @deep()

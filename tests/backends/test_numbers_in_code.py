@@ -26,7 +26,7 @@ from attnc.backends.text.printer import CodePrinter
 from attnc.backends.text.ranges import ANY, Bounds, Interval, constant
 from attnc.backends.text.statements import side_by_side
 from attnc.backends.text.writing import is_one_of, is_path, wrap
-from attnc.compiler.graph.extents import claim_of, holds, takes_nothing_away
+from attnc.compiler.graph.extents import claim_of, enough, holds, takes_nothing_away
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import Anything, Function, LogSum, Pointwise, Product, Reads
 from attnc.compiler.ops import OPS as TABLE
@@ -474,6 +474,7 @@ def shown(static: Static) -> str:
 def test_what_is_claimed_of_extents(put: str) -> None:
     graph = attnc.loads(OPS).block("ops").graph
     claims = {node.op: claim for node in graph.nodes if isinstance(node, Apply) and (claim := claim_of(node))}
+    claims |= {node.op: enough(node) for node in graph.nodes if isinstance(node, Apply) and node.op == "topk"}
     assert {op: f"{shown(left)} {is_} {shown(right)}" for op, (left, is_, right) in claims.items()} == CLAIMS
     axes = {one.name: one for one in graph.axes}
     others, hold = PUT[put]

@@ -383,10 +383,6 @@ DISAGREEING = {  # widths that are free where an op takes for granted that they 
         "width p, q, r\nmodel f(x: [p], y: [q], z: [r]) -> [r] {\n    return concat[p, q -> r](x, y) + z\n}\n",
         [2, 3, 1],
     ),
-    "topk[p -> k] needs |k| at most |p|, but these are 3 and 2": (
-        "width p\nwidth k = 3\nmodel f(x: [p]) -> [k] {\n    return x[p = topk[p -> k](x)]\n}\n",
-        [2],
-    ),
 }
 
 

@@ -51,8 +51,9 @@ TAKES = {
     "window": ("0", "4 d seq (tap + 1)", "1", "4 d tap seq"),
     "pad": ("0", "4 (b + a)", "1", "4 b"),
     "flip": ("0", "8 k q", "1", "4 k q"),
-    "topk": ("a seq", "4 seq (a + 2 k)", "1", "8 k seq"),
-    "argsort": ("seq", "12 seq", "1", "8 seq"),
+    "topk": ("k q", "4 q (k + 2 best)", "1", "8 best q"),
+    "argsort": ("k q", "12 k q", "1", "8 k q"),
+    "valid": ("seq + best", "4 seq + 17 best", "2", "9 best"),  # and the picks in its example
 }
 
 

@@ -24,13 +24,6 @@ REFUSED = {
         [4, 2, 3],
         "c = s / 2 does not divide: 3 / 2",
     ),
-    "the best two of one": (
-        "",
-        "[two] { return x[s = topk[s -> two](x)] }",
-        [4, 2, 1],
-        "topk[s -> two] needs |two| at most |s|, but these are 2 and 1",
-    ),
-    "a choice of nothing": ("", "s[] { return argmax[s](x) }", [4, 2, 0], "argmax[s]: there is no item to choose"),
     "a size below 0": ("width c = s - 1\n", "int[] { return |c| }", [4, 2, 0], "c = s - 1 is -1"),
     "a size below 0 of a result": (
         "width c = s - 2\n",

@@ -206,18 +206,6 @@ def test_functions_are_finite_in_padding(ops: None, function: str, low: float, h
         )
 
 
-def test_the_first_of_the_smallest_is_none_of_padding(ops: Callable[..., None]) -> None:
-    """Of an op that takes no mask, and has no axis of ranks."""
-    order = Reduce(None, indices=True, largest_first=False)
-    ops("argmin", order, "{0}.argmin({1})", "{0}.argmin({1})", like="argmax", masked=False)
-    model = attnc.loads("width s ragged\nmodel m(x: [s]) -> s[] { return argmin[s](x) }\n").model("m")
-    x, lengths = np.array([[3.0, 5, -9], [2, 2, -9], [5, 4, 3]]), np.array([2, 2, 3])
-    np.testing.assert_array_equal(model.numpy()(x, lengths), [0, 0, 2])
-    np.testing.assert_array_equal(model.torch()(torch.tensor(x), torch.tensor(lengths)), [0, 0, 2])
-    with pytest.raises(ValueError, match=r"argmin\[s\]: there is no item to choose"):
-        model.numpy()(x, np.array([2, 0, 3]))
-
-
 def test_what_is_added_reads_padding_as_nothing(ops: Callable[..., None]) -> None:
     ops("total", Reduce(ADDED), "{0}.sum({1})", "{0}.sum({1})", like="sum", masked=False)
     as_if_alone("width s ragged\ndepth d = 3\nmodel m(x: [s, d]) -> [d] { return total[s](linear.A[d -> d](x)) }\n")

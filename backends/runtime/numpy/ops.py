@@ -154,12 +154,41 @@ def log_softmax(scores: Array, axis: int | tuple[int, ...], mask: Array | None =
     return logs if mask is None else np.where(mask, logs, -np.inf)
 
 
-def argmax(x: Array, axis: int, where: str) -> Array:
-    """The index of the largest along `axis`; refuses to choose one of no items."""
-    found: Array = x.argmax(axis) if x.shape[axis] else x.sum(axis).astype(np.int64)
-    if found.size and not x.size:
-        raise ValueError(f"{where}: there is no item to choose; give at least one")
-    return found
+def pick_one(x: Array, axis: int, mask: Array | None = None) -> Array:
+    """The index of the largest along `axis`, of equals the first, of what the mask keeps; -1 where that is nothing."""
+    if mask is not None:
+        x, mask = np.broadcast_arrays(x, mask)
+        x = np.where(mask, x, least(x))
+    if not x.shape[axis]:
+        return np.full(x.sum(axis).shape, -1)
+    found: Array = x.argmax(axis)
+    if mask is None:
+        return found
+    kept = np.take_along_axis(mask, np.expand_dims(found, axis), axis).squeeze(axis)
+    return np.where(kept, found, np.where(mask.any(axis), mask.argmax(axis), -1))  # else all kept are the least
+
+
+def least(x: Array) -> float | int:
+    """The least number of the type of x."""
+    return -math.inf if x.dtype.kind == "f" else int(np.iinfo(x.dtype).min)
+
+
+def picks(x: Array, axis: int, count: int, mask: Array | None = None, descending: bool = True) -> Array:
+    """The indices of the first `count` of what the mask keeps, in order along `axis`; -1 where there are fewer."""
+    if mask is not None:
+        x, mask = np.broadcast_arrays(x, mask)
+        x = np.where(mask, x, 0)
+    order = argsort(x, axis, descending)
+    if mask is not None:  # what it keeps comes first, in this order: minus infinity too
+        kept = np.take_along_axis(mask, order, axis)
+        order = np.take_along_axis(np.where(kept, order, -1), np.argsort(~kept, axis, kind="stable"), axis)
+    none = np.full(resized(order.shape, axis, count), -1)
+    return np.concatenate([order, none], axis).take(np.arange(count), axis)
+
+
+def some(x: Array, axis: int) -> Array:
+    """x, or an item of zeros along `axis`, counted from the right, if it has none there."""
+    return x if x.shape[axis] else np.zeros(resized(x.shape, axis, 1), x.dtype)
 
 
 def logsumexp(x: Array, axis: int | tuple[int, ...], mask: Array | None = None) -> Array:

@@ -60,12 +60,35 @@ def amin(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
     return x.sum(dim, dtype=x.dtype) + (math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max)
 
 
-def argmax(x: Tensor, dim: int, where: str) -> Tensor:
-    """The index of the largest along `dim`; refuses to choose one of no items."""
-    found = x.argmax(dim) if has_items(x, dim) else x.sum(dim).long()
-    if found.numel() and not x.numel():
-        raise ValueError(f"{where}: there is no item to choose; give at least one")
-    return found
+def pick_one(x: Tensor, dim: int, mask: Tensor | None = None) -> Tensor:
+    """The index of the largest along `dim`, of equals the first, of what the mask keeps; -1 where that is nothing."""
+    if mask is not None:
+        mask = mask.expand(torch.broadcast_shapes(x.shape, mask.shape))  # type: ignore[no-untyped-call]
+        x = torch.where(mask, x, -math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min)
+    if not has_items(x, dim):
+        return x.sum(dim).long() - 1
+    found = x.argmax(dim)
+    if mask is None:
+        return found
+    del x
+    kept = mask.gather(dim, found.unsqueeze(dim)).squeeze(dim)  # else all that are kept are the least
+    some_kept, first = mask.max(dim)
+    return torch.where(kept, found, torch.where(some_kept, first, -1))
+
+
+def picks(x: Tensor, dim: int, count: int, mask: Tensor | None = None, descending: bool = True) -> Tensor:
+    """The indices of the first `count` of what the mask keeps, in order along `dim`; -1 where there are fewer."""
+    order = argsort(x if mask is None else torch.where(mask, x, 0), dim, descending)
+    if mask is not None:  # what it keeps comes first, in this order: minus infinity too
+        kept = mask.expand(order.shape).gather(dim, order)
+        order = torch.where(kept, order, -1).gather(dim, argsort(kept.int(), dim, descending=True))
+    none = order.new_full(resized(order.shape, dim, count), -1)
+    return torch.cat([order, none], dim).narrow(dim, 0, count)
+
+
+def some(x: Tensor, dim: int) -> Tensor:
+    """x, or an item of zeros along `dim`, counted from the right, if it has none there."""
+    return x if x.shape[dim] else x.new_zeros(resized(x.shape, dim, 1))
 
 
 def has_items(x: Tensor, dim: int | tuple[int, ...]) -> bool:

@@ -303,21 +303,18 @@ class Lengths:
         ok = self._unless_padding(ok, self.steps)
         self.nodes.append(Apply(op_named("demand"), (ok, *shown), self._value(ok.type, ok.role), says=says))
 
-    def demand_items(self, axis: Axis, node: Apply) -> None:
-        """Refuse an example without items to choose from, where a real item of the result needs the choice."""
-        some = self.some_items(axis)
-        outer = [other for other in node.out.type.axes if varies(node.out, other)]
-        says = f"{node.op}[{axis.name}]: there is no item to choose; give at least one"
-        self.demand(self._unless_padding(some, outer), says)
+    def within(self, index: Value, axis: Axis, mask: Value | None = None) -> Value:
+        """The index, which must lie within each example's own items of the axis, if it is none of padding.
 
-    def within(self, index: Value, axis: Axis) -> Value:
-        """The index, which must lie within each example's own items of the axis, if it is none of padding."""
+        mask: of a gather, which reads nothing where it is false.
+        """
         if index.role is not Role.CONSTANT:
             index = self.settled(index)
         length = self.length(axis) if self.is_ragged(axis) else None
         if length is None:
             return index
         valid = self.valid((*(axis for axis in index.type.axes if varies(index, axis)), *self.steps))
+        valid = self.both(mask, valid) if mask is not None and valid is not None else mask or valid
         type = Type(IndexInto(axis), index.type.axes, index.type.broadcast_axes)
         out = self.apply(op_named("within"), (index, length), type, axes=(axis,), mask=valid)
         self.zero[out.id] = self.zero.get(index.id, set())

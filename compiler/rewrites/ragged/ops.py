@@ -60,8 +60,6 @@ def _as_it_is(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 def _masked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """The mask leaves out padding, too."""
     reads = node.traits.reads
-    if acts and isinstance(reads, Reduce) and reads.indices:
-        body.demand_items(acts[0], node)
     valid = body.valid(acts)
     if valid is None:
         body.nodes.append(node)
@@ -159,25 +157,6 @@ def _norm(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     body.nodes.append(Apply(op_meaning(Product()), (x, scale), node.out, span=node.span))
 
 
-def _ranked(body: Lengths, node: Apply, acts: list[Axis]) -> None:
-    """Padding comes last, whichever way the order runs: as large, or as small, as any item, and behind its equals."""
-    x, reads = node.operands[0], node.traits.reads
-    assert isinstance(reads, Reduce)
-    if acts and not node.made:
-        body.demand_items(acts[0], node)
-    valid = body.valid(acts)
-    if valid is not None:
-        turned = known(node.options.get("descending", Literal(False))) is True
-        last = reads.largest_first is turned
-        gone = set(node.axes)
-        type = Type(
-            x.type.element, tuple(axis for axis in x.type.axes if axis not in gone), x.type.broadcast_axes - gone
-        )
-        end = body.apply(op_named("max" if last else "min"), (x,), type, axes=node.axes, mask=valid)
-        x = body.apply(Choice(), (valid, x, end), x.type)
-    body.nodes.append(replace(node, operands=(x,)))
-
-
 def _running(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Padding comes last, and no item reads what follows it; gradients do, but that of a sum multiplies by no value."""
     assert isinstance(node.traits.reads, Running)
@@ -194,7 +173,7 @@ def _pad(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 
 def _gather(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     x, e = node.operands
-    body.nodes.append(replace(node, operands=(x, body.within(e, node.axes[0]))))
+    body.nodes.append(replace(node, operands=(x, body.within(e, node.axes[0], node.mask))))
 
 
 def _index(body: Lengths, node: Apply, acts: list[Axis]) -> None:
@@ -309,8 +288,6 @@ def _rule(node: Apply) -> _Rule | None:
             return _masked
         case Reduce(logits=True):
             return _logits
-        case Reduce(indices=True, largest_first=bool()):
-            return _ranked
         case Reduce(skips_zeros=True) | Reduce(Combination(adds=True, averages=False)) | Window():
             return _reads_zero
         case Normalise(skips_zeros=True):
