@@ -17,6 +17,7 @@ from ..compiler.graph.sized import require_sizes
 from ..compiler.graph.values import IndexInto, Scalar
 from ..compiler.pipeline import PASSES
 from ..compiler.rewrites.numerics.exact import mark_exact
+from ..compiler.rewrites.picks.follow import follow_picks
 from ..compiler.rewrites.ragged.widths import pad_ragged
 from ..dsl.errors import AttnError
 from .shrink import graphs_in
@@ -41,7 +42,7 @@ class RunnableGraph:
             require_sizes(graph)
         except AttnError:
             raise NotTried("it has sizes that are not known") from None
-        padded, problems = pad_ragged(replace(graph, kind="model"))
+        padded, problems = pad_ragged(follow_picks(replace(graph, kind="model"))[0])
         if problems:
             raise NotTried("its ragged widths cannot be padded")
         self.graph = mark_exact(padded)
