@@ -622,10 +622,10 @@ block scores(Q: [q, d], K: [k, d]) -> [q, k] {
         "E0325",
         "an op that reads all of an axis, picks of nothing included",
         """
-        Where a mask lets through fewer items than `topk` or `argsort` picks, the rest are picks of nothing. Sums, means,
-        softmax and most other ops leave out what is computed of these. The few that cannot along the picks' own axis,
-        such as `layernorm` with its weights for each place, are errors: normalise each item over its depth, or write
-        the op out with `mean` and its like.
+        Where a mask lets through fewer items than `topk` or `argsort` picks, the rest are picks of nothing. Sums,
+        means, softmax and most other ops leave out what is computed of these. The few that cannot along the picks' own
+        axis, such as `layernorm` with its weights for each place, are errors: normalise each item over its depth, or
+        write the op out with `mean` and its like.
         """,
         """
 width seq, memory
