@@ -177,8 +177,8 @@ class Function:
 
 Connective = Conjunction | Disjunction | Complement  # joins truth values
 Meaning = (
-    Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited
-    | Compared | Conjunction | Disjunction | Complement | Choice | Lookup | Validity | Listing | Item | Length | Function
+    Sum | Product | Quotient | Remainder | Power | Rounded | Magnitude | Extreme | LogSum | Limited | Compared
+    | Conjunction | Disjunction | Complement | Choice | Lookup | Validity | Listing | Item | Length | Function
 )  # fmt: skip
 
 
