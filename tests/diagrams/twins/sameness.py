@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from attnc.compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
+from attnc.compiler.graph.nodes import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    Parameter,
+    Positions,
+    Repeat,
+    Scan,
+    makes,
+    reads,
+)
 from attnc.compiler.graph.traits import Arrange, IndexMap, Reduce
 from attnc.compiler.graph.values import IndexInto
 from attnc.compiler.sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static
@@ -75,7 +86,8 @@ def _body(graph: Graph, known: dict[int, int], frame: _Frame) -> list[int]:
                 inner = [_number(("item", arg)) if k in node.steps else arg for k, arg in enumerate(args)]
                 for at, _ in node.states:
                     inner[at] = _number(("state", at))
-                made = ("scan", frame.axis(node.axis), tuple(args), node.states, tuple(_called(node, inner, frame)))
+                begun = tuple(args[at] for at, _ in node.states)
+                made = ("scan", frame.axis(node.axis), begun, node.states, tuple(_called(node, inner, frame)))
                 for k, out in enumerate(node.outs):
                     known[out.id] = _number((made, k))
     return [known[output.value.id] for output in graph.outputs]
@@ -98,9 +110,25 @@ def _repeat(node: Repeat, known: dict[int, int], frame: _Frame) -> None:
             for k, entry in enumerate(body.inputs)
         }
         bodies.append(tuple(_body(body, inner, replace(frame, path=f"{frame.path}{node.name}."))))
-    made = ("repeat", _static(node.count, frame), node.shared, tuple(bodies), node.variant, args[: node.carried])
-    for k, out in enumerate(node.outs):
-        known[out.id] = _number((made, k))
+    for k, (out, live) in enumerate(zip(node.outs, _needed(node), strict=True)):
+        passes = tuple(tuple(body[j] for j in live) for body in bodies)
+        begun = tuple(args[j] for j in live)
+        known[out.id] = _number(("repeat", _static(node.count, frame), node.shared, passes, node.variant, begun, k))
+
+
+def _needed(node: Repeat) -> list[list[int]]:
+    """Of each value that is carried from pass to pass, which of them it hangs on in the end."""
+    needs = [{k} for k in range(node.carried)]
+    for body in node.bodies:
+        made = {entry.value.id: {k} for k, entry in enumerate(body.inputs[: node.carried])}
+        for inner in body.nodes:
+            own = set().union(*(made.get(value.id, set()) for value in reads(inner)))
+            made.update((out.id, own) for out in makes(inner))
+        for k, output in enumerate(body.outputs):
+            needs[k] |= made.get(output.value.id, set())
+    for _ in needs:
+        needs = [own.union(*(needs[j] for j in own)) for own in needs]
+    return list(map(sorted, needs))
 
 
 def _apply(node: Apply, known: dict[int, int], frame: _Frame) -> int:

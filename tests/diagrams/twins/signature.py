@@ -356,7 +356,9 @@ class _Figure:
         """At which operand or result each mark stands that says something of it."""
         found: dict[int, tuple[str, int]] = {}
         column, slot = self.sheet.column_of[id(step)], self.sheet.slots[id(step)]
-        chains = {wire.number: sampled(chain, 2.0) for wire, chain in self.sheet.curves}
+        chains: dict[int, list[tuple[float, float]]] = {}  # a wire has a curve in each of its rows
+        for wire, chain in self.sheet.curves:
+            chains.setdefault(wire.number, []).extend(sampled(chain, 2.0))
         for k, (_, box, cls) in enumerate(texts):
             y = (box[1] + box[3]) / 2
             kind = cls.split()
