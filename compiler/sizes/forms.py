@@ -13,7 +13,7 @@ from functools import cached_property
 from math import gcd, lcm
 
 from .axes import Axis, SizeOf, Static
-from .functions import OPERATIONS, Rounded
+from .functions import OPERATIONS, Item, Rounded
 from .polynomials import (
     Monomial,
     Opaque,
@@ -434,6 +434,11 @@ def _name(unknown: object) -> str:
         case Size(name=name):
             return f"|{name}|"
         case Opaque(op, args):
-            return f"{op}({', '.join(show(LinearForm.of(dict(arg))) for arg in args)})"
+            shown = [show(LinearForm.of(dict(arg))) for arg in args]
+            if OPERATIONS[op].meaning == Item():
+                return f"[{', '.join(shown[1:])}][{shown[0]}]"
+            if len(shown) == 2 and not op.isalpha():
+                return f"({shown[0]} {op} {shown[1]})"
+            return f"{op}({', '.join(shown)})"
         case _:
             return str(getattr(unknown, "name", unknown))
