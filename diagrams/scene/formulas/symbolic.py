@@ -30,8 +30,8 @@ from ....compiler.graph.traits import (
     Sum,
 )
 from ....compiler.ops import Brackets, Op
-from ....compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static
-from ....compiler.sizes.functions import OPERATIONS, Item, Listing, Operation
+from ....compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, evaluate
+from ....compiler.sizes.functions import OPERATIONS, Item, Length, Listing, Operation
 from ...base.names import axis_label, name_text
 from ...base.text import Rich, Run, joined, plain, raised, roman
 from ..op_glyphs import name_of
@@ -102,6 +102,8 @@ def of_static(static: Static, axes: Callable[[Axis], Axis], consts: Mapping[int,
             return Symbolic("size", axis=axes(axis))
         case ConstOf(const):
             return consts.get(const.id) or of_const(const)
+        case Arith(meaning=Length()) if (length := evaluate(static)) is not None:
+            return number(length)
         case Arith(op, args):
             made = [of_static(arg, axes, consts) for arg in args]  # of a list its numbers
             operands = tuple(each for one in made for each in (one.args if one.meaning == Listing() else (one,)))
