@@ -22,6 +22,7 @@ from ..sizes.axes import Axis, Const, SizeOf
 from ..sizes.forms import LinearForm, holds, least, show, without_quotients
 from ..sizes.limits import PROOF
 from ..sizes.polynomials import never_negative, poly
+from ..sizes.predicates import ALWAYS, implies
 from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
 from .leak import Trace, unproved
 from .places import group_of, place, place_of
@@ -167,15 +168,21 @@ class CausalityAnalysis:
             infos[out.id] = Info(leaving(outside(info, node), node.graph, node, graph).reach)
 
     def _repeat(self, node: Repeat, infos: dict[int, Info], sizes: CallerSizes, graph: Graph) -> None:
-        carried = [Info(infos[arg.id].reach) for arg in node.args[: node.carried]]
+        """What goes round reaches what any pass does; what is 0 in it stays so, if each pass gives it back so."""
+        carried = [Info(infos[arg.id].reach, infos[arg.id].true) for arg in node.args[: node.carried]]
         outside = [infos[arg.id] for arg in node.args[node.carried :]]
         for attempt in range(8):
-            after = [Info(info.reach) for info in carried]
+            after = list(carried)
             for body in node.bodies:
                 made = self.run(body, [*carried, *outside], sizes)
                 found = [leaving(of_any_pass(info, node.index), body, node, graph) for info in made]
-                after = [Info(unite(a.reach, b.reach)) for a, b in zip(after, found, strict=True)]
-            settled = all(set(a.reach) == set(b.reach) for a, b in zip(carried, after, strict=True))
+                after = [
+                    Info(unite(a.reach, b.reach), a.true if implies(given.true, a.true) else ALWAYS)
+                    for a, b, given in zip(after, found, made, strict=True)
+                ]
+            settled = all(
+                set(a.reach) == set(b.reach) and a.true == b.true for a, b in zip(carried, after, strict=True)
+            )
             carried = after
             if settled:
                 break

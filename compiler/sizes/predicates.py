@@ -126,6 +126,11 @@ def put(cases: Cases, forms: Mapping[Axis, LinearForm]) -> Cases:
     return _apart(frozenset(fact.put(forms) for fact in case) for case in cases)
 
 
+def implies(cases: Cases, others: Cases) -> bool:
+    """Whether the one surely says the other: each of its cases lies in one of the others."""
+    return all(any(_implies(case, other) for other in others) for case in cases)
+
+
 def differences(cases: Cases) -> dict[tuple[Axis, Axis], int]:
     """`(a, b): k` where a <= b + k holds in all cases, of which there is one at least: the weaker of each."""
     first, *others = map(_differences, cases)

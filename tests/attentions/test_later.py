@@ -88,6 +88,30 @@ def test_retention(seed: int, form: str, target: int, size: int, count: int) -> 
     agrees(Case("retention", form, sizes, {"target": target}), formula, seed)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("form", ["recurrent_delta", "chunkwise_delta"])
+@pytest.mark.parametrize(("seq", "at", "count", "rounds"), [(6, 2, 3, 0), (8, 8, 2, 2), (12, 4, 1, 1)])
+def test_gated_delta(seed: int, form: str, seq: int, at: int, count: int, rounds: int) -> None:
+    def formula(_: Weights, q: Array, k: Array, v: Array, fading: Array, written: Array) -> Array:
+        """Equation 10 as it stands: S (1 - b k k^T) a + b v k^T."""
+        made = np.zeros_like(v)
+        for head in range(count):
+            S = np.zeros((v.shape[-1], k.shape[-1]))
+            for t in range(seq):
+                key, b = k[head, t], written[head, t]
+                S = np.exp(fading[head, t]) * S @ (np.eye(len(key)) - b * np.outer(key, key))
+                S = S + b * np.outer(v[head, t], key)
+                made[head, t] = S @ q[head, t]
+        return made
+
+    sizes = {"heads": count, "key": 3, "value": 5} | ({"at": at, "rounds": rounds} if form == "chunkwise_delta" else {})
+    inputs = {
+        "fading": lambda draw, shape: -np.abs(draw.standard_normal(shape)),
+        "written": lambda draw, shape: draw.random(shape),
+    }
+    agrees(Case("gated_delta", form, sizes, {"seq": seq}, inputs), formula, seed)
+
+
 MAMBA = [(7, 6, 8, 3, 4, 2), (1, 3, 5, 2, 3, 1), (12, 4, 6, 5, 2, 3)]  # words, model, inner, state, taps, rank
 
 
