@@ -95,7 +95,7 @@ def agrees(
             assert len(found) == len(wanted)
             for mine, right in zip(found, wanted, strict=True):
                 assert mine.shape == right.shape and mine.dtype == kind
-                error = float(np.abs(mine - right).max()) / float(right.std())
+                error = float(np.abs(mine - right).max()) / (float(right.std()) or float(np.abs(right).max()) or 1.0)
                 assert error <= (double if kind == "float64" else TOLERANCE[kind]), (
                     case.file,
                     model.name,
@@ -124,7 +124,7 @@ def _batched(reference: Reference, weights: Weights, inputs: Mapping[str, Array]
         _results(reference(weights, **{name: array[place] for name, array in inputs.items()}))
         for place in np.ndindex(lead)
     ]
-    return [np.stack(column).reshape(*lead, *column[0].shape) for column in zip(*rows, strict=True)]
+    return [np.stack(column).reshape((*lead, *column[0].shape)) for column in zip(*rows, strict=True)]
 
 
 # What the formulas are written with.
