@@ -23,7 +23,7 @@ Inputs = dict[str, Array]
 SHARE = 1e-6  # of a result's standard deviation: what changes more is no rounding
 SECONDS = 2.0
 AT_ONCE = 48  # changes that are run as one batch, where widths are small
-CELLS = 4_000_000  # pairs of items, in such a batch
+CELLS = 200_000  # triples of items, in such a batch
 MOST = 64  # places along the axis, of which all are changed; of more, a few
 
 
@@ -45,7 +45,7 @@ def _tried(graph: Graph, result: int, axis: Axis, hints: Mapping[str, int], cloc
         for seed in (0, 1, 2, 3) if count < 3 else (count % 4,):
             if not clock.allows(sizes):
                 continue
-            attempt = Attempt(run, graph, result, axis, sizes, seed)
+            attempt = Attempt(run, graph, result, axis, sizes, seed, clock)
             with clock.measures(attempt):
                 witness = attempt.witness()
             trials += attempt.count
@@ -67,11 +67,15 @@ class Clock:
         """Whether there is time for two runs: those of the least that can be tried."""
         return time.thread_time() - self.started + 2 * self.pair * sizes.longest**2 < SECONDS
 
+    @property
+    def is_over(self) -> bool:
+        return time.thread_time() - self.started > SECONDS
+
     @contextmanager
     def measures(self, attempt: Attempt) -> Iterator[None]:
         began = time.thread_time()
         yield
-        self.pair = (time.thread_time() - began) / max(attempt.count, 1) / attempt.sizes.longest**2
+        self.pair = (time.thread_time() - began) / max(attempt.copies, 1) / attempt.sizes.longest**2
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,15 @@ class OneChange:
 
 
 class Attempt:
-    """One claim at one set of sizes, with weights and inputs drawn by one seed. count: what was run."""
+    """One claim at one set of sizes, with weights and inputs drawn by one seed.
 
-    def __init__(self, run: RunnableGraph, graph: Graph, result: int, axis: Axis, sizes: TriedSizes, seed: int) -> None:
+    count: how often the graph ran; copies: of how many sets of inputs.
+    """
+
+    def __init__(
+        self, run: RunnableGraph, graph: Graph, result: int, axis: Axis, sizes: TriedSizes, seed: int, clock: Clock
+    ) -> None:
+        self.clock, self.copies = clock, 0
         self.run, self.graph, self.result, self.axis, self.sizes, self.seed = run, graph, result, axis, sizes, seed
         self.longer = larger(sizes, graph, axis)
         self.count = 0
@@ -121,9 +131,10 @@ class Attempt:
                 short[name] = np.minimum(short[name], self.sizes.of(width))
         return whole, short, numbers
 
-    def _results(self, inputs: Inputs) -> Array:
+    def _results(self, inputs: Inputs, copies: int = 1) -> Array:
         found = self.run(inputs, fast=self.sizes.longest >= MEASURED)[self.result]
         self.count += 1
+        self.copies += copies
         return found
 
     def _changed(self) -> Witness | None:
@@ -134,14 +145,16 @@ class Attempt:
         spread = _spread(before)
         other = {e.name: changed(e, given[e.name], numbers, self.sizes) for e in self.run.inputs if e.name in given}
         changes = list(self._changes(given))
-        most = max(1, min(AT_ONCE, CELLS // self.sizes.longest**2))
+        most = max(1, min(AT_ONCE, CELLS // self.sizes.longest**3))
         for start in range(0, len(changes), most):
+            if start and self.clock.is_over:
+                break
             batch = changes[start : start + most]
             if len(batch) > 1:  # all at once; what moves most is then run by itself
                 stacked = {name: np.repeat(value[None], len(batch), axis=0) for name, value in given.items()}
                 for row, change in enumerate(batch):
                     stacked[change.entry.name][row] = change.put(given, other)
-                after = self._results(stacked)
+                after = self._results(stacked, len(batch))
                 moved = [_moved(after[row], before, at < change.place) for row, change in enumerate(batch)]
                 most_moved = int(np.argmax([each.max(initial=0.0) for each in moved]))
                 if moved[most_moved].max(initial=0.0) <= SHARE * spread:
