@@ -22,7 +22,7 @@ from ..scene.opening import Opening, UnknownBlock
 from ..scene.steps import Scene
 from ..scene.unfold import scene_of
 from . import page as html_page
-from .panels import Panel, Part, panels
+from .panels import Panel, PanelPart, panels
 from .sheet import Sheet
 
 __all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
@@ -197,17 +197,17 @@ def draw(
     if points is not None:
         paper = replace(paper, least=points, most=points)
 
-    def scene(part: Part, *, strict: bool = False) -> Scene:
+    def scene(part: PanelPart, *, strict: bool = False) -> Scene:
         own = Applied(part.hints, part.graph, strict=strict)
         made = scene_of(part.graph, part.opening, None if part.letter else title, own.arrange, part.path)
         own.annotate(made)
         return made
 
-    def rest(part: Part) -> Hints:
+    def rest(part: PanelPart) -> Hints:
         """What the author says of things that are not in this part."""
         return Applied(part.hints, part.graph).rest(scene(part))
 
-    def sheet_of(part: Part, rows: tuple[int, int] | None = None) -> Sheet:
+    def sheet_of(part: PanelPart, rows: tuple[int, int] | None = None) -> Sheet:
         graph = part.graph
         count = len(scene(part).steps) + len(graph.inputs) + len(graph.outputs)
         if count > MOST:
@@ -234,7 +234,7 @@ def draw(
         return sheet
 
     opening = Opening(graph, opened, depth, closed)
-    main = Part(graph, opening, hints)
+    main = PanelPart(graph, opening, hints)
     sheet = sheet_of(main)
     if opening.growth:  # open as many of these blocks as need no further row
         for count in range(len(opening.growth), 0, -1):
@@ -253,7 +253,7 @@ def draw(
         other = Opening(graph, opened, depth, closed)
         other.grown = opening.grown
         other.toggled = toggled
-        return sheet_of(Part(graph, other, hints))  # what hints name may be closed now
+        return sheet_of(PanelPart(graph, other, hints))  # what hints name may be closed now
 
     openable = opening.openable(graph)
     drawn = [Panel("", 1, graph, sheet)] if sheet.fits else panels(main, sheet_of, rest)

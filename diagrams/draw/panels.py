@@ -24,7 +24,7 @@ Rows = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PanelPart:
     """What one panel is to show. letter, path: "" and () of the main panel; path: the blocks around it, and its own.
     hints: what the author says of it, and of panels that come after it."""
 
@@ -35,9 +35,9 @@ class Part:
     path: Path = ()
 
 
-Make = Callable[[Part, Rows | None], Sheet]
+Make = Callable[[PanelPart, Rows | None], Sheet]
 """The sheet of a part; of some of its rows alone, or of all."""
-Rest = Callable[[Part], Hints]
+Rest = Callable[[PanelPart], Hints]
 """What the author says that is not of this part."""
 
 
@@ -56,7 +56,7 @@ class Panel:
         return (f"-{self.letter}" if self.letter else "") + (f"-{self.part}" if self.part > 1 else "")
 
 
-def panels(main: Part, make: Make, rest: Rest) -> list[Panel]:
+def panels(main: PanelPart, make: Make, rest: Rest) -> list[Panel]:
     """The main panel first, then the others in the order in which they are named. What the author says of a thing goes
     to the first panel that has it."""
     out: list[Panel] = []
@@ -72,7 +72,7 @@ def panels(main: Part, make: Make, rest: Rest) -> list[Panel]:
                 key = _signature(call.graph.name, scene_of(call.graph, Opening(call.graph, depth=99), ""))
                 if key not in letters:
                     letters[key] = _letter(len(letters))
-                    todo.append(Part(call.graph, inside, hints, letters[key], (*part.path, *path)))
+                    todo.append(PanelPart(call.graph, inside, hints, letters[key], (*part.path, *path)))
                 part.opening.letters[id(call)] = letters[key]
             sheet = make(part, None)
         hints = rest(part)
@@ -82,7 +82,7 @@ def panels(main: Part, make: Make, rest: Rest) -> list[Panel]:
     return out
 
 
-def _fitting(part: Part, make: Make) -> Sheet:
+def _fitting(part: PanelPart, make: Make) -> Sheet:
     """The sheet, with blocks closed (`opening.apart`) until it fits or none is open."""
     sheet = make(part, None)
     while not sheet.fits and (opened := part.opening.opened(part.graph)):

@@ -59,7 +59,8 @@ def check(text: str) -> tuple[Program, str]:
     with tempfile.TemporaryDirectory() as name:
         files, sizes = written(text, Path(name))
         program = build(Source(str(Path(name) / "main.attn"), files["main.attn"]), sizes=sizes, trials=tried)
-        return program, render_all(program.diagnostics).replace(f"{name}/", "")
+        said = render_all(program.diagnostics).replace(f"{name}/", "")
+        return program, re.sub(r"\d+ trials at", "some trials at", said)  # as many as there is time for
 
 
 def written(text: str, folder: Path) -> tuple[dict[str, str], dict[str, int]]:
