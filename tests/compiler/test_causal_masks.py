@@ -10,7 +10,7 @@ import attnc
 
 from .causal_masks import SETTINGS, Part, Setting, trials
 
-LEAST = 0.1  # of the masks that leave out what comes after, so many are proved
+LEAST = 0.9  # of the masks that leave out what comes after, so many are proved
 
 
 def is_proved(setting: Setting, mask: Part) -> bool | None:
