@@ -80,7 +80,7 @@ def test_tex_and_equations_need_no_graphviz(
     assert main(["draw", "a.attn:net", "-o", "a.tex"]) == 0
     assert "tikzpicture" in Path("a.tex").read_text(encoding="utf-8")
     assert main(["show", "a.attn:part", "--latex"]) == 0
-    assert r"\mathrm{multihead}" in capsys.readouterr().out
+    assert "Multi-Head" in capsys.readouterr().out
     assert "apt-get install graphviz" in says(capsys, "-o", "a.html")
 
 
