@@ -30,9 +30,7 @@ def models() -> list[Any]:
     found = []
     for path in SPECS:
         spec = attnc.load(path)
-        marks: list[Any] = (
-            [pytest.mark.slow] if path.parent.name == "right" else []
-        )  # small: the others have all that they have
+        marks: list[Any] = [pytest.mark.slow] if path.parent.name == "right" else []
         if path.stem == "native_sparse":  # the bill lacks what picks of nothing take
             marks = [pytest.mark.xfail(strict=True)]
         found += [pytest.param(path, name, id=f"{path.stem}-{name}", marks=marks) for name in spec.models]
