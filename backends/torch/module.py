@@ -112,7 +112,8 @@ class TorchEmitter(Emitter):
                 *(f"{n}: {t} = {v}" if v is not None else f"{n}: {t}" for n, t, v in params),
             ]
             lines += wrap(f"    def __init__({', '.join(shown)}) -> None:")
-            hidden = any(plain(name) == "super" for name, _, _ in params)
+            names = (*(name for name, _, _ in params), *self.functions.values())
+            hidden = any(plain(name) == "super" for name in names)  # under another name it does not know its class
             lines.append("        nn.Module.__init__(self)" if hidden else "        super().__init__()")
             lines += [*within(within(body.constructor)), ""]
         methods = (method for method in (plan, *self._methods(plan)) if not method.is_step)

@@ -143,7 +143,8 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
     """How to make the last step read nothing that comes after."""
     copies = sorted((each for each in graph.axes if _alike(each, axis)), key=_declared)
     new, node = "past" if axis.name != "past" else "before", trace.node
-    if node is not None and not trace.via and node.traits.masked:
+    at_hand = all(isinstance(around, Repeat) for around, _ in trace.via)  # a pass has the axes of what repeats it
+    if node is not None and at_hand and node.traits.masked:
         match node.traits.reads:
             case Reduce() as how:
                 read = next((each for each in node.axes if _alike(each, axis)), None)

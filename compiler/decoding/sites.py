@@ -157,9 +157,10 @@ def families_inside(node: Call | Scan, families: frozenset[int]) -> frozenset[in
 def grouped(graph: Graph, families: frozenset[int]) -> frozenset[int]:
     """The families of a graph's axes, beside these, whose extents follow from that of time."""
     found = {axis.family for axis in graph.axes if _follows(axis, families)}
-    for axis in graph.axes:  # of `seq = chunk * 16` the chunks
+    given = {axis.family for item in graph.inputs for axis in item.value.type.axes}
+    for axis in graph.axes:  # of `seq = chunk * 16` the chunks, where no input says how many there are
         if axis.family in families and axis.size is not None:
-            found |= {part.family for part in axes_in(axis.size) if part.extent is None}
+            found |= {part.family for part in axes_in(axis.size) if part.extent is None} - given
     return frozenset(found) - families
 
 

@@ -161,8 +161,6 @@ def foreign(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("backend", ["torch", "numpy"])
 @pytest.mark.parametrize("place", range(len(PROGRAMS)))
 def test_programs_by_any_names(place: int, backend: str) -> None:
-    if (place, backend) == (1, "torch"):
-        pytest.xfail("a name `super` beside a list: the constructor calls an alias of super()")
     for start in range(place * 11 % STEP, len(pool()), STEP):
         check(place, start, backend)
 

@@ -104,7 +104,6 @@ def test_padded_queries_do_not_count() -> None:
     assert np.isnan(one.entropy()[0][1, :, 3:]).all()
 
 
-@pytest.mark.filterwarnings("ignore:All-NaN")
 @pytest.mark.parametrize("spec", sorted(path.stem for path in (EXAMPLES / "attentions").glob("*.attn")))
 def test_every_attention_of_the_examples(spec: str) -> None:
     """Rows sum to one over what the mask lets through, whatever the axes; and nothing else weighs anything."""
@@ -115,7 +114,7 @@ def test_every_attention_of_the_examples(spec: str) -> None:
         "lsh": 128,
         "shifted_windows": 28,
         "moba": 64,
-        "native_sparse": 16,
+        "native_sparse": 48,
     }.get(spec, 12)
     for name in loaded.models:
         model = loaded.model(name)
