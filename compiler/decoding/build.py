@@ -25,7 +25,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Par
 from ..graph.traits import Arrange, Combination, Gather, IndexMap, Pointwise, Running, Window, joined
 from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..ops import op_meaning, op_named
-from ..sizes.arithmetic import solved
+from ..sizes.arithmetic import replaced, solved
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, axes_in
 from .demand import DemandAnalysis, Modes, Reads, groups, grows
 from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole
@@ -96,13 +96,7 @@ class Axes:
 
     def sizes(self, site: Site, static: Static) -> Static:
         """A number in which the extent of time is that of all items so far."""
-        match static:
-            case SizeOf(axis):
-                return SizeOf(self.extent(site, axis))
-            case Arith(op, args):
-                return Arith(op, tuple(self.sizes(site, arg) for arg in args))
-            case _:
-                return static
+        return replaced(static, lambda part: SizeOf(self.extent(site, part.axis)) if isinstance(part, SizeOf) else part)
 
     def extent(self, site: Site, axis: Axis) -> Axis:
         """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
@@ -382,10 +376,6 @@ class StepBuilder:
                 table = b.fresh(out.type, out.role, out.name, out)
                 b.nodes.append(Parameter(weight, table))
                 self._rows(b, table, cell, cell.axes, demand)
-
-    @staticmethod
-    def _all_of_it(axis: Axis, mode: Mode) -> bool:
-        return mode is ENTIRE and axis.extent is not None
 
     def _positions(self, b: GraphBuilder, axis: Axis, mode: Mode, out: Value) -> None:
         along = self.axes.at(b.site, axis, mode)

@@ -15,7 +15,8 @@ from ..causality.reach import Info, exact
 from ..causality.step import Step
 from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
 from ..graph.traits import Gather, Normalise, Reduce, Window
-from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, Static, known
+from ..sizes.arithmetic import replaced
+from ..sizes.axes import Axis, Const, ConstOf, Literal, Number, Static, known
 from ..sizes.forms import LinearForm
 from ..sizes.predicates import ALWAYS, Cases, both, differences
 from .sites import Site
@@ -223,13 +224,9 @@ class SiteFacts:
 
 def substituted(static: Static, env: ConstValues) -> Static:
     """The static number with consts that are known put in."""
-    match static:
-        case ConstOf(const) if const in env:
-            return Literal(env[const])
-        case Arith(op, args):
-            return Arith(op, tuple(substituted(arg, env) for arg in args))
-        case _:
-            return static
+    return replaced(
+        static, lambda part: Literal(env[part.const]) if isinstance(part, ConstOf) and part.const in env else part
+    )
 
 
 def _statics(graph: Graph) -> Iterator[Static]:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 from ..graph.extents import claim_of, quotients
 from ..graph.nodes import Apply, Call, Graph, Repeat, Scan
-from ..sizes.arithmetic import solved
-from ..sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
+from ..sizes.arithmetic import replaced, solved
+from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, axes_in, known
 
 TRIED = 4096
 
@@ -66,26 +66,17 @@ def _terms(graph: Graph, given: Sizes, time: Axis) -> Iterator[Static]:
 
 
 def _put(size: Static, sizes: Sizes) -> Static:
-    match size:
-        case SizeOf(axis) if axis in sizes:
-            return sizes[axis]
-        case Arith(op, args):
-            return Arith(op, tuple(_put(arg, sizes) for arg in args))
-        case _:
-            return size
+    return replaced(size, lambda part: sizes.get(part.axis, part) if isinstance(part, SizeOf) else part)
 
 
 def _fits(term: Static, time: Axis, length: int) -> bool:
     """Whether it is a whole number from 0 up, as far as is known."""
 
     def at(size: Static) -> Static:
-        match size:
-            case SizeOf(axis) if axis.family == time.family:
-                return Literal(length)
-            case Arith(op, args):
-                return Arith(op, tuple(map(at, args)))
-            case _:
-                return size
+        def extent(part: SizeOf | ConstOf) -> Static:
+            return Literal(length) if isinstance(part, SizeOf) and part.axis.family == time.family else part
+
+        return replaced(size, extent)
 
     for above, below in quotients(term):
         a, b = known(at(above)), known(at(below))

@@ -45,17 +45,28 @@ def divides_by_zero(static: Static) -> bool:
     )
 
 
+def replaced(static: Static, other: Callable[[SizeOf | ConstOf], Static]) -> Static:
+    """The same expression with other numbers for its sizes and consts."""
+    match static:
+        case SizeOf() | ConstOf():
+            return other(static)
+        case Arith(op, args):
+            return Arith(op, tuple(replaced(arg, other) for arg in args))
+        case _:
+            return static
+
+
 def substitute(static: Static, axes: dict[int, Axis], consts: dict[int, Static]) -> Static:
     """The same expression over other axes and consts (maps from ids; what they lack stays)."""
-    match static:
-        case Literal():
-            return static
-        case SizeOf(axis):
-            return SizeOf(axes.get(axis.id, axis))
-        case ConstOf(const):
-            return consts.get(const.id, static)
-        case Arith(op, args):
-            return Arith(op, tuple(substitute(arg, axes, consts) for arg in args))
+
+    def other(part: SizeOf | ConstOf) -> Static:
+        match part:
+            case SizeOf(axis):
+                return SizeOf(axes.get(axis.id, axis))
+            case ConstOf(const):
+                return consts.get(const.id, part)
+
+    return replaced(static, other)
 
 
 @once

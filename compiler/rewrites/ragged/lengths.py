@@ -46,7 +46,7 @@ from ...graph.traits import (
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named, op_of_numbers
-from ...sizes.arithmetic import difference
+from ...sizes.arithmetic import difference, replaced
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 from ...sizes.polynomials import never_negative_of_none
 
@@ -432,13 +432,9 @@ class Lengths:
 
 def _longer(size: Static, axis: Axis) -> Static:
     """The size if there were one item more along an axis."""
-    match size:
-        case SizeOf(of) if of == axis:
-            return Arith("+", (size, Literal(1)))
-        case Arith(op, args):
-            return Arith(op, tuple(_longer(arg, axis) for arg in args))
-        case _:
-            return size
+    return replaced(
+        size, lambda part: Arith("+", (part, Literal(1))) if isinstance(part, SizeOf) and part.axis == axis else part
+    )
 
 
 def _whole(*sizes: Static) -> bool:
