@@ -235,7 +235,7 @@ def of_files() -> list[str]:
     return [name for name in pool() if name in found or name in ISSUE]
 
 
-@pytest.mark.parametrize("backend", ["torch", "numpy"])
+@pytest.mark.parametrize("backend", ["torch", pytest.param("numpy", marks=pytest.mark.slow)])
 def test_what_files_read_by_every_kind_of_thing(backend: str) -> None:
     for chosen in parts(of_files()):
         check_crowd(chosen, backend)

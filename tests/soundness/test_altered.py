@@ -83,13 +83,18 @@ def made(name: str) -> Iterator[tuple[str, str]]:
         yield from outcome(altered(text, rng))
 
 
+def without_counts(text: str) -> str:
+    """There are as many trials of a claim as there is time for."""
+    return re.sub(r"\d+ trials at", "some trials at", text)
+
+
 def outcome(text: str) -> Iterator[tuple[str, str]]:
     try:
         spec = attnc.loads(text, base=ROOT / "tests/backends")
     except attnc.AttnError as error:
-        yield "wrong", f"{text}\n{without_folders(str(error))}"
+        yield "wrong", f"{text}\n{without_counts(without_folders(str(error)))}"
         return
-    yield "right", "\n".join((text, *(str(warning) for warning in spec.warnings)))
+    yield "right", without_counts("\n".join((text, *(str(warning) for warning in spec.warnings))))
     for model in spec.models:
         try:
             one = spec.model(model)
