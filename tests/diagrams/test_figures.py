@@ -64,12 +64,12 @@ def test_geometry(name: str, depth: int | None) -> None:
     assert faults(draw(FIGURES[name](), depth=depth)._sheet) == []
 
 
+@pytest.mark.parametrize("depth", [None, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
-def test_geometry_of_every_spec(path: Path) -> None:
+def test_geometry_of_every_spec(path: Path, depth: int | None) -> None:
     program = build(Source(str(path), path.read_text(encoding="utf-8")))
     for name in (*program.models, *program.blocks):
-        for depth in (None, 9):
-            assert faults(draw(program.graph(name), depth=depth)._sheet) == [], (name, depth)
+        assert faults(draw(program.graph(name), depth=depth)._sheet) == [], name
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -35,7 +35,9 @@ COUNT, FEW = 400, 10  # programs in all, and of one test
 MISTAKES = 3  # mutants of one program
 
 
-@pytest.mark.parametrize("start", range(0, COUNT, FEW))
+@pytest.mark.parametrize(
+    "start", [pytest.param(start, marks=pytest.mark.slow if start // FEW % 2 else ()) for start in range(0, COUNT, FEW)]
+)
 def test_it_is_as_before(start: int, golden: Callable[[Path, str], None]) -> None:
     lines = []
     for seed in range(start, start + FEW):
