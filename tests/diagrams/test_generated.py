@@ -34,7 +34,7 @@ def drawn(program: Program) -> list[str]:
 
 @needs_programs
 @pytest.mark.parametrize(
-    "start", [pytest.param(start, marks=pytest.mark.slow if start % 80 else ()) for start in range(0, PROGRAMS, PART)]
+    "start", [pytest.param(start, marks=pytest.mark.slow if start % 160 else ()) for start in range(0, PROGRAMS, PART)]
 )
 def test_generated(start: int) -> None:
     from tests.soundness.generate import generate
@@ -49,7 +49,7 @@ def test_generated(start: int) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=pytest.mark.slow) for part in (2, 3))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
 def test_programs_of_the_backends(part: int) -> None:
     for at, text in enumerate(programs_of(ROOT / "tests" / "backends" / "specs.txt")):
         if at % 4 == part:

@@ -21,7 +21,7 @@ from .programs import CONSTRUCTS, ROOT, Twin, Unit, constructs, random_ones, ren
 from .signature import seen
 
 GAPS = frozenset((CONSTRUCTS.parent / "gaps.txt").read_text(encoding="utf-8").split("\n")) - {""}
-PARTS, EACH = 8, 32  # of the quick run, beside those of constructs.attn: 500 in all
+PARTS, EACH = 8, 32  # beside those of constructs.attn: 500 in all, half of them in the slow suite
 SLOW_PARTS, SLOW_EACH = 50, 200
 
 
@@ -43,7 +43,9 @@ def quick(part: int) -> Iterator[Twin]:
     return islice((twin for unit in units if unit.small for twin in twins(unit, 4, part)), EACH)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=pytest.mark.slow if part % 2 else ()) for part in range(PARTS)]
+)
 def test_twins(part: int) -> None:
     found = list(quick(part))
     assert len(found) == EACH
