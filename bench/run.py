@@ -20,7 +20,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy
 import torch
+from recent import experts, linear, lstm, scans, sparse
 from speed import attention, gpt, gpt_peers, hand, memory, plot, seq2seq, seq2seq_peers, zoo
 from speed.timing import FLOOR, OURS, Case, Result, run
 
@@ -37,12 +38,14 @@ torch.set_num_threads(1)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A row of the table. target: of ours over the floor, at its own sizes. small: sizes to see that it works."""
+    """A row of the table. target: of ours over the floor, at its own sizes. small: sizes to see that it works.
+    other: sizes at which the row stands once more, as NAME_other; of --small one is enough."""
 
     sizes: Any
     target: float | None
     make: Callable[..., list[Case]]
     small: Mapping[str, int]
+    other: Mapping[str, int] = field(default_factory=dict)
 
 
 GPT, SMALL_GPT = gpt_peers.Sizes(), {"layers": 2, "model": 48, "heads": 3, "width": 24, "vocab": 96, "tokens": 5}
@@ -52,6 +55,15 @@ LLAMA, SMALL_LLAMA = hand.Grouped(), {"layers": 1, "model": 32, "key": 8, "inner
 VIT = zoo.Pictures()
 SMALL_VIT = {"layers": 1, "model": 32, "heads": 2, "picture": 16, "patch": 4, "label": 10, "batch": 2}
 TINY = {"model": 32, "heads": 2, "vocab": 64}  # where the calls are what costs
+SOME = experts.Sizes()
+SMALL_EXPERTS = {"layers": 1, "model": 32, "key": 8, "inner": 48, "vocab": 96, "width": 12, "tokens": 5}
+MANY, SMALL_MANY = replace(SOME, expert=128, chosen=8, inner=96), SMALL_EXPERTS | {"expert": 16, "chosen": 4}
+LSTM, SMALL_LSTM = lstm.Sizes(), {"width": 7, "input": 12, "hidden": 8}
+SUMS, SMALL_SUMS = linear.Sizes(), {"width": 16, "heads": 2, "key": 8, "value": 8, "chunk": 4}
+SELECTIVE, SMALL_SELECTIVE = scans.Mamba(), {"width": 11, "model": 12, "inner": 16, "state": 4, "rank": 4}
+DELTA, SMALL_DELTA = scans.Delta(), {"width": 64, "heads": 2, "key": 8, "value": 8}
+FEW, SMALL_FEW = sparse.Sizes(), {"width": 96, "heads": 2, "head": 8, "window": 12}
+OTHER = "_other"
 ALONE, SMALL = attention.Sizes(), {"width": 160, "heads": 2, "head": 16, "window": 20}
 
 
@@ -60,7 +72,7 @@ def works(nanogpt: Path | None) -> dict[str, Work]:
     gpt_train, gpt_decode = (partial(make, nanogpt=nanogpt) for make in (gpt.training, gpt.decoding))
     one, masked = replace(GPT, batch=1), partial(partial, attention.training)
     padded, small_padded = replace(PAIR, source=128, padding=64), SMALL_PAIR | {"padding": 4}
-    return {
+    table = {
         "gpt_train": Work(GPT, 1.12, gpt_train, SMALL_GPT),
         "gpt_train_large_vocab": Work(replace(GPT, vocab=50_304), 1.35, gpt_train, SMALL_GPT),
         "gpt_decode": Work(one, 1.45, gpt_decode, SMALL_GPT),
@@ -75,12 +87,47 @@ def works(nanogpt: Path | None) -> dict[str, Work]:
         "t5_train": Work(PAIR, None, zoo.t5_training, SMALL_PAIR),
         "t5_decode": Work(replace(PAIR, batch=1), None, zoo.t5_decoding, SMALL_PAIR),
         "vit_train": Work(VIT, None, zoo.vit, SMALL_VIT),
-        "numpy_attention": Work(replace(ALONE, width=2048), 1.9, attention.numpy_causal, SMALL),
+        "numpy_attention": Work(replace(ALONE, width=2048), 1.9, attention.numpy_causal, SMALL, {"width": 512}),
         "numpy_gpt": Work(one, 1.25, gpt.numpy_forward, SMALL_GPT),
         "window": Work(ALONE, 1.5, masked(mask_of=attention.window), SMALL),
         "padding": Work(replace(ALONE, batch=2), None, masked(mask_of=attention.padding), SMALL),
         "strided": Work(replace(ALONE, width=2048, window=64), None, masked(mask_of=attention.strided), SMALL),
+        **recent(),
     }  # fmt: skip
+    return table | {f"{name}{OTHER}": beside(work) for name, work in table.items() if work.other}
+
+
+def recent() -> dict[str, Work]:
+    """What is trained today; each at two sizes."""
+    deep, long, batch = {"layers": 4, "model": 512, "inner": 1792}, {"width": 2048}, {"batch": 8}
+    one, forward, head_first = replace(SOME, batch=1), replace(SUMS, gradients=0), partial(partial, sparse.by_head)
+    retention, alone = partial(partial, linear.retention), partial(partial, sparse.alone)
+    few, far = replace(FEW, width=1024, window=64), {"width": 2048, "window": 128}
+    return {
+        "experts_train": Work(SOME, 1.6, experts.training, SMALL_EXPERTS, deep),
+        "experts_decode": Work(one, None, experts.decoding, SMALL_EXPERTS, deep),
+        "experts_many": Work(MANY, None, experts.forward, SMALL_MANY, {"layers": 4, "model": 512, "inner": 192}),
+        "experts_many_decode": Work(replace(MANY, batch=1), None, experts.decoding, SMALL_MANY, batch),
+        "lstm": Work(LSTM, None, lstm.training, SMALL_LSTM, {"input": 64, "hidden": 64}),
+        "lstm_one": Work(replace(LSTM, batch=1), None, lstm.training, SMALL_LSTM, {"input": 64, "hidden": 64}),
+        "lstm_numpy": Work(replace(LSTM, batch=1), None, lstm.in_numpy, SMALL_LSTM, batch),
+        "linear": Work(SUMS, None, linear.linear_attention, SMALL_SUMS, long),
+        "linear_numpy": Work(SUMS, None, linear.linear_attention_in_numpy, SMALL_SUMS, long),
+        "retention": Work(forward, None, retention(form="parallel"), SMALL_SUMS, long),
+        "retention_recurrent": Work(forward, None, retention(form="recurrent_retention"), SMALL_SUMS, long),
+        "selective_scan": Work(SELECTIVE, None, scans.selective, SMALL_SELECTIVE, long),
+        "gated_delta": Work(DELTA, None, scans.gated_delta, SMALL_DELTA, long),
+        "window_seen": Work(FEW, 2.2, alone(mask_of=sparse.window), SMALL_FEW, {"width": 4000, "window": 256}),
+        "blocks_seen": Work(
+            replace(FEW, width=1500, window=64), 3.0, alone(mask_of=sparse.blocks), SMALL_FEW, {"width": 3000}
+        ),
+        "heads_strided": Work(few, None, head_first(pattern="strided"), SMALL_FEW, far),
+        "heads_fixed": Work(few, None, head_first(pattern="fixed"), SMALL_FEW, far),
+    }
+
+
+def beside(work: Work) -> Work:
+    return replace(work, sizes=replace(work.sizes, **work.other), other={})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, work in table.items():
             print(f"{name:22} {' '.join(f'{size}={value}' for size, value in asdict(work.sizes).items())}")
         return 0
-    chosen = options.only or list(table)
+    chosen = options.only or [name for name in table if not (options.small and name.endswith(OTHER))]
     known = {field.name for name in chosen for field in fields(table[name].sizes)}
     for size in set(options.set) - known:
         raise SystemExit(f"--set {size}: none of these has such a size; they have {', '.join(sorted(known))}")
@@ -139,14 +186,16 @@ def given(text: str) -> tuple[str, int]:
 def show(result: Result) -> None:
     case = result.case
     print(f"\n{case.name}: {case.prints}" + (f"   (target: {case.target} x floor)" if case.target else ""))
-    for name in sorted(case.contenders, key=lambda name: result.ratio(name, FLOOR).median):
+    floored = FLOOR in case.contenders
+    for name in sorted(case.contenders, key=lambda name: result.ratio(name, OURS).median):
         if name == FLOOR:
             continue
+        over = f"{result.ratio(name, FLOOR)!s:22} x floor" if floored else f"{result.ratio(name, OURS)!s:22} x ours "
         each = result.microseconds(name)
         took = "" if each is None else f"{each:8.0f} µs a layer and step"
         used = f"{result.memory[name] / 2**20:8.0f} MiB" if name in result.memory else ""
         beside = "" if name == OURS else f"   ours / theirs {result.ratio(OURS, name)}"
-        print(f"  {name:18} {result.ratio(name, FLOOR)!s:22} x floor {took}{used}{beside}", flush=True)
+        print(f"  {name:24} {over} {took}{used}{beside}", flush=True)
 
 
 def save(told: Sequence[Mapping[str, object]], path: Path) -> None:
@@ -169,7 +218,9 @@ def data(result: Result) -> dict[str, object]:
         "target": case.target,
         "seconds": result.seconds,
         "microseconds": {name: each for name in case.contenders if (each := result.microseconds(name)) is not None},
-        "over_floor": over(result, [name for name in case.contenders if name != FLOOR], FLOOR),
+        "over_floor": over(result, [name for name in case.contenders if name != FLOOR], FLOOR)
+        if FLOOR in case.contenders
+        else {},
         "ours_over": over(result, [name for name in case.contenders if name not in (OURS, FLOOR)], None),
         "peak_bytes": result.memory,
     }

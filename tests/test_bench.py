@@ -46,11 +46,14 @@ def test_a_size_that_nothing_has_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_row_and_every_peer(tmp_path: Path) -> None:
     found = run(tmp_path)
-    assert len(found) == 19
+    assert len(found) == 36
     peers = {"Hugging Face": "transformers", "x-transformers": "x_transformers"}
     for name, package in peers.items():
         if importlib.util.find_spec(package):
             assert name in found["gpt_train"]["ours_over"]  # type: ignore[operator]
+    for name in ("experts_train", "experts_decode", "experts_many", "experts_many_decode"):
+        ways = {f"Hugging Face {way}" for way in ("eager", "grouped_mm", "batched_mm")}
+        assert ways == set(found[name]["ours_over"]) or not importlib.util.find_spec("transformers")  # type: ignore[call-overload]
     for name in ("llama_decode", "t5_train", "t5_decode", "vit_train"):
         assert "Hugging Face" in found[name]["ours_over"] or not importlib.util.find_spec("transformers")  # type: ignore[operator]
 

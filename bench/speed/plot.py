@@ -18,6 +18,7 @@ def save(results: Sequence[Result], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 0.6 + 0.5 * len(results)))
+    results = [result for result in results if FLOOR in result.case.contenders]
     for row, result in enumerate(reversed(results)):
         for name in result.case.contenders:
             if name == FLOOR:
