@@ -121,6 +121,7 @@ def recent() -> dict[str, Work]:
         "blocks_seen": Work(
             replace(FEW, width=1500, window=64), 3.0, alone(mask_of=sparse.blocks), SMALL_FEW, {"width": 3000}
         ),
+        "blocks_given": Work(replace(FEW, width=1500, window=64), 3.0, sparse.given_blocks, SMALL_FEW, {"width": 3000}),
         "heads_strided": Work(few, None, head_first(pattern="strided"), SMALL_FEW, far),
         "heads_fixed": Work(few, None, head_first(pattern="fixed"), SMALL_FEW, far),
     }

@@ -46,7 +46,7 @@ def test_a_size_that_nothing_has_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_row_and_every_peer(tmp_path: Path) -> None:
     found = run(tmp_path)
-    assert len(found) == 36
+    assert len(found) == 37
     peers = {"Hugging Face": "transformers", "x-transformers": "x_transformers"}
     for name, package in peers.items():
         if importlib.util.find_spec(package):

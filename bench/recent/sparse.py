@@ -97,6 +97,30 @@ def alone(name: str, sizes: Sizes, target: float | None, mask_of: Callable[[Size
     return [case(name, what, target, ways, sizes.gradients, pairs(sizes, int(seen.sum())))]
 
 
+def given_blocks(name: str, sizes: Sizes, target: float | None) -> list[Case]:
+    """Which blocks are seen is an input: the own, the one before, and a tenth of those further back, drawn by lot."""
+    at = sizes.window
+    many = -(-sizes.width // at)
+    torch.manual_seed(1)
+    block = torch.arange(many)
+    layout = (block[:, None] - block).abs() <= 1
+    layout |= torch.rand(many, many) < 0.1
+    place = torch.arange(sizes.width)
+    seen = layout[place[:, None] // at, place // at] & (place <= place[:, None])
+    read = f"layout[rows = min(floor(q / {at}), |rows| - 1), columns = min(floor(k / {at}), |columns| - 1)]"
+    text = SPEC.format(heads=sizes.heads, head=sizes.head, mask=f"k <= q and {read}")
+    text = text.replace("real: bool[q]", "layout: bool[rows, columns]")
+    net = attnc.loads(f"width rows = {many}\nwidth columns = {many}\n{text}").model("f").torch()
+    calls = {
+        OURS: lambda *x: net(*x, layout),
+        "seen keys by hand": by_hand(seen, at),
+        "SDPA, dense mask": lambda *x: F.scaled_dot_product_attention(*x, attn_mask=seen),
+    }
+    ways = {who: Way(call, [x.clone() for x in inputs_of(sizes)]) for who, call in calls.items()}
+    what = f"attention, blocks of {at} by an input, T {sizes.width:,}, {float(seen.float().mean()):.1%} seen"
+    return [case(name, what, target, ways, sizes.gradients, pairs(sizes, int(seen.sum())))]
+
+
 def by_head(name: str, sizes: Sizes, target: float | None, pattern: str) -> list[Case]:
     """A Sparse Transformer, "strided" or "fixed": heads of two kinds in one call, beside a call for each kind."""
     stride, summary = sizes.window, max(sizes.window // 16, 1)
