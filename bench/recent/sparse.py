@@ -112,7 +112,7 @@ def given_blocks(name: str, sizes: Sizes, target: float | None) -> list[Case]:
     text = text.replace("real: bool[q]", "layout: bool[rows, columns]")
     net = attnc.loads(f"width rows = {many}\nwidth columns = {many}\n{text}").model("f").torch()
     calls = {
-        OURS: lambda *x: net(*x, layout),
+        OURS: lambda *x: net(*x, layout.expand(sizes.batch, -1, -1)),
         "seen keys by hand": by_hand(seen, at),
         "SDPA, dense mask": lambda *x: F.scaled_dot_product_attention(*x, attn_mask=seen),
     }
