@@ -11,6 +11,7 @@ from ..dsl.errors import AttnError
 from ..version import __version__
 from .arguments import Parser
 from .commands import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
+from .hub import adapters, import_, run
 from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
 # Each has SUMMARY (a line for `attnc -h`), arguments(parser), and run(args) -> exit status; its docstring is the help.
@@ -23,6 +24,9 @@ COMMANDS = {
     "summary": summary,
     "cost": cost,
     "inspect": inspect,
+    "import": import_,
+    "run": run,
+    "adapters": adapters,
     "convert": convert,
     "explain": explain,
     "lsp": lsp,

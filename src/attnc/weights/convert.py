@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -48,10 +48,35 @@ def convert(
     problems: list[str] = []
     ways = _ways(read, model.weights, problems)
     made = _back(read, ways, given, model, problems, like) if reverse else _there(read, ways, given, problems)
+    _raise(problems, read, model)
+    return Weights(made, {}) if isinstance(state_dict, Weights) else made
+
+
+def _raise(problems: list[str], map: Map, model: Model) -> None:
     if problems:
         count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-        raise WeightsError(f"{read.name}: {count} with the weights of `{model.name}`\n  " + "\n  ".join(problems))
-    return Weights(made, {}) if isinstance(state_dict, Weights) else made
+        raise WeightsError(f"{map.name}: {count} with the weights of `{model.name}`\n  " + "\n  ".join(problems))
+
+
+def convert_shards(given: Weights, map: Map, model: Model, limit: int) -> Iterator[dict[str, Array]]:
+    """Someone else's weights as the model's own, in parts of at most `limit` bytes, or of one rule's if it has more.
+
+    Each part is made when it is asked for, so that no more than one need be in memory. Raises as `convert` does, for
+    what is missing or unexpected before the first part, for a wrong shape at the end.
+    """
+    problems: list[str] = []
+    full, links = _planned(map, _ways(map, model.weights, problems), given, problems)
+    _raise(problems, map, model)
+    part: dict[str, Array] = {}
+    for link in links:
+        arrays = dict(_made(link, full, problems))
+        if part and sum(array.nbytes for array in (*part.values(), *arrays.values())) > limit:
+            yield part
+            part = {}
+        part.update(arrays)
+        del arrays
+    _raise(problems, map, model)
+    yield part
 
 
 def convert_file(
@@ -85,6 +110,17 @@ def convert_file(
 
 def _there(map: Map, ways: _Ways, given: dict[str, Array], problems: list[str]) -> dict[str, Array]:
     """Theirs -> ours, in the order of the spec."""
+    names: list[str] = []
+    given, links = _planned(map, ways, given, names)
+    found = {path: array for link in links for path, array in _made(link, given, problems)}
+    problems += names
+    return {path: found[path] for path in ways if path in found}
+
+
+def _planned(
+    map: Map, ways: _Ways, given: Mapping[str, Array], problems: list[str]
+) -> tuple[dict[str, Array], list[_Link]]:
+    """Theirs under their full names, and the rules that can be followed. What is missing or unexpected are problems."""
     names, _ = in_full(map, given)
     given = {full: given[name] for full, name in names.items()}
     ties = [
@@ -104,21 +140,27 @@ def _there(map: Map, ways: _Ways, given: dict[str, Array], problems: list[str]) 
         for name, array in given.items()
         if name not in needed and not any(matched(pattern, name) is not None for pattern in map.ignored)
     }
-    found: dict[str, Array] = {}
+    whole: list[_Link] = []
     for link in links:
         lost = [name for name in link.theirs if name not in given]
         wanted = " and ".join(str(spec) for spec in link.ours)
         problems += [f"missing: `{name}`, for {wanted}{_near(name, unexpected)}" for name in lost]
         if not lost:
-            try:
-                parts = _forward(link, [given[name] for name in link.theirs])
-            except _Misfit as wrong:
-                shapes = ", ".join(f"`{name}` {list(given[name].shape)}" for name in link.theirs)
-                problems.append(f"wrong shape: {shapes}, for {wanted}: {wrong}")
-            else:
-                found.update(zip((spec.path for spec in link.ours), parts, strict=True))
+            whole.append(link)
     problems += [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
-    return {path: found[path] for path in ways if path in found}
+    return given, whole
+
+
+def _made(link: _Link, given: Mapping[str, Array], problems: list[str]) -> list[tuple[str, Array]]:
+    """What one rule makes: paths of ours with their arrays."""
+    try:
+        parts = _forward(link, [given[name] for name in link.theirs])
+    except _Misfit as wrong:
+        shapes = ", ".join(f"`{name}` {list(given[name].shape)}" for name in link.theirs)
+        wanted = " and ".join(str(spec) for spec in link.ours)
+        problems.append(f"wrong shape: {shapes}, for {wanted}: {wrong}")
+        return []
+    return list(zip((spec.path for spec in link.ours), parts, strict=True))
 
 
 def _back(

@@ -1,0 +1,149 @@
+"""What a published kind of model is here: a TOML file beside the specs, read into an `Adapter`.
+
+    model_type = "mistral"                # of config.json, or a list of them
+    spec = "decoder.attn"                 # beside this file
+    map = "llama.map"                     # which weights are which (attnc.weights.maps)
+    include = ["rope.toml"]               # tables of other files, which this one adds to
+    optional = ["head_dim"]               # keys that may lack: then None
+    harmless = ["initializer_range"]      # keys that do not change what is computed
+
+    [architectures]                       # of config.json, and the model of the spec
+    MistralForCausalLM = "decoder"
+
+    [inputs]                              # ours, and what theirs is called in their forward
+    ids = "input_ids"
+    real = "attention_mask"
+
+    [defaults]                            # what a key means that config.json has not
+    hidden_size = 4096
+
+    [only]                                # what the spec cannot do otherwise: any other value is refused
+    pretraining_tp = [1]
+
+    [terms]                               # names for what several sizes are made of
+    heads = "num_attention_heads"
+
+    [sizes]                               # each depth, width and const of the spec: an expression of the keys
+    model = "hidden_size"
+    groups = "num_key_value_heads or heads"
+    act = { of = "hidden_act", silu = 0, gelu = 1 }                    # a value for each word
+    windows = { each = "layer_types", full_attention = 0, sliding_attention = "sliding_window" }   # a list
+
+Expressions are Python's, without anything that could run code (simpleeval): numbers, comparisons, `and`, `or`, `a if b
+else c`, lists and their comprehensions, `rope.factor` for what is nested, and the functions of `expressions.FUNCTIONS`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .problem import HubError
+
+Table = Mapping[str, Any]
+_TEXTS = ("model_type", "spec", "map")
+_LISTS = ("optional", "harmless")
+_TABLES = ("architectures", "inputs", "defaults", "only", "terms", "sizes")
+_DEEPEST = 8  # files that include files
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """How one kind of model is read; see this module's head for what each field is."""
+
+    path: Path
+    model_types: tuple[str, ...]
+    spec: Path
+    map: Path
+    architectures: Mapping[str, str]
+    inputs: Mapping[str, str]
+    defaults: Table
+    only: Mapping[str, list[Any]]
+    terms: Mapping[str, str]
+    sizes: Table
+    optional: frozenset[str] = field(default=frozenset())
+    harmless: frozenset[str] = field(default=frozenset())
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of config.json that it knows."""
+        return frozenset({*self.defaults, *self.only, *self.optional, *self.harmless})
+
+    @staticmethod
+    def read(path: Path) -> Adapter:
+        """Raises HubError if the file is no adapter, OSError if it cannot be read."""
+        tables = _read(path, 0)
+        for name in ("model_type", "spec", "map"):
+            if not tables.get(name):
+                raise HubError(f"{path}: an adapter says its `{name}`")
+        for name in ("architectures", "inputs", "sizes"):
+            if not tables.get(name):
+                raise HubError(f"{path}: an adapter has a table [{name}]")
+        types = tables["model_type"]
+        spec, weights = path.parent / tables["spec"], path.parent / tables["map"]
+        for beside in (spec, weights):
+            if not beside.is_file():
+                raise HubError(f"{path}: there is no file {beside}")
+        return Adapter(
+            path,
+            tuple([types] if isinstance(types, str) else types),
+            spec,
+            weights,
+            optional=frozenset(tables.get("optional", [])),
+            harmless=frozenset(tables.get("harmless", [])),
+            **{name: tables.get(name, {}) for name in _TABLES},
+        )
+
+
+def _read(path: Path, depth: int) -> dict[str, Any]:
+    """A file's tables, on top of those of the files that it includes."""
+    if depth > _DEEPEST:
+        raise HubError(f"{path}: files include each other")
+    try:
+        own = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
+        raise HubError(f"{path}: {wrong}") from None
+    _check(path, own)
+    found: dict[str, Any] = {}
+    for name in own.pop("include", []):
+        _add(found, _read(path.parent / name, depth + 1))
+    _add(found, own)
+    return found
+
+
+def _add(found: dict[str, Any], more: dict[str, Any]) -> None:
+    for name, value in more.items():
+        if name in _TABLES and name != "architectures":  # those are its own
+            found[name] = {**found.get(name, {}), **value}
+        elif name in _LISTS:
+            found[name] = [*found.get(name, []), *value]
+        else:
+            found[name] = value
+
+
+def _check(path: Path, own: dict[str, Any]) -> None:
+    """Each entry is of the kind that it has to be. Raises HubError."""
+    for name, value in own.items():
+        if name in _TABLES:
+            good = isinstance(value, dict)
+        elif name in (*_LISTS, "include") or (name == "model_type" and isinstance(value, list)):
+            good = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        elif name in _TEXTS:
+            good = isinstance(value, str)
+        else:
+            known = ", ".join((*_TEXTS, "include", *_LISTS, *_TABLES))
+            raise HubError(f"{path}: an adapter has no entry `{name}`; it has {known}")
+        if not good:
+            kind = "a table" if name in _TABLES else "text" if name in _TEXTS else "a list of texts"
+            raise HubError(f"{path}: `{name}` must be {kind}")
+    for table in ("architectures", "inputs", "terms"):
+        for name, value in own.get(table, {}).items():
+            if not isinstance(value, str):
+                raise HubError(f"{path}: `{name}` in [{table}] must be text")
+    for name, value in own.get("only", {}).items():
+        if not isinstance(value, list):
+            raise HubError(f"{path}: `{name}` in [only] must be a list of what is possible")

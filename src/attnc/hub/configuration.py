@@ -1,0 +1,103 @@
+"""From a published configuration (config.json) to the sizes of a spec, by an adapter. Nothing passes unseen."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..spec import Setting
+from .adapter import Adapter
+from .expressions import Evaluator
+from .problem import HubError
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What a configuration makes of a spec: the model's name in it, and its sizes."""
+
+    model: str
+    sizes: Mapping[str, Setting]
+
+
+def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.json") -> Configured:
+    """What a configuration means for the adapter's spec. `name` is what messages call it.
+
+    Raises HubError for a key or a value that the adapter does not know: it might change what the model computes.
+    """
+    _known(adapter, config, name)
+    return Configured(_model(adapter, config, name), _sizes(adapter, config, name))
+
+
+def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
+    unknown = sorted(set(config) - adapter.keys)
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], sorted(adapter.keys), n=1)
+        listed = ", ".join(f"`{key}`" for key in unknown)
+        raise HubError(
+            f"{name}: {adapter.path.name} does not know {listed}, which may change what the model computes"
+            + (f"; near it: `{near[0]}`" if near else "")
+            + f". If not, add it to `harmless` in a copy of {adapter.path} (see `--adapters`)"
+        )
+    for key, possible in adapter.only.items():
+        if key in config and config[key] not in possible:
+            allowed = " or ".join(_json(value) for value in possible)
+            raise HubError(
+                f"{name}: `{key}` is {_json(config[key])}, and {adapter.spec.name} has it as {allowed} alone"
+            )
+
+
+def _model(adapter: Adapter, config: Mapping[str, Any], name: str) -> str:
+    """The model that its head makes of the spec."""
+    listed = config.get("architectures") or [next(iter(adapter.architectures))]
+    for architecture in listed:
+        if architecture in adapter.architectures:
+            return adapter.architectures[architecture]
+    raise HubError(
+        f"{name}: `architectures` has {', '.join(map(str, listed))}; {adapter.path.name} knows "
+        + ", ".join(adapter.architectures)
+    )
+
+
+def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str) -> dict[str, Setting]:
+    given = {**adapter.defaults, **{key: values[0] for key, values in adapter.only.items()}, **config}
+    asked: list[str] = []
+
+    def lookup(key: str) -> Any:
+        if key in asked:
+            raise HubError(f"{adapter.path}: `{key}` in [terms] is made of itself")
+        if key in adapter.terms:
+            asked.append(key)
+            found = evaluate(adapter.terms[key])
+            asked.pop()
+            return found
+        if key in given:
+            return given[key]
+        if key in adapter.optional:
+            return None
+        raise HubError(f"{adapter.path}: no key, term or function is called `{key}`")
+
+    evaluate = Evaluator(lookup)
+    sizes: dict[str, Setting] = {}
+    for size, told in adapter.sizes.items():
+        try:
+            value = evaluate.chosen(told) if isinstance(told, Mapping) else evaluate(told)
+        except HubError as wrong:
+            raise HubError(f"{name}: `{size}` of {adapter.spec.name} has no value: {wrong}") from None
+        sizes[size] = _setting(value, size, told, name)
+    return sizes
+
+
+def _setting(value: Any, size: str, told: Any, name: str) -> Setting:
+    """A number, or a list of them. Raises HubError."""
+    items = value if isinstance(value, list | tuple) else [value]
+    if all(isinstance(item, int | float) for item in items):
+        return tuple(items) if isinstance(value, list | tuple) else value
+    raise HubError(f"{name}: `{size}` would be {value!r}, made of {told!r}: a number is needed")
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value)

@@ -1,0 +1,72 @@
+"""A published model's folder: config.json, generation_config.json, safetensors. Nothing in it is run or unpickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .problem import HubError
+
+CONFIG, GENERATION = "config.json", "generation_config.json"
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+_PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "preprocessor_config.json")
+
+
+@dataclass(frozen=True, slots=True)
+class HubFolder:
+    """config, generation: what the files say; without one, nothing. weights: a file, or the index of several."""
+
+    path: Path
+    config: Mapping[str, Any]
+    generation: Mapping[str, Any]
+    weights: Path
+
+    @property
+    def model_type(self) -> str:
+        return str(self.config.get("model_type", ""))
+
+    @staticmethod
+    def read(path: Path) -> HubFolder:
+        """Raises HubError for what is missing or not what its name says."""
+        if not path.is_dir():
+            raise HubError(
+                f"{path}: this is {'a file' if path.exists() else 'no folder'}: give a model's folder, with {CONFIG}"
+            )
+        config = read_json(path / CONFIG)
+        generation = read_json(path / GENERATION) if (path / GENERATION).exists() else {}
+        if not isinstance(config.get("model_type"), str):
+            raise HubError(f"{path / CONFIG}: it does not say its `model_type`")
+        return HubFolder(path, config, generation, _weights(path))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object. Raises HubError."""
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise HubError(f"{path.parent}: it has no {path.name}") from None
+    except (ValueError, RecursionError) as wrong:
+        raise HubError(f"{path}: this is no JSON: {' '.join(str(wrong).split())}") from None
+    if not isinstance(found, dict):
+        raise HubError(f"{path}: this is no JSON object")
+    return found
+
+
+def _weights(path: Path) -> Path:
+    for name in _WEIGHTS:
+        if (path / name).is_file():
+            return path / name
+    others = sorted(file.name for file in path.iterdir())
+    alone = [name for name in others if name.endswith(".safetensors")]
+    if len(alone) == 1:
+        return path / alone[0]
+    if any(name.endswith(_PICKLED) for name in others):
+        raise HubError(
+            f"{path}: its weights are pickled, which can run code: load them in transformers and "
+            "`save_pretrained(FOLDER)`, which writes safetensors"
+        )
+    raise HubError(f"{path}: it has no {' and no '.join(_WEIGHTS)}")

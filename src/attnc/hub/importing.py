@@ -1,0 +1,122 @@
+"""`attnc import`: from a published model's folder to one of ours, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..dsl.errors import AttnError
+from ..spec import Model, load
+from ..version import __version__
+from ..weights.convert import convert_shards
+from ..weights.files import load as load_weights
+from ..weights.files import save
+from ..weights.maps import Map
+from .adapter import Adapter
+from .adapters import adapter_of, adapters
+from .configuration import configured
+from .folder import CONFIG, GENERATION, TOKENIZER, HubFolder
+from .problem import HubError
+from .written import written
+
+WEIGHTS, INDEX, ABOUT = "weights.safetensors", "weights.safetensors.index.json", "attnc.json"
+LENGTH = 1024  # of the widths whose cost is told
+
+
+def import_folder(source: Path, target: Path, folders: Sequence[Path] = ()) -> Model:
+    """Read a published model's folder and write one of ours to `target`, which must not be there yet.
+
+    folders: of the user's own adapters, before those that come with attnc.
+
+    Raises HubError for what does not fit, WeightsError for weights that are missing, unexpected or of another shape.
+    No more of the weights is in memory at once than the largest of their files has.
+    """
+    folder = HubFolder.read(source)
+    adapter = adapter_of(folder.model_type, adapters(folders), str(source / CONFIG))
+    if target.exists():
+        raise HubError(f"{target}: it is there already: name another folder with `--to`")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        model = _write(folder, adapter, draft, target.name)
+        draft.chmod(0o755)
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return model
+
+
+def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model:
+    made = configured(adapter, folder.config, str(folder.path / CONFIG))
+    head = f"# Imported by attnc {__version__} from {folder.path.name} ({folder.model_type}): its sizes stand below."
+    spec = draft / adapter.spec.name
+    spec.write_text(written(adapter.spec, made.sizes, head), encoding="utf-8")
+    try:
+        model = load(spec).model(made.model)
+    except AttnError as wrong:
+        said = "; ".join(dict.fromkeys(one.message for one in wrong.diagnostics))
+        raise HubError(f"{folder.path / CONFIG}: {spec.name} refuses what it makes of it: {said}") from None
+    _convert(folder, adapter, model, draft)
+    for file in (CONFIG, GENERATION, *TOKENIZER):
+        if (folder.path / file).is_file():
+            shutil.copyfile(folder.path / file, draft / file)
+    (draft / adapter.map.name).write_bytes(adapter.map.read_bytes())
+    about = {
+        "attnc": __version__,
+        "spec": spec.name,
+        "model": model.name,
+        "map": adapter.map.name,
+        "inputs": dict(adapter.inputs),
+    }
+    (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    model.draw().save(draft / "figure.svg")
+    widths: dict[str, Any] = {
+        axis.name: min(LENGTH, axis.bound or LENGTH)
+        for entry in model.graph.inputs
+        for axis in entry.value.type.axes
+        if axis.extent is None
+    }
+    (draft / "cost.txt").write_text(f"{model.cost(**widths)}\n", encoding="utf-8")
+    (draft / "README.md").write_text(_readme(folder, spec.name, model.name, name), encoding="utf-8")
+    return model
+
+
+def _convert(folder: HubFolder, adapter: Adapter, model: Model, draft: Path) -> None:
+    """The weights in files no larger than theirs, with an index where there are several."""
+    given = load_weights(folder.weights)
+    parts = {folder.weights} if folder.weights.suffix == ".safetensors" else set(folder.path.glob("*.safetensors"))
+    limit = max(part.stat().st_size for part in parts)
+    listed: dict[str, str] = {}
+    for number, part in enumerate(convert_shards(given, Map.read(adapter.map), model, limit), 1):
+        file = f"weights-{number:05}.safetensors"
+        save(draft / file, part)
+        listed |= dict.fromkeys(part, file)
+    if len(set(listed.values())) == 1:
+        (draft / "weights-00001.safetensors").rename(draft / WEIGHTS)
+    else:
+        (draft / INDEX).write_text(json.dumps({"weight_map": listed}, indent=2) + "\n", encoding="utf-8")
+
+
+def _readme(folder: HubFolder, spec: str, model: str, name: str) -> str:
+    return f"""# {folder.path.name}
+
+A `{folder.model_type}` model as an attnc spec, imported from `{folder.path.name}`. `{spec}` is the model,
+checked; `figure.svg` its diagram; `cost.txt` what it costs.
+
+```console
+$ attnc run {name} --prompt "Once upon a time"     # generate
+$ attnc run {name} --check                         # compare with transformers, where it is installed
+$ attnc draw {name}/{spec}:{model} -o figure.pdf   # the figure, in other formats and styles
+```
+
+```python
+import attnc
+
+net = attnc.hub.open("{name}").torch()             # an nn.Module with these weights
+```
+"""

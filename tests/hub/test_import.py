@@ -1,0 +1,275 @@
+"""Folders that the transformers library writes, imported: the same numbers, weights and items, or one message."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import zlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attnc
+from attnc import hub, weights
+from attnc.cli.main import main
+from attnc.hub import comparing
+from attnc.hub.adapters import adapter_of, adapters
+from attnc.hub.configuration import configured
+from attnc.hub.generation import options_of
+
+from .draws import KINDS
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers", reason='needs transformers: pip install ".[zoo]"')
+
+transformers.utils.logging.disable_progress_bar()
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # whatever transformers warns of
+LENGTH = 24
+
+
+@cache
+def built(kind: str, seed: int) -> Any:
+    """A model with redrawn weights: at the library's own, a wrong base of rotary positions would hardly show."""
+    draw = random.Random(seed + zlib.crc32(kind.encode()))
+    torch.manual_seed(seed)
+    config = getattr(transformers, KINDS[kind].config)(**KINDS[kind].options(draw))
+    model = getattr(transformers, KINDS[kind].reference)(config).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() > 1:
+                weight.normal_(std=2 / weight.shape[-1] ** 0.5)
+            elif "norm" in name and name.endswith("weight"):
+                weight.uniform_(0.5, 1.5)
+            else:
+                weight.normal_(std=0.3)
+    return model
+
+
+def folder(kind: str, seed: int, at: Path, shards: str = "5GB") -> Path:
+    built(kind, seed).save_pretrained(at / "theirs", max_shard_size=shards)
+    return at / "theirs"
+
+
+def some(kind: str) -> list[Any]:
+    return [pytest.param(kind, seed, marks=pytest.mark.slow if seed else ()) for seed in range(12)]
+
+
+@pytest.mark.parametrize(("kind", "seed"), [case for kind in KINDS for case in some(kind)])
+def test_numbers(kind: str, seed: int, tmp_path: Path) -> None:
+    """Outputs, with padding on either side; weights both ways; items one by one."""
+    source = folder(kind, seed, tmp_path)
+    hub.import_folder(source, tmp_path / "ours")
+    ours, theirs = hub.open(tmp_path / "ours"), built(kind, seed)
+    assert not attnc.load(next((tmp_path / "ours").glob("*.attn"))).warnings
+
+    own = comparing.reference(ours)
+    assert all(torch.equal(weight, theirs.state_dict()[name]) for name, weight in own.state_dict().items())
+    for found in comparing.compare(ours, LENGTH):
+        assert found.difference <= max(2e-5, 4 * rounding(theirs)), found
+    ids = torch.randint(0, theirs.config.vocab_size, (1, LENGTH), generator=torch.Generator().manual_seed(3))
+    with torch.no_grad():
+        plain = theirs(ids)[0]
+    arrays = ours.model.numpy({path: array.astype("float32") for path, array in ours.weights.items()})
+    assert np.abs(arrays(ids.numpy()) - plain.numpy()).max() <= max(3e-5, 4 * rounding(theirs)) * float(plain.std())
+    new = ours.torch(dtype="float32").generate(ids[0].tolist(), 6).tolist()
+    wanted = theirs.generate(
+        ids, attention_mask=torch.ones_like(ids), max_new_tokens=6, do_sample=False, pad_token_id=0, eos_token_id=-1
+    )
+    assert new == wanted[0, LENGTH:].tolist()
+
+
+def rounding(theirs: Any) -> float:
+    """How far theirs is from itself in float64, in standard deviations: such weights enlarge what is rounded."""
+    ids = torch.randint(0, theirs.config.vocab_size, (3, LENGTH), generator=torch.Generator().manual_seed(4))
+    with torch.no_grad():
+        single = theirs(ids)[0]
+        double = theirs.double()(ids)[0]
+        theirs.float()
+    return float((single - double).abs().max() / double.std())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_parameter_is_known(kind: str) -> None:
+    """Each key of the configuration's class is a size, a switch, refused or harmless: none is dropped unseen."""
+    adapter = adapter_of(kind, adapters(), "")
+    keys = set(getattr(transformers, KINDS[kind].config)().to_dict())
+    assert keys <= adapter.keys
+    assert adapter.path.is_file() and set(adapter.architectures.values()) <= {*attnc.load(adapter.spec).models}
+
+
+def test_switches_move(tmp_path: Path) -> None:
+    """Each option that leaves the weights as they are moves the output, or its draw would be no test."""
+    options: dict[str, Any] = {
+        "hidden_act": "gelu", "rms_norm_eps": 1e-3, "sliding_window": 5,
+        "rope_parameters": {"rope_type": "linear", "factor": 3.0, "rope_theta": 500.0},
+    }  # fmt: skip
+    plain = built("mistral", 0).config.to_dict() | {
+        "architectures": ["MistralForCausalLM"], "hidden_act": "silu", "rms_norm_eps": 1e-6, "sliding_window": None,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 500.0},
+    }  # fmt: skip
+    adapter = adapter_of("mistral", adapters(), "")
+    theirs = built("mistral", 0)
+    ids = torch.randint(0, theirs.config.vocab_size, (2, LENGTH), generator=torch.Generator().manual_seed(5))
+
+    def outputs(config: dict[str, Any]) -> Any:
+        made = configured(adapter, config)
+        model = attnc.load(adapter.spec, sizes=made.sizes).model(made.model)
+        with torch.no_grad():
+            return model.torch(weights=weights.convert(theirs.state_dict(), adapter.map, model)).eval()(ids)
+
+    before = outputs(plain)
+    for name, value in options.items():
+        moved = float((outputs(plain | {name: value}) - before).abs().max() / before.std())
+        assert moved > (1e-4 if name == "rms_norm_eps" else 1e-2), name
+
+
+def test_shards(tmp_path: Path) -> None:
+    """Several files become several, none larger than the largest of theirs, with their types."""
+    theirs = folder("llama", 0, tmp_path, "20KB")
+    hub.import_folder(theirs, tmp_path / "ours")
+    largest = max(file.stat().st_size for file in theirs.glob("*.safetensors"))
+    parts = sorted((tmp_path / "ours").glob("*.safetensors"))
+    assert len(parts) > 1 and max(file.stat().st_size for file in parts) <= 1.3 * largest
+    imported = hub.open(tmp_path / "ours")
+    assert set(imported.weights) == set(imported.model.weights)
+
+
+def test_types_are_kept(tmp_path: Path) -> None:
+    model = transformers.LlamaForCausalLM(built("llama", 0).config).bfloat16()
+    model.save_pretrained(tmp_path / "theirs")
+    hub.import_folder(tmp_path / "theirs", tmp_path / "ours")
+    assert {str(array.dtype) for array in hub.open(tmp_path / "ours").weights.values()} == {"bfloat16"}
+
+
+# -- what is refused -------------------------------------------------------------------------------------------------
+
+
+def changed(tmp_path: Path, **config: Any) -> Path:
+    source = folder("llama", 0, tmp_path)
+    told = json.loads((source / "config.json").read_text())
+    told.update(config)
+    (source / "config.json").write_text(json.dumps(told))
+    return source
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"residual_scale": 2}, "does not know `residual_scale`"),
+        ({"mlp_biass": True}, "near it: `mlp_bias`"),
+        ({"pretraining_tp": 2}, "`pretraining_tp` is 2, and decoder.attn has it as 1 alone"),
+        ({"hidden_act": "mish"}, "`act` of decoder.attn has no value: `hidden_act` is 'mish' there: the spec has "),
+        ({"model_type": "lama"}, "no adapter knows `model_type` 'lama'; near it: llama"),
+        ({"architectures": ["LlamaForTokenClassification"]}, "knows LlamaForCausalLM"),
+        ({"hidden_size": "many"}, "`model` would be 'many', made of 'hidden_size': a number is needed"),
+        ({"num_attention_heads": 0}, "decoder.attn refuses what it makes of it: the size of `sharing` is 0"),
+        ({"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, "`rope_type` is 'dynamic' there"),
+    ],
+)  # fmt: skip
+def test_configurations_that_are_refused(
+    config: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["import", str(changed(tmp_path, **config)), "--to", str(tmp_path / "ours")]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1
+    assert not any(path.name.startswith((".ours", "ours")) for path in tmp_path.iterdir())
+
+
+def test_folders_that_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(hub.HubError, match="no folder"):
+        hub.import_folder(tmp_path / "nowhere", tmp_path / "ours")
+    source = folder("llama", 0, tmp_path)
+    (tmp_path / "ours").mkdir()
+    with pytest.raises(hub.HubError, match="there already"):
+        hub.import_folder(source, tmp_path / "ours")
+    (source / "model.safetensors").rename(source / "pytorch_model.bin")
+    with pytest.raises(hub.HubError, match="pickled"):
+        hub.import_folder(source, tmp_path / "other")
+    (source / "config.json").write_text("{")
+    with pytest.raises(hub.HubError, match="no JSON"):
+        hub.import_folder(source, tmp_path / "other")
+
+
+def test_weights_of_another_shape(tmp_path: Path) -> None:
+    source = changed(tmp_path, intermediate_size=30)
+    with pytest.raises(weights.WeightsError, match="wrong shape"):
+        hub.import_folder(source, tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What README.md of the folder says, word for word."""
+    assert main(["import", str(folder("qwen3", 0, tmp_path)), "--to", str(tmp_path / "ours")]) == 0
+    assert {path.name for path in (tmp_path / "ours").iterdir()} == {
+        "README.md", "attnc.json", "config.json", "cost.txt", "decoder.attn", "decoder.map", "figure.svg",
+        "generation_config.json", "weights.safetensors",
+    }  # fmt: skip
+    capsys.readouterr()
+    assert main(["run", str(tmp_path / "ours"), "--ids", "3,5,8", "--max-new", "4", "--plain"]) == 0
+    assert len(capsys.readouterr().out.split(",")) == 4
+    assert main(["run", str(tmp_path / "ours"), "--check"]) == 0
+    assert capsys.readouterr().out.count("of the standard deviation") == 3
+    assert main(["run", str(tmp_path / "ours"), "--prompt", "Once"]) == 2
+    assert "no tokenizer.json" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "ours" / "decoder.attn")]) == 0
+    assert main(["adapters"]) == 0
+    assert "mistral" in capsys.readouterr().out
+
+
+def test_a_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    source = folder("llama", 0, tmp_path)
+    words = {letter: i for i, letter in enumerate(string.ascii_letters[:37])}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="a"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.save(str(source / "tokenizer.json"))
+    hub.import_folder(source, tmp_path / "ours")
+    assert main(["run", str(tmp_path / "ours"), "--prompt", "b c d", "--max-new", "3", "--plain"]) == 0
+    assert capsys.readouterr().out.startswith("b c d")
+
+
+def test_an_adapter_of_ones_own(tmp_path: Path) -> None:
+    """A folder of adapters stands before those that come with attnc."""
+    own = tmp_path / "own"
+    own.mkdir()
+    for file in adapters()[0].path.parent.glob("*.*"):
+        if file.suffix in (".toml", ".attn", ".map"):
+            (own / file.name).write_bytes(file.read_bytes())
+    text = (
+        (own / "llama.toml")
+        .read_text()
+        .replace('model_type = "llama"', 'model_type = "llama"\nharmless = ["residual_scale"]')
+    )
+    (own / "llama.toml").write_text(text)
+    hub.import_folder(changed(tmp_path, residual_scale=2), tmp_path / "ours", [own])
+    (own / "llama.toml").write_text(text.replace("[sizes]", "[size]"))
+    with pytest.raises(hub.HubError, match="no entry `size`"):
+        adapters([own])
+
+
+@pytest.mark.parametrize(
+    ("generation", "options"),
+    [
+        ({}, {}),
+        ({"do_sample": True, "temperature": 0.6, "top_p": 0.9}, {"temperature": 0.6, "top_k": 50, "top_p": 0.9}),
+        ({"num_beams": 4, "length_penalty": 0.8, "eos_token_id": [7]}, {"beams": 4, "length_penalty": 0.8, "eos": 7}),
+        ({"eos_token_id": [7, 9], "max_new_tokens": 5}, {"stops": [7, 9], "max_new": 5}),
+        ({"repetition_penalty": 1.0, "use_cache": True}, {}),
+    ],
+)
+def test_generation(generation: dict[str, Any], options: dict[str, Any]) -> None:
+    assert options_of(generation, "g") == options
+
+
+@pytest.mark.parametrize("generation", [{"repetition_penalty": 1.2}, {"warp": 3}])
+def test_generation_that_is_refused(generation: dict[str, Any]) -> None:
+    with pytest.raises(hub.HubError, match="g: it"):
+        options_of(generation, "g")
