@@ -26,15 +26,19 @@ def _text(module: str) -> str:
 def helpers(module: str) -> dict[str, str]:
     """name -> source text of each top-level function, class and constant of `runtime/<module>.py`, in order."""
     text = _text(module)
-    found = {}
+    lines, found = text.splitlines(), {}
     for node in ast.parse(text).body:
+        first = node.lineno
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            above = "".join(f"@{ast.get_source_segment(text, line)}\n" for line in node.decorator_list)
-            found[node.name] = above + (ast.get_source_segment(text, node) or "")
+            name, first = node.name, min([first, *(each.lineno for each in node.decorator_list)])
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             (target,) = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if isinstance(target, ast.Name):  # with the comment at its end, which says what it is
-                found[target.id] = "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+            if not isinstance(target, ast.Name):
+                continue
+            name = target.id  # with the comment at its end, which says what it is
+        else:
+            continue
+        found[name] = "\n".join(lines[first - 1 : node.end_lineno])
     return found
 
 
