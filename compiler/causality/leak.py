@@ -8,7 +8,7 @@ through.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...dsl.diagnostic import Diagnostic, Severity, error
@@ -20,6 +20,7 @@ from ..graph.traits import Arrange, IndexMap, Normalise, OpTraits, Reduce, Runni
 from ..graph.values import Role, Value
 from ..ops import OPS
 from ..sizes.axes import Axis, axes_in
+from ..sizes.predicates import Facts
 from .witness import Tried, at_sizes, changes, searched
 
 STEPS_SHOWN = 20  # of the path of a leak
@@ -31,7 +32,7 @@ class Trace:
     """How a bound came about: the last step, `said` in words, and the one before.
 
     node: the op of the step, if it is one, in the graph `home`. via: the calls and repeats around it, innermost first,
-    out to the graph `at`, in which the bound is now.
+    out to the graph `at`, in which the bound is now. facts: what its mask says of what is read (`Cases`).
     """
 
     said: str | Callable[[], str]
@@ -42,6 +43,7 @@ class Trace:
     at: Graph | None = None
     via: tuple[Around, ...] = ()
     again: bool = False  # the step is repeated without end
+    facts: Facts = frozenset()
 
     @property
     def text(self) -> str:
@@ -49,12 +51,22 @@ class Trace:
         return self.said if isinstance(self.said, str) else self.said()
 
     @property
+    def path(self) -> Iterator[Trace]:
+        """The steps, the last first."""
+        last: Trace | None = self
+        while last is not None:
+            yield last
+            last = last.before
+
+    @property
     def steps(self) -> int:
         """How many steps the path has."""
-        count, last = 0, self
-        while last.before is not None:
-            count, last = count + 1, last.before
-        return count
+        return sum(1 for _ in self.path) - 1
+
+    @property
+    def turns(self) -> set[int]:
+        """Numbers that its masks compare indices with: beyond one of them it may leak."""
+        return {number for step in self.path for fact in step.facts for number in fact.turns}
 
     def leaving(self, inner: Graph, node: Call | Repeat | Scan, outer: Graph) -> Trace:
         """The path as seen outside of a call or a repeat; one whose last step is not in there stays as it was."""
@@ -68,12 +80,7 @@ def unproved(
 
     how: what the proof takes an item of the result to depend on. trusted: why the spec believes the claim.
     """
-    steps: list[Trace] = []
-    last: Trace | None = trace
-    while last is not None:
-        steps.append(last)
-        last = last.before
-    steps.reverse()
+    steps = [*trace.path][::-1]
     shown = list(enumerate(steps, 1))
     if len(shown) > STEPS_SHOWN:
         shown = [*shown[: STEPS_SHOWN // 2], *shown[-(STEPS_SHOWN // 2) :]]

@@ -47,7 +47,8 @@ def check_causal(
     assert here is not None  # the claim names an axis of the result
     for bound, trace in info.reach.items():
         if not any(holds(here - form) for form in bound):
-            tried = None if trials is None else trials(graph, output, axis, {})
+            numbers = trace.turns.union(*((form - here).turns for form in bound))
+            tried = None if trials is None else trials(graph, output, axis, numbers)
             return unproved(trace, _reached(bound, here, axis), graph, axis, span, tried, trusted)
     return None
 

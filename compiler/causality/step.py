@@ -64,8 +64,8 @@ class Step:
 
     # -- reach ---------------------------------------------------------------------------------------------------
 
-    def _step(self, text: str | Callable[[], str], before: Trace | None) -> Trace:
-        return Trace(text, self.node.span, before, self.node, self.graph, self.graph)
+    def _step(self, text: str | Callable[[], str], before: Trace | None, facts: Facts = frozenset()) -> Trace:
+        return Trace(text, self.node.span, before, self.node, self.graph, self.graph, facts=facts)
 
     def _ranged(self, axis: Axis) -> bool:
         """Whether its size may bound an index: not where that tells how many items come after."""
@@ -75,7 +75,8 @@ class Step:
         return not self.sizes.families.isdisjoint(form.families)
 
     def _replaced(self, reaches: Sequence[Reach], axes: set[Axis], change: Callable[[LinearForm], Sequence[LinearForm]],
-                  said: Callable[[Bound, Bound, Trace], str | Callable[[], str]]) -> Reach:  # fmt: skip
+                  said: Callable[[Bound, Bound, Trace], str | Callable[[], str]],
+                  facts: Facts = frozenset()) -> Reach:  # fmt: skip
         """The reach with each form replaced in which one of these axes stands.
 
         said: the words of the step from a bound to a new one, behind what was said so far; "" if it is none to be told.
@@ -88,7 +89,7 @@ class Step:
                     continue
                 new = frozenset(least(made for form in bound for made in change(form)))
                 text = said(bound, new, trace)
-                out = unite(out, {new: self._step(text, trace) if text else trace})
+                out = unite(out, {new: self._step(text, trace, facts) if text else trace})
         return out
 
     def _put(self, x: Info, forms: Mapping[Axis, LinearForm]) -> Info:
@@ -114,7 +115,7 @@ class Step:
             return "" if new and _told(trace, own) else partial(self._how_far, own, case, alone)
 
         read = {axis for part in parts for bound in part.reach for form in bound for axis in form.indices}
-        out = self._replaced([part.reach for part in parts], axes, change, said)
+        out = self._replaced([part.reach for part in parts], axes, change, said, case)
         for axis in sorted(axes - read, key=lambda axis: axis.id):
             if not reveals_length(axis, self.sizes):
                 continue

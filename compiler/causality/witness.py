@@ -5,7 +5,7 @@ Trials run the graph, which no part of the compiler can: whoever checks a text h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from ..graph.nodes import Graph
@@ -42,8 +42,8 @@ class Tried:
     reason: str = ""
 
 
-Trials = Callable[[Graph, int, Axis, Mapping[str, int]], Tried]
-"""Tries a claim: of a graph, the number of a result and the axis claimed; sizes to try first, by the names of axes."""
+Trials = Callable[[Graph, int, Axis, Collection[int]], Tried]
+"""Tries a claim: of a graph, the number of a result and the axis claimed; numbers beyond which it must be tried."""
 
 
 def changes(witness: Witness, graph: Graph, axis: Axis) -> str:

@@ -7,8 +7,10 @@ certain indices, by adding multiples of what is known to be 0 or more (Fourier a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
 
@@ -138,6 +140,12 @@ class LinearForm:
         """The number that is added."""
         return self.poly.get((), 0)
 
+    @property
+    def turns(self) -> set[int]:
+        """How large an index may be that makes up for the number that is added: 4,096 of `floor(t / 64) - 64`."""
+        found = (abs(self.constant / scale) for key, by in self.shape for scale in _scales(key, by))
+        return {math.ceil(each) for each in found}
+
     def above(self) -> LinearForm:
         """At least as much: without the sizes and numbers of passes that are taken away."""
         taken: Poly = {}
@@ -238,6 +246,15 @@ def _unknowns(polynomial: Poly) -> set[object]:
                 for arg in unknown.args:
                     found |= _unknowns(dict(arg))
     return found
+
+
+def _scales(key: Monomial, by: Rational) -> Iterator[Fraction]:
+    """By how much a product grows with an index in it, that of a quotient also inside."""
+    yield Fraction(by)
+    for unknown in key:
+        for arg in unknown.args if isinstance(unknown, Opaque) else ():
+            for inner, times in arg:
+                yield from _scales(inner, by * times) if inner else ()
 
 
 def _put(polynomial: Poly, forms: Mapping[Axis, LinearForm], sizes: Mapping[int, Poly] | None = None) -> Poly:

@@ -133,10 +133,10 @@ def built(
     return build(source, base=base, config=config, sizes=_plain(sizes or {}), path=folders, trials=_tried)
 
 
-def _tried(graph: Graph, result: int, axis: Axis, hints: Mapping[str, int]) -> Tried:
+def _tried(graph: Graph, result: int, axis: Axis, numbers: Collection[int]) -> Tried:
     from .trials import tried  # which runs NumPy: only where a proof fails
 
-    return tried(graph, result, axis, hints)
+    return tried(graph, result, axis, numbers)
 
 
 def checked(

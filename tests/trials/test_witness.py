@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import attnc
 from attnc.compiler.causality.witness import Tried, Witness
 from attnc.compiler.check import build
 from attnc.compiler.graph.nodes import Graph
@@ -33,7 +34,7 @@ def claim(text: str, name: str = "f", base: Path | None = None, **sizes: int) ->
     graph = graph_of(text, name, base, **sizes)
     found = CLAIM.search(text)
     assert found is not None
-    return tried(graph, 0, next(axis for axis in graph.axes if axis.name == found[1]), {})
+    return tried(graph, 0, next(axis for axis in graph.axes if axis.name == found[1]), ())
 
 
 def simple(body: str, more: str = "") -> Tried:
@@ -74,11 +75,84 @@ def test_beyond_a_window(window: int) -> None:
     assert simple(ATTEND.format(mask=f"past <= seq and seq - past < {window}")).witness is None
 
 
-def test_a_hint_comes_first() -> None:
-    graph = graph_of(SPEC.replace("BODY", "return x - broadcast[t](mean[t](x))"))
-    (axis,) = (axis for axis in graph.axes if axis.name == "t")
-    found = tried(graph, 0, axis, {"t": 11}).witness
-    assert found is not None and found.sizes["t"] == 11
+BLOCK = """\
+width seq
+width past like seq
+depth d = 2
+block look[t: width, p: width like t, n: const](x: [t, d]) -> [t, d] {
+    return dot[p](softmax[p](dot[d](x, x[t as p]) where MASK), x[t as p])
+}
+model f(x: [seq, d]) -> [seq, d] causal seq {
+    return look[seq, past, n = 50](x)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mask", "least"),
+    [
+        ("floor(p / 64) > floor(t / 64) + 64", 4160),
+        ("(p - t) / 64 > n + 14", 4097),
+        ("2 * int(p) - 2 * int(t) > 8000", 4001),
+        ("p - t > 64 * n", 3201),
+    ],
+)
+def test_sizes_come_from_the_mask_that_failed(mask: str, least: int) -> None:
+    """The graph has no such number: the proof tells where what it compares turns."""
+    (found,) = attnc.check(BLOCK.replace("MASK", f"p <= t or {mask}"))
+    assert "another item" in found.message and int(found.message.split("another item ")[1].split()[0]) >= least
+
+
+CHUNKS = """\
+width seq
+width chunk = seq / at
+width before like chunk
+depth at = SIZE
+depth d = 2
+model f(x: [seq, d]) -> [seq, d] causal seq {
+    y = split[seq -> chunk, at](x)
+    means = mean[at](y)[chunk as before]
+    return merge[chunk, at -> seq](dot[before](softmax[before](dot[d](y, means) where MASK), means))
+}
+"""
+
+
+@pytest.mark.parametrize("size", [64, 100, 128, 512])
+def test_chunks_of_any_size(size: int) -> None:
+    """Found by what must divide: no small number is a length."""
+    text = CHUNKS.replace("SIZE", str(size))
+    found = claim(text.replace("MASK", "before <= chunk"))
+    assert found.witness is not None and found.witness.sizes["seq"] % size == 0
+    for mask in ("before == chunk + 1", "before > chunk + 1"):
+        assert claim(text.replace("MASK", mask)).witness is not None
+    found = claim(text.replace("MASK", "before < chunk"))
+    assert found.witness is None and found.trials > 40
+
+
+def test_a_block_of_its_own_sizes() -> None:
+    found = claim("""\
+width seq
+width twice = 2 * seq
+width third = twice / 192
+depth d = 2
+model f(x: [third, d]) -> [third, d] causal third {
+    return x + broadcast[third](mean[third](x))
+}
+""")
+    assert found.witness is not None and found.witness.sizes["seq"] % 96 == 0
+
+
+def test_a_fixed_length_that_is_large() -> None:
+    text = ("width seq = 4096\nwidth past like seq\ndepth d = 3\n"
+            f"model f(x: [seq, d]) -> [seq, d] causal seq {{{{\n    return {ATTEND}\n}}}}\n")  # fmt: skip
+    assert claim(text.format(mask="past <= seq + 1")).witness is not None
+    assert claim(text.format(mask="past <= seq")).trials > 0
+
+
+def test_how_many_there_are_hangs_on_no_clock() -> None:
+    path = ROOT / "examples" / "transformer.attn"
+    counts = {claim(path.read_text("utf-8"), "transformer", path.parent).trials for _ in range(2)}
+    assert len(counts) == 1
 
 
 def test_weights_are_drawn_whatever_their_init() -> None:

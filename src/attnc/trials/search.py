@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,66 +15,66 @@ from ..compiler.sizes.axes import Axis
 from .places import input_places, result_places
 from .run import NotTried, RunnableGraph, changed
 from .shrink import shrunk
-from .sizes import MEASURED, TriedSizes, candidates, larger
+from .sizes import SizeChoice, TriedSizes
+from .work import work_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Inputs = dict[str, Array]
 SHARE = 1e-6  # of a result's standard deviation: what changes more is no rounding
-SECONDS = 2.0
-AT_ONCE = 48  # changes that are run as one batch, where widths are small
-CELLS = 200_000  # triples of items, in such a batch
+SECONDS = 2.0  # at most, on any machine
+SMALL, BEYOND = 60_000_000, 800_000_000  # numbers that are made at small sizes, and with those just beyond a number
+REWRITTEN = 10_000_000  # of so many numbers a run is of code as it is rewritten
+AT_ONCE = 48  # changes that are run as one batch
+CELLS = 200_000  # numbers of one value, in such a batch
+MEMORY = 40_000_000  # numbers of one value that is tried
 MOST = 64  # places along the axis, of which all are changed; of more, a few
 
 
-def tried(graph: Graph, result: int, axis: Axis, hints: Mapping[str, int]) -> Tried:
+def tried(graph: Graph, result: int, axis: Axis, numbers: Collection[int]) -> Tried:
     """Tries a claim; see `compiler/causality/witness.py`."""
-    clock = Clock()
+    budget = Budget()
     smaller = shrunk(graph, axis)
-    found = _tried(smaller, result, axis, hints, clock)
-    return _tried(graph, result, axis, hints, clock) if not found.trials and smaller is not graph else found
+    found = _tried(smaller, result, axis, numbers, budget)
+    return _tried(graph, result, axis, numbers, budget) if not found.trials and smaller is not graph else found
 
 
-def _tried(graph: Graph, result: int, axis: Axis, hints: Mapping[str, int], clock: Clock) -> Tried:
+def _tried(graph: Graph, result: int, axis: Axis, numbers: Collection[int], budget: Budget) -> Tried:
     try:
         run = RunnableGraph(graph)
     except NotTried as problem:
         return Tried(None, 0, str(problem))
-    trials = 0
-    for count, sizes in enumerate(candidates(graph, axis, hints)):
-        for seed in (0, 1, 2, 3) if count < 3 else (count % 4,):
-            if not clock.allows(sizes):
-                continue
-            attempt = Attempt(run, graph, result, axis, sizes, seed, clock)
-            with clock.measures(attempt):
+    choice = SizeChoice(graph, axis, numbers)
+    trials, large = 0, False
+    for share, several in ((SMALL, choice.small()), (BEYOND, choice.beyond())):
+        budget.left += share
+        for count, sizes in enumerate(several):
+            for seed in (0, 1, 2, 3) if share is SMALL and count < 3 else (count % 4,):
+                try:
+                    attempt = Attempt(run, graph, result, axis, sizes, choice, seed, budget)
+                except ValueError:
+                    break
+                if not attempt.is_allowed(first=not trials and seed == count == 0):
+                    large = True
+                    continue
                 witness = attempt.witness()
-            trials += attempt.count
-            if witness is not None:
-                return Tried(witness, trials)
-    return Tried(None, trials, "" if trials else "no sizes were found at which it runs")
+                trials += attempt.count
+                if witness is not None:
+                    return Tried(witness, trials)
+    nowhere = "it is too large to be tried" if large else "no sizes were found at which it runs"
+    return Tried(None, trials, "" if trials else nowhere)
 
 
-class Clock:
-    """How long trials have taken, and what larger ones would: as the square of what is longest in them. It is the time
-    of this thread, so that what is found does not hang on what else runs.
+class Budget:
+    """How much trials may still compute, so that how many there are is the same each time; and a limit of time, that
+    of this thread, for a machine which is slower than it should be.
     """
 
     def __init__(self) -> None:
         self.started = time.thread_time()
-        self.pair = 0.0  # seconds for a pair of items in one run, at the sizes that were tried last
+        self.left = 0
 
-    def allows(self, sizes: TriedSizes) -> bool:
-        """Whether there is time for two runs: those of the least that can be tried."""
-        return time.thread_time() - self.started + 2 * self.pair * sizes.longest**2 < SECONDS
-
-    @property
-    def is_over(self) -> bool:
-        return time.thread_time() - self.started > SECONDS
-
-    @contextmanager
-    def measures(self, attempt: Attempt) -> Iterator[None]:
-        began = time.thread_time()
-        yield
-        self.pair = (time.thread_time() - began) / max(attempt.copies, 1) / attempt.sizes.longest**2
+    def allows(self, cost: int) -> bool:
+        return cost <= self.left and time.thread_time() - self.started < SECONDS
 
 
 @dataclass(frozen=True)
@@ -86,31 +85,40 @@ class OneChange:
     place: float
     where: Array
 
-    def put(self, given: Inputs, other: Inputs) -> Array:
+    def put(self, given: Inputs, other: Inputs) -> Inputs:
         """The input with other values there."""
-        return np.where(self.where, other[self.entry.name], given[self.entry.name])
+        name = self.entry.name
+        return {name: np.where(self.where, other[name], given[name])}
 
 
 class Attempt:
-    """One claim at one set of sizes, with weights and inputs drawn by one seed.
+    """One claim at one set of sizes, with weights and inputs drawn by one seed. count: changes that were tried.
 
-    count: how often the graph ran; copies: of how many sets of inputs.
+    Raises ValueError for sizes that cannot be.
     """
 
     def __init__(
-        self, run: RunnableGraph, graph: Graph, result: int, axis: Axis, sizes: TriedSizes, seed: int, clock: Clock
-    ) -> None:
-        self.clock, self.copies = clock, 0
+        self, run: RunnableGraph, graph: Graph, result: int, axis: Axis, sizes: TriedSizes, choice: SizeChoice,
+        seed: int, budget: Budget,
+    ) -> None:  # fmt: skip
+        self.budget, self.choice = budget, choice
         self.run, self.graph, self.result, self.axis, self.sizes, self.seed = run, graph, result, axis, sizes, seed
-        self.longer = larger(sizes, graph, axis)
+        self.longer = choice.longer(sizes)
+        self.work = work_of(graph, sizes)
         self.count = 0
+
+    def is_allowed(self, first: bool) -> bool:
+        """Whether there is room for the least that can be tried, a run and one with a change. first: for once."""
+        return self.work.largest <= MEMORY and (first or self.budget.allows(2 * self.work.of(1)))
 
     def witness(self) -> Witness | None:
         """None also where the graph cannot be run at these sizes."""
         try:
-            found = self._changed()
-            if self.sizes.longest < MEASURED and found is None and (found := self._appended(self.seed)) is not None:
-                found = self._appended(self.seed + 100) and found  # by chance, two lengths may round apart
+            whole, given, numbers = self._given(self.seed)
+            before, found = self._changed(given, numbers)
+            if found is None and (found := self._appended(whole, given, before)) is not None:
+                whole, given, _ = self._given(self.seed + 100)  # by chance, two lengths may round apart
+                found = self._appended(whole, given, self._results(given)) and found
             return found
         except Exception:  # whatever a graph refuses: sizes, indices out of range
             return None
@@ -132,40 +140,46 @@ class Attempt:
         return whole, short, numbers
 
     def _results(self, inputs: Inputs, copies: int = 1) -> Array:
-        found = self.run(inputs, fast=self.sizes.longest >= MEASURED)[self.result]
-        self.count += 1
-        self.copies += copies
-        return found
+        self.budget.left -= self.work.of(copies)
+        return self.run(inputs, fast=self.work.numbers > REWRITTEN)[self.result]
 
-    def _changed(self) -> Witness | None:
-        """The largest change by an item of an input, replayed by itself."""
-        _, given, numbers = self._given(self.seed)
-        before = self._results(given)
+    def _changed(self, given: Inputs, numbers: np.random.Generator) -> tuple[Array, Witness | None]:
+        """The results, and the largest change by an item of an input, replayed by itself."""
         at = result_places(self.graph.outputs[self.result].axes, self.axis, self.sizes)
-        spread = _spread(before)
         other = {e.name: changed(e, given[e.name], numbers, self.sizes) for e in self.run.inputs if e.name in given}
         changes = list(self._changes(given))
-        most = max(1, min(AT_ONCE, CELLS // self.sizes.longest**3))
-        for start in range(0, len(changes), most):
-            if start and self.clock.is_over:
+        most = max(1, min(AT_ONCE, CELLS // self.work.largest))
+        before = self._results(given) if most == 1 or not changes else None
+        while changes:
+            batch, changes = changes[:most], changes[most:]
+            if self.count and not self.budget.allows(self.work.of(len(batch))):
                 break
-            batch = changes[start : start + most]
-            if len(batch) > 1:  # all at once; what moves most is then run by itself
-                stacked = {name: np.repeat(value[None], len(batch), axis=0) for name, value in given.items()}
-                for row, change in enumerate(batch):
-                    stacked[change.entry.name][row] = change.put(given, other)
-                after = self._results(stacked, len(batch))
-                moved = [_moved(after[row], before, at < change.place) for row, change in enumerate(batch)]
-                most_moved = int(np.argmax([each.max(initial=0.0) for each in moved]))
-                if moved[most_moved].max(initial=0.0) <= SHARE * spread:
-                    continue
-                batch = [batch[most_moved]]
-            (change,) = batch
-            alone = self._results(given | {change.entry.name: change.put(given, other)})
-            found = _moved(alone, before, at < change.place)
-            if found.max(initial=0.0) > SHARE * spread:
-                return self._told(change.entry.name, change.place, found, at, spread)
-        return None
+            rows = [change.put(given, other) for change in batch]
+            if before is None:
+                first, *after = self._together(given, [{}, *rows])
+                before = first
+            else:
+                after = self._together(given, rows)
+            self.count += len(batch)
+            moved = [_moved(each, before, at < change.place) for each, change in zip(after, batch, strict=True)]
+            most_moved = int(np.argmax([each.max(initial=0.0) for each in moved]))
+            if moved[most_moved].max(initial=0.0) <= SHARE * _spread(before):
+                continue
+            change = batch[most_moved]
+            if len(batch) > 1:  # what moves most is then run by itself
+                before = self._results(given)
+            alone = _moved(self._results(given | rows[most_moved]), before, at < change.place)
+            if alone.max(initial=0.0) > SHARE * _spread(before):
+                return before, self._told(change.entry.name, change.place, alone, at, _spread(before))
+        assert before is not None
+        return before, None
+
+    def _together(self, given: Inputs, rows: Sequence[Inputs]) -> Sequence[Array]:
+        """The results with each of these inputs put in the place of those given."""
+        if len(rows) == 1:
+            return [self._results(given | rows[0])]
+        stacked = {name: np.stack([row.get(name, value) for row in rows]) for name, value in given.items()}
+        return list(self._results(stacked, len(rows)))
 
     def _changes(self, given: Inputs) -> Iterator[OneChange]:
         for entry in self.graph.inputs:
@@ -178,11 +192,11 @@ class Attempt:
             for place in each.tolist():
                 yield OneChange(entry, place, places == place)
 
-    def _appended(self, seed: int) -> Witness | None:
+    def _appended(self, whole: Inputs, given: Inputs, before: Array) -> Witness | None:
         """The largest change by what is behind the last item of the shorter inputs."""
-        if self.longer is None:
-            return None
         longer, shorter = self.longer, self.sizes
+        if longer is None or not self.budget.allows(self.work.of(1)):
+            return None
         for entry in self.graph.inputs:  # those that have no places must be the same
             ends = [input_places(self.graph, entry, self.axis, each) for each in (shorter, longer)]
             axes = entry.value.type.axes
@@ -190,11 +204,10 @@ class Attempt:
                 return None
             if ends[0] is not None and ends[1] is not None and not np.array_equal(ends[0], _part(ends[1], ends[0])):
                 return None
-        whole, given, _ = self._given(seed)
         axes = self.graph.outputs[self.result].axes
         at = result_places(axes, self.axis, shorter)
-        before = self._results(given)
         after = self._results(whole)
+        self.count += 1
         same = _part(result_places(axes, self.axis, longer), at) == at
         moved = _moved(_part(after, before), before, same)
         spread = _spread(before)

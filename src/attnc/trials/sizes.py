@@ -1,28 +1,43 @@
-"""Which sizes to try a graph at: sets of small ones that its formulas allow, and those just beyond its numbers."""
+"""Which sizes to try a graph at: small ones that its formulas and ops allow, and those just beyond its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 
 from ..compiler.causality.caller_sizes import made_of
+from ..compiler.decoding.lengths import lengths
 from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Scan
-from ..compiler.sizes.axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, decided, known
+from ..compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, decided, known
 from ..compiler.sizes.functions import OPERATIONS
 from .shrink import graphs_in
 
 SMALL = (4, 3, 6, 8, 2, 5, 12, 9, 16, 7, 10, 24, 40, 64)
-MEASURED = 250  # beyond: from how long this takes, it is known what more would
-LARGEST = 6_000  # of a width, where a number of the graph asks for it
+STEPS = 5  # of those in which a width grows, at least: chunks of 128 are tried up to a length of 640
+TWICE = 250  # of numbers up to this, what is twice as long is tried, too
+LARGEST = 20_000  # of a width, where a number of the graph asks for it
 
 
 class TriedSizes:
-    """TriedSizes for all axes of a graph, from those of its free families."""
+    """Sizes for all axes of a graph, from those of its free families, and numbers for its consts.
 
-    def __init__(self, graph: Graph, free: Mapping[int, int]) -> None:
-        self.free = dict(free)
+    outer: of the graph around, of a nested one.
+    """
+
+    def __init__(self, graph: Graph, free: Mapping[int, int], outer: TriedSizes | None = None) -> None:
+        self.free, self.outer = dict(free), outer
+        self.consts: dict[Const, Number] = dict(outer.consts) if outer is not None else {}
         self._derived = {axis.id: axis for axis in graph.axes if axis.size is not None}
         self._known: dict[int, int] = {}
+
+    def inside(self, node: Call | Scan) -> TriedSizes:
+        """Those of the graph that is called."""
+        found = TriedSizes(node.graph, {formal.family: self.of(actual) for formal, actual in node.axes}, self)
+        for formal, static in node.consts:
+            with suppress(ValueError):  # a list, which is no size
+                found.consts[formal] = self.value(static)
+        return found
 
     def of(self, axis: Axis) -> int:
         """Raises ValueError for a formula that gives no size."""
@@ -37,6 +52,8 @@ class TriedSizes:
             return self.free[axis.family]
         source = axis if axis.size is not None else self._derived.get(axis.family)
         if source is None or source.size is None:
+            if self.outer is not None:
+                return self.outer.of(axis)
             raise ValueError(f"{axis.name} has no size")
         size = self.value(source.size)
         if size != int(size) or size < 1 or size > (axis.bound or size):
@@ -50,9 +67,10 @@ class TriedSizes:
             case SizeOf(axis):
                 return self.of(axis)
             case ConstOf(const):
-                if const.value is None or isinstance(const.value, tuple):
+                found = self.consts.get(const, const.value)
+                if found is None or isinstance(found, tuple):
                     raise ValueError(f"{const.name} has no value")
-                return const.value
+                return found
             case Arith(op):
                 alone = decided(static)
                 if alone is not None:
@@ -75,43 +93,74 @@ class TriedSizes:
         return {name: self.free[family] for family, name in names.items()}
 
 
-def candidates(graph: Graph, claimed: Axis, hints: Mapping[str, int]) -> Iterator[TriedSizes]:
-    """Sets of sizes, small ones first; whether the ops of the graph can be run at them is seen by running it."""
-    free = {axis.family: axis for axis in reversed(graph.axes) if _is_free(axis, graph)}
-    along = {part.family for part in made_of(claimed)} & free.keys() or free.keys()
-    hinted = {axis.family: hints[axis.name] for axis in graph.axes if axis.name in hints and axis.family in free}
-    beyond = [each + 2 for each in sorted(_numbers(graph)) if each + 2 <= LARGEST]
-    near = sorted({near for each in beyond for near in (each, 2 * each) if near <= MEASURED})
-    far = [each for each in beyond if each > MEASURED]
-    tried = set()
-    for size in chain((None,) if hinted else (), SMALL, near, (MEASURED, *far) if far else ()):
-        for others in (3, 2, 4):
-            sizes = {f: (size or 4) if f in along else others for f in free} | (hinted if size is None else {})
-            sizes = {f: min(s, free[f].bound or s) for f, s in sizes.items()}
-            key = tuple(sizes.values())
-            if key in tried:
-                continue
-            tried.add(key)
-            found = TriedSizes(graph, sizes)
-            if _fits(found, graph):
-                yield found
-                break
+@dataclass(frozen=True)
+class Lengths:
+    """Of a free family those that its graph can be run at, as far as is known: the least, and the step to the next."""
+
+    least: int
+    step: int
+    bound: int | None
+
+    @staticmethod
+    def of(graph: Graph, axis: Axis) -> Lengths:
+        least, step = lengths(graph, axis) or (1, 1)
+        return Lengths(least or step, step, axis.bound)
+
+    def fit(self, size: int) -> int:
+        """The first that is as long, or the last."""
+        found = self.least + max(0, -(-(size - self.least) // self.step)) * self.step
+        last = found if self.bound is None else self.bound - (self.bound - self.least) % self.step
+        return min(found, last)
 
 
-def larger(sizes: TriedSizes, graph: Graph, claimed: Axis) -> TriedSizes | None:
-    """The next sizes at which the claimed axis is longer."""
-    along = [part for part in made_of(claimed) if part.family in sizes.free]
-    if len(along) != 1:
-        return None
-    (base,) = along
-    for more in range(1, 65):
-        size = sizes.free[base.family] + more
-        if size > (base.bound or size):
+class SizeChoice:
+    """What sizes a claim of a graph can be tried at. numbers: some that count, beside those of the graph."""
+
+    def __init__(self, graph: Graph, claimed: Axis, numbers: Collection[int]) -> None:
+        self.graph = graph
+        self.free = {axis.family: Lengths.of(graph, axis) for axis in reversed(graph.axes) if _is_free(axis, graph)}
+        self.base = {part.family for part in made_of(claimed)} & self.free.keys()
+        self.numbers = {*numbers, *_numbers(graph)}
+
+    def small(self) -> Iterator[TriedSizes]:
+        """Small ones; of a width that grows in steps some steps, however long."""
+        step = max((self.free[family].step for family in self.base), default=1)
+        yield from self._sizes((*SMALL, *(step * count for count in range(2, STEPS + 1) if step > 1)))
+
+    def beyond(self) -> Iterator[TriedSizes]:
+        """Those just beyond each number: a window of 100 is crossed by 101."""
+        over = [number + 2 for number in self.numbers if 1 < number < LARGEST]
+        yield from self._sizes(sorted({size for each in over for size in (each, 2 * each) if size <= max(TWICE, each)}))
+
+    def _sizes(self, wanted: Iterable[int]) -> Iterator[TriedSizes]:
+        """Whether the ops of the graph can be run at them is seen by running it."""
+        tried, along = set(), self.base or self.free.keys()
+        for size in wanted:
+            for others in (3, 2, 4):
+                sizes = {f: each.fit(size if f in along else others) for f, each in self.free.items()}
+                key = tuple(sizes.values())
+                if key in tried:
+                    continue
+                tried.add(key)
+                found = TriedSizes(self.graph, sizes)
+                if _fits(found, self.graph):
+                    yield found
+                    break
+
+    def longer(self, sizes: TriedSizes) -> TriedSizes | None:
+        """The next at which the claimed axis is longer; None where nothing tells which width grows."""
+        if len(self.base) != 1:
             return None
-        found = TriedSizes(graph, sizes.free | {base.family: size})
-        if _fits(found, graph):
-            return found
-    return None
+        (base,) = self.base
+        grows = self.free[base]
+        for steps in range(1, 65):
+            size = sizes.free[base] + steps * grows.step
+            if size > (grows.bound or size):
+                return None
+            found = TriedSizes(self.graph, sizes.free | {base: size})
+            if _fits(found, self.graph):
+                return found
+        return None
 
 
 def _fits(sizes: TriedSizes, graph: Graph) -> bool:
@@ -146,6 +195,6 @@ def _numbers(graph: Graph) -> set[int]:
             static = statics.pop()
             statics += static.args if isinstance(static, Arith) else ()
             number = known(static)
-            if isinstance(number, int) and not isinstance(number, bool) and 1 < number < LARGEST:
+            if isinstance(number, int) and not isinstance(number, bool):
                 found.add(number)
     return found
