@@ -7,6 +7,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import attnc
@@ -16,6 +17,7 @@ from attnc.compiler.graph.nodes import Graph
 from attnc.dsl.source import Source
 from attnc.trials import tried
 from attnc.trials.run import RunnableGraph
+from attnc.trials.search import SHARE, spread
 from attnc.trials.shrink import shrunk
 from tests.compiler.causal_masks import trials
 from tests.compiler.test_causality import HERE, SPEC
@@ -286,3 +288,10 @@ model f(x: [seq, model], y: [seq, other]) -> [seq, model] causal seq {
     assert {axis.name: axis.extent for axis in small.axes if axis.extent} == {"model": 512, "other": 2}
     assert claim(text).witness is None
     assert claim(text.replace("- 512", "- 511")).witness is not None
+
+
+def test_what_is_rounded_is_no_change() -> None:
+    """The same number everywhere but for what rounds, which hangs on where an array lies in memory."""
+    same = np.nextafter([0.5, 0.5, 0.5], [0.0, 0.5, 1.0])
+    assert 0 < same.std() < 1e-15 and 1e-13 < SHARE * spread(same) < 1e-11
+    assert spread(np.array([0.0, 2.0, np.inf])) == 1.0

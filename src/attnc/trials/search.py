@@ -21,6 +21,7 @@ from .work import work_of
 Array = np.ndarray[Any, np.dtype[Any]]
 Inputs = dict[str, Array]
 SHARE = 1e-6  # of a result's standard deviation: what changes more is no rounding
+LEAST = 1e-6  # of what is largest in a result, or of 1: its standard deviation, at least
 SECONDS = 2.0  # at most, on any machine
 SMALL, BEYOND = 60_000_000, 800_000_000  # numbers that are made at small sizes, and with those just beyond a number
 REWRITTEN = 10_000_000  # of so many numbers a run is of code as it is rewritten
@@ -156,25 +157,24 @@ class Attempt:
                 break
             rows = [change.put(given, other) for change in batch]
             if before is None:
-                first, *after = self._together(given, [{}, *rows])
-                before = first
+                before, *after = self._together(given, [{}, *rows])
             else:
                 after = self._together(given, rows)
             self.count += len(batch)
             moved = [_moved(each, before, at < change.place) for each, change in zip(after, batch, strict=True)]
             most_moved = int(np.argmax([each.max(initial=0.0) for each in moved]))
-            if moved[most_moved].max(initial=0.0) <= SHARE * _spread(before):
+            if moved[most_moved].max(initial=0.0) <= SHARE * spread(before):
                 continue
             change = batch[most_moved]
             if len(batch) > 1:  # what moves most is then run by itself
                 before = self._results(given)
             alone = _moved(self._results(given | rows[most_moved]), before, at < change.place)
-            if alone.max(initial=0.0) > SHARE * _spread(before):
-                return before, self._told(change.entry.name, change.place, alone, at, _spread(before))
+            if alone.max(initial=0.0) > SHARE * spread(before):
+                return before, self._told(change.entry.name, change.place, alone, at, spread(before))
         assert before is not None
         return before, None
 
-    def _together(self, given: Inputs, rows: Sequence[Inputs]) -> Sequence[Array]:
+    def _together(self, given: Inputs, rows: Sequence[Inputs]) -> list[Array]:
         """The results with each of these inputs put in the place of those given."""
         if len(rows) == 1:
             return [self._results(given | rows[0])]
@@ -210,19 +210,19 @@ class Attempt:
         self.count += 1
         same = _part(result_places(axes, self.axis, longer), at) == at
         moved = _moved(_part(after, before), before, same)
-        spread = _spread(before)
-        if moved.max(initial=0.0) <= SHARE * spread:
+        deviation = spread(before)
+        if moved.max(initial=0.0) <= SHARE * deviation:
             return None
         entry = next(e for e in self.graph.inputs if input_places(self.graph, e, self.axis, shorter) is not None)
         first = input_places(self.graph, entry, self.axis, shorter)
         assert first is not None
-        return replace(self._told(entry.name, first.max(initial=-1.0) + 1, moved, at, spread), appended=True)
+        return replace(self._told(entry.name, first.max(initial=-1.0) + 1, moved, at, deviation), appended=True)
 
-    def _told(self, name: str, place: float, moved: Array, at: Array, spread: float) -> Witness:
+    def _told(self, name: str, place: float, moved: Array, at: Array, deviation: float) -> Witness:
         where = np.unravel_index(int(np.argmax(moved)), moved.shape)
         change = float(moved[where])
         sizes = self.sizes.named(self.graph)
-        return Witness(name, int(place), self.result, int(at[where]), change, change / spread, sizes)
+        return Witness(name, int(place), self.result, int(at[where]), change, change / deviation, sizes)
 
 
 def _moved(after: Array, before: Array, where: Array) -> Array:
@@ -237,6 +237,7 @@ def _part(whole: Array, like: Array) -> Array:
     return whole[tuple(slice(size) for size in like.shape)]
 
 
-def _spread(values: Array) -> float:
+def spread(values: Array) -> float:
+    """The standard deviation; where there is next to none, so much that what is rounded does not count as a change."""
     known = values[np.isfinite(values)]
-    return float(known.std()) if known.size and known.std() > 0 else 1.0
+    return max(float(known.std()), LEAST * max(1.0, float(np.abs(known).max()))) if known.size else 1.0
