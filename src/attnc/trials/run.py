@@ -104,14 +104,14 @@ def _drawn(entry: Input, numbers: np.random.Generator, sizes: TriedSizes, within
 
 
 def changed(entry: Input, value: Array, numbers: np.random.Generator, sizes: TriedSizes) -> Array:
-    """Another value for each element of an input."""
+    """Another value for each element of an input; of a real one it may be large, so that what is picked changes."""
     found: Any = value
     match entry.value.type.element:
         case IndexInto(axis):
             if (size := sizes.of(axis)) > 1:
                 found = (value + numbers.integers(1, size, value.shape)) % size
         case Scalar.REAL:
-            found = numbers.standard_normal(value.shape)
+            found = numbers.standard_normal(value.shape) * 10 ** numbers.random(value.shape)
         case Scalar.BOOL:
             found = ~value
         case _:

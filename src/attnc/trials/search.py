@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,12 +23,13 @@ Inputs = dict[str, Array]
 SHARE = 1e-6  # of a result's standard deviation: what changes more is no rounding
 LEAST = 1e-6  # of what is largest in a result, or of 1: its standard deviation, at least
 SECONDS = 2.0  # at most, on any machine
-SMALL, BEYOND = 60_000_000, 800_000_000  # numbers that are made at small sizes, and with those just beyond a number
+SMALL, BEYOND = 60_000_000, 600_000_000  # numbers that are made at small sizes, and beyond some number of the graph
+OF_ONE = 0.1  # of these, for one set of sizes and one seed
 REWRITTEN = 10_000_000  # of so many numbers a run is of code as it is rewritten
 AT_ONCE = 48  # changes that are run as one batch
 CELLS = 200_000  # numbers of one value, in such a batch
 MEMORY = 40_000_000  # numbers of one value that is tried
-MOST = 64  # places along the axis, of which all are changed; of more, a few
+MOST = 64  # places along the axis, of which all are changed if there is room; else the last, and some
 
 
 def tried(graph: Graph, result: int, axis: Axis, numbers: Collection[int]) -> Tried:
@@ -51,7 +52,7 @@ def _tried(graph: Graph, result: int, axis: Axis, numbers: Collection[int], budg
         for count, sizes in enumerate(several):
             for seed in (0, 1, 2, 3) if share is SMALL and count < 3 else (count % 4,):
                 try:
-                    attempt = Attempt(run, graph, result, axis, sizes, choice, seed, budget)
+                    attempt = Attempt(run, graph, result, axis, sizes, choice, seed, budget, int(share * OF_ONE))
                 except ValueError:
                     break
                 if not attempt.is_allowed(first=not trials and seed == count == 0):
@@ -100,9 +101,9 @@ class Attempt:
 
     def __init__(
         self, run: RunnableGraph, graph: Graph, result: int, axis: Axis, sizes: TriedSizes, choice: SizeChoice,
-        seed: int, budget: Budget,
+        seed: int, budget: Budget, room: int,
     ) -> None:  # fmt: skip
-        self.budget, self.choice = budget, choice
+        self.budget, self.room = budget, room
         self.run, self.graph, self.result, self.axis, self.sizes, self.seed = run, graph, result, axis, sizes, seed
         self.longer = choice.longer(sizes)
         self.work = work_of(graph, sizes)
@@ -148,7 +149,7 @@ class Attempt:
         """The results, and the largest change by an item of an input, replayed by itself."""
         at = result_places(self.graph.outputs[self.result].axes, self.axis, self.sizes)
         other = {e.name: changed(e, given[e.name], numbers, self.sizes) for e in self.run.inputs if e.name in given}
-        changes = list(self._changes(given))
+        changes = self._changes(given, numbers)
         most = max(1, min(AT_ONCE, CELLS // self.work.largest))
         before = self._results(given) if most == 1 or not changes else None
         while changes:
@@ -181,16 +182,20 @@ class Attempt:
         stacked = {name: np.stack([row.get(name, value) for row in rows]) for name, value in given.items()}
         return list(self._results(stacked, len(rows)))
 
-    def _changes(self, given: Inputs) -> Iterator[OneChange]:
+    def _changes(self, given: Inputs, numbers: np.random.Generator) -> list[OneChange]:
+        """Of each place of each input; if that is too much, of each input's last and of some others."""
+        last, others = [], []
         for entry in self.graph.inputs:
             places = input_places(self.graph, entry, self.axis, self.sizes) if entry.name in given else None
-            if places is None:
-                continue
-            each = np.unique(places)
-            if len(each) > MOST:
-                each = each[[-1, 1, len(each) // 2]]
-            for place in each.tolist():
-                yield OneChange(entry, place, places == place)
+            if places is not None:
+                *each, end = (OneChange(entry, place, places == place) for place in np.unique(places).tolist())
+                last.append(end)
+                others += each
+        room = min(MOST * len(last), max(len(last), self.room // self.work.of(1)))
+        if len(others) > room - len(last):
+            kept = numbers.choice(len(others), room - len(last), replace=False)
+            others = [others[place] for place in sorted(kept.tolist())]
+        return [*last, *others]
 
     def _appended(self, whole: Inputs, given: Inputs, before: Array) -> Witness | None:
         """The largest change by what is behind the last item of the shorter inputs."""

@@ -14,7 +14,7 @@ from ..compiler.sizes.functions import OPERATIONS
 from .shrink import graphs_in
 
 SMALL = (4, 3, 6, 8, 2, 5, 12, 9, 16, 7, 10, 24, 40, 64)
-STEPS = 5  # of those in which a width grows, at least: chunks of 128 are tried up to a length of 640
+STEPS = 5  # of those in which a width grows: chunks of 128 are tried up to a length of 640
 TWICE = 250  # of numbers up to this, what is twice as long is tried, too
 LARGEST = 20_000  # of a width, where a number of the graph asks for it
 
@@ -121,27 +121,30 @@ class SizeChoice:
         self.free = {axis.family: Lengths.of(graph, axis) for axis in reversed(graph.axes) if _is_free(axis, graph)}
         self.base = {part.family for part in made_of(claimed)} & self.free.keys()
         self.numbers = {*numbers, *_numbers(graph)}
+        self.tried: set[tuple[int, ...]] = set()
 
     def small(self) -> Iterator[TriedSizes]:
-        """Small ones; of a width that grows in steps some steps, however long."""
-        step = max((self.free[family].step for family in self.base), default=1)
-        yield from self._sizes((*SMALL, *(step * count for count in range(2, STEPS + 1) if step > 1)))
+        return self._sizes(SMALL)
 
     def beyond(self) -> Iterator[TriedSizes]:
-        """Those just beyond each number: a window of 100 is crossed by 101."""
+        """Of a width that grows in steps some steps, however long; and just beyond each number: a window of 100 is
+        crossed by 101.
+        """
+        step = max((self.free[family].step for family in self.base), default=1)
         over = [number + 2 for number in self.numbers if 1 < number < LARGEST]
-        yield from self._sizes(sorted({size for each in over for size in (each, 2 * each) if size <= max(TWICE, each)}))
+        sizes = {size for each in over for size in (each, 2 * each) if size <= max(TWICE, each)}
+        return self._sizes((*(step * count for count in range(2, STEPS + 1) if step > 1), *sorted(sizes)))
 
     def _sizes(self, wanted: Iterable[int]) -> Iterator[TriedSizes]:
-        """Whether the ops of the graph can be run at them is seen by running it."""
-        tried, along = set(), self.base or self.free.keys()
+        """Each once. Whether the ops of the graph can be run at them is seen by running it."""
+        along = self.base or self.free.keys()
         for size in wanted:
             for others in (3, 2, 4):
                 sizes = {f: each.fit(size if f in along else others) for f, each in self.free.items()}
                 key = tuple(sizes.values())
-                if key in tried:
+                if key in self.tried:
                     continue
-                tried.add(key)
+                self.tried.add(key)
                 found = TriedSizes(self.graph, sizes)
                 if _fits(found, self.graph):
                     yield found
