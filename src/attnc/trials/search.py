@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ Inputs = dict[str, Array]
 SHARE = 1e-6  # of a result's standard deviation: what changes more is no rounding
 LEAST = 1e-6  # of what is largest in a result, or of 1: its standard deviation, at least
 SECONDS = 2.0  # at most, on any machine
-SMALL, BEYOND = 60_000_000, 600_000_000  # numbers that are made at small sizes, and beyond some number of the graph
+SMALL, BEYOND = 120_000_000, 600_000_000  # numbers that are made at small sizes, and beyond some number of the graph
 OF_ONE = 0.1  # of these, for one set of sizes and one seed
 REWRITTEN = 10_000_000  # of so many numbers a run is of code as it is rewritten
+LEAST_OFTEN = 24  # sets of sizes and seeds, of small sizes
 AT_ONCE = 48  # changes that are run as one batch
 CELLS = 200_000  # numbers of one value, in such a batch
 MEMORY = 40_000_000  # numbers of one value that is tried
@@ -47,23 +49,31 @@ def _tried(graph: Graph, result: int, axis: Axis, numbers: Collection[int], budg
         return Tried(None, 0, str(problem))
     choice = SizeChoice(graph, axis, numbers)
     trials, large = 0, False
-    for share, several in ((SMALL, choice.small()), (BEYOND, choice.beyond())):
+    for share, plan in ((SMALL, _often(list(choice.small()))), (BEYOND, zip(choice.beyond(), cycle(range(4))))):
         budget.left += share
-        for count, sizes in enumerate(several):
-            for seed in (0, 1, 2, 3) if share is SMALL and count < 3 else (count % 4,):
-                try:
-                    attempt = Attempt(run, graph, result, axis, sizes, choice, seed, budget, int(share * OF_ONE))
-                except ValueError:
-                    break
-                if not attempt.is_allowed(first=not trials and seed == count == 0):
-                    large = True
-                    continue
-                witness = attempt.witness()
-                trials += attempt.count
-                if witness is not None:
-                    return Tried(witness, trials)
+        for sizes, seed in plan:
+            try:
+                attempt = Attempt(run, graph, result, axis, sizes, choice, seed, budget, int(share * OF_ONE))
+            except ValueError:
+                continue
+            if not attempt.is_allowed(first=share is SMALL and not trials and not large):
+                large = True
+                continue
+            witness = attempt.witness()
+            trials += attempt.count
+            if witness is not None:
+                return Tried(witness, trials)
     nowhere = "it is too large to be tried" if large else "no sizes were found at which it runs"
     return Tried(None, trials, "" if trials else nowhere)
+
+
+def _often(several: list[TriedSizes]) -> list[tuple[TriedSizes, int]]:
+    """With the seeds at which each is tried: the first ones with several, and more the fewer there are."""
+    seeds = [
+        (sizes, seed) for count, sizes in enumerate(several) for seed in ((0, 1, 2, 3) if count < 3 else (count % 4,))
+    ]
+    again = ((sizes, seed) for seed in range(4, LEAST_OFTEN) for sizes in several[:3])
+    return [*seeds, *islice(again, max(0, LEAST_OFTEN - len(seeds)))]
 
 
 class Budget:

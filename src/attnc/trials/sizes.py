@@ -16,7 +16,7 @@ from .shrink import graphs_in
 SMALL = (4, 3, 6, 8, 2, 5, 12, 9, 16, 7, 10, 24, 40, 64)
 STEPS = 5  # of those in which a width grows: chunks of 128 are tried up to a length of 640
 TWICE = 250  # of numbers up to this, what is twice as long is tried, too
-LARGEST = 20_000  # of a width, where a number of the graph asks for it
+LARGEST = 6_000  # of a width, where a number of the graph asks for it
 
 
 class TriedSizes:

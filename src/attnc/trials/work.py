@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..compiler.graph.nodes import Apply, Call, Graph, Positions, Repeat, Scan, reads
 from .sizes import TriedSizes
 
-CALL = 1_000  # numbers, in the time that an op takes however small it is
+CALL = 4_000  # numbers, in the time that an op takes however small it is
 
 
 @dataclass(frozen=True)
