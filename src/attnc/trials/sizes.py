@@ -94,7 +94,7 @@ class TriedSizes:
 
 
 @dataclass(frozen=True)
-class Lengths:
+class Growth:
     """Of a free family those that its graph can be run at, as far as is known: the least, and the step to the next."""
 
     least: int
@@ -102,9 +102,9 @@ class Lengths:
     bound: int | None
 
     @staticmethod
-    def of(graph: Graph, axis: Axis) -> Lengths:
+    def of(graph: Graph, axis: Axis) -> Growth:
         least, step = lengths(graph, axis) or (1, 1)
-        return Lengths(least or step, step, axis.bound)
+        return Growth(least or step, step, axis.bound)
 
     def fit(self, size: int) -> int:
         """The first that is as long, or the last."""
@@ -118,7 +118,7 @@ class SizeChoice:
 
     def __init__(self, graph: Graph, claimed: Axis, numbers: Collection[int]) -> None:
         self.graph = graph
-        self.free = {axis.family: Lengths.of(graph, axis) for axis in reversed(graph.axes) if _is_free(axis, graph)}
+        self.free = {axis.family: Growth.of(graph, axis) for axis in reversed(graph.axes) if _is_free(axis, graph)}
         self.base = {part.family for part in made_of(claimed)} & self.free.keys()
         self.numbers = {*numbers, *_numbers(graph)}
         self.tried: set[tuple[int, ...]] = set()
