@@ -320,6 +320,8 @@ class CodeBody(MemoryLayout):
         claim = claim_of(node)
         if claim is None or all(holds(claim, axes) for axes, _ in self.plan.instances):
             return
+        if any(along.chunk for axis in [*node.axes, *node.made] if (along := self.along(axis))):
+            return  # it has as many as the chunks at hand
         left, relation, right = claim
         if not all(self.plan.static_size(axis) or find_extent(self, axis) for axis in [*node.axes, *node.made]):
             return  # one of them is what this op makes it
@@ -409,8 +411,10 @@ class CodeBody(MemoryLayout):
 
     def places_so_far(self, axis: Axis) -> Code:
         """The places in the whole sequence of the items of a span, up to the last of the new ones."""
-        end = Code("cache.end")
-        return self.arange(end if self.endless(axis) else joined([binary("-", end, self.extent(axis)), end]))
+        end = Code.of("{}.end", self.clock(axis))
+        along = self.along(axis)
+        endless = self.endless(axis) if along is None else along.keep is None
+        return self.arange(end if endless else joined([binary("-", end, self.extent(axis)), end]))
 
     def beside(self) -> set[int]:
         """The places of the nodes that have their lines before all others: those that make tables."""

@@ -171,7 +171,15 @@ def _step_extent(body: MemoryLayout, axis: Axis) -> Code | None:
     for found, keep in stepped.visible:
         if found == axis:
             return _read_extent(body, axis, call("cache.span", body.static(keep)), body.lines)
-    return None
+    along = body.along(axis)
+    if along is None:
+        return None
+    clock = body.clock(axis)
+    if along.new or along.chunk:
+        return _read_extent(body, axis, Code.of("{}.items" if along.chunk else "{}.count", clock), body.lines)
+    if along.keep is None:
+        return _read_extent(body, axis, Code.of("{}.end", clock), body.lines)
+    return _read_extent(body, axis, Code.of("{}.span({})", clock, body.static(along.keep)), body.lines)
 
 
 def _early(body: MemoryLayout, size: Static) -> bool:

@@ -20,10 +20,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 from ...compiler.decoding import Decoding
-from ...compiler.graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, Weight
+from ...compiler.graph.nodes import Along, Apply, Call, Graph, Node, Repeat, Scan, Weight
 from ...compiler.graph.traits import Choice, Pointwise, Power, Remainder
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
-from ...compiler.sizes.axes import Axis, Const, Static
+from ...compiler.sizes.axes import Axis, Const, Static, known
 from ..plan.capture import Captures
 from ..plan.plan import ClassPlan, InputState, ModelPlan, Plan, padded
 from ..text import ranges
@@ -205,6 +205,7 @@ class MemoryLayout(ABC):
         self._laid: dict[int, tuple[Axis, ...]] = {}  # the order in which attention wants an operand
         self._wishes: dict[int, str] = {}
         self._families: dict[tuple[int, ...], Axis] = {}
+        self._clocks: dict[tuple[int, Static], Variable] = {}
         # A width counts as at least 1: where it is 0 there are no items, and either library refuses to pick one.
         self.bounds = ranges.Bounds(self._representative, lambda axis: self.plan.least(axis) or 1)
 
@@ -251,7 +252,11 @@ class MemoryLayout(ABC):
     def finish(self, node: Node, out: Value, val: Val) -> None: ...
 
     @abstractmethod
-    def new_rows(self, x: Val, axis: Axis) -> Code:
+    def item_places(self, axis: Axis) -> Code:
+        """Where the items of the chunks at hand stand in the whole sequence."""
+
+    @abstractmethod
+    def new_rows(self, x: Val, axis: Axis, clock: Code) -> Code:
         """What a table over all places says of those."""
 
     @abstractmethod
@@ -321,12 +326,13 @@ class MemoryLayout(ABC):
     def cast(self, x: Val, dtype: Code) -> Code:
         return self.write(self.words.doubled if dtype == self.float64 else self.words.cast, x.code, dtype)
 
-    @property
-    def new_places(self) -> Code:
+    def new_places(self, axis: Axis) -> Code:
         """Where the new items of a step stand in the whole sequence; of a table, those that it is made for."""
         if self.tabulating:
             return call("cache.ahead", self.device)
-        return self.write(self.words.new_places, *([self.device] if "{0}" in self.words.new_places else []))
+        return self.write(
+            self.words.new_places, self.clock(axis), *([self.device] if "{1}" in self.words.new_places else [])
+        )
 
     @property
     def float64(self) -> Code:
@@ -467,6 +473,37 @@ class MemoryLayout(ABC):
         """Whether the axis is that of all items so far."""
         assert self.graph.stepped is not None
         return axis.family == self.graph.stepped.whole.family
+
+    def along(self, axis: Axis) -> Along | None:
+        """What is known of an axis of a step whose items come in chunks, or behind a prefix."""
+        stepped = self.graph.stepped
+        return None if stepped is None else next((along for one, along in stepped.along if one == axis), None)
+
+    def clock(self, axis: Axis) -> Code:
+        """What knows which items of an axis a step has: the cache, or its view of chunks or of a prefix."""
+        along = self.along(axis)
+        if along is None:
+            return Code("cache")
+        size, chunk = (along.size, along.chunk) if along.size > 1 else (max(along.chunk, 1), 0)
+        key = size, along.before
+        if key not in self._clocks:
+            before = {} if known(along.before) == 0 else {
+                "before": static_code(along.before, self._prepared, self.const_code)
+            }  # fmt: skip
+            code = call("Along", "cache", *([size] if size > 1 else []), **before)
+            assert self.graph.stepped is not None
+            named = (a.name for a, one in self.graph.stepped.along if (one.size, one.before, one.chunk) == (*key, 0))
+            clock = self._clocks[key] = Variable(f"along_{next(named, axis.name)}", lasting=True, unique=True)
+            self.prologue.append(Let(clock, code, place=Place.ASIDE))
+        code = self._clocks[key].code
+        return Code.of("{}.chunks({})", code, str(chunk)) if chunk else code
+
+    def _prepared(self, axis: Axis) -> Code:
+        """The size of an axis that is not known before `prepare` is called."""
+        if axis.extent is not None:
+            return Code(str(axis.extent))
+        self.file.asked.add(axis.name)
+        return Code(f'cache.{"" if self.plan.is_root else "whole."}sizes["{axis.name}"]')
 
     def is_filled(self, axis: Axis) -> bool:
         """Whether the axis is that of all items so far and some copies of the last one."""

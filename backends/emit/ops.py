@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...compiler.decoding.steps.join_maps import joined as joined_maps
 from ...compiler.graph.extents import enough, holds
@@ -20,7 +21,7 @@ from ..text.ranges import ANY
 from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
 from .layout import KeptLayout, at_items, but
-from .operands import dims, masked
+from .operands import concat_operands, dims, listed, masked
 
 
 def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
@@ -156,7 +157,7 @@ def _windows(body: CodeBody, node: Apply, x: Val, template: str, *more: Code) ->
     extents = body.extent(place), body.extent(tap)
     given = joined([x.code, x.dim(axis), *extents, *more, body.static(node.options["pad"])])
     order = (*x.axes[:at], place, tap, *x.axes[at + 1 :])
-    return body.combine([x], body.write(template, given), order, node.out)
+    return body.combine([x], body.write(template, given, body.clock(place)), order, node.out)
 
 
 def window(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -241,6 +242,12 @@ def _own(x: Val, count: int) -> dict[str, int]:
     return {} if x.leading == NONE else {"own": count}
 
 
+def _on(body: CodeBody, axis: Axis, method: str, *args: Code | str | int, **named: Any) -> Code:
+    """A call of what knows which items of an axis a step has."""
+    clock = body.clock(axis)
+    return Code.of("{}.{}", clock, call(method, *args, **named))
+
+
 def remember(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """The new items behind the earlier ones; of a span that has a bound, what it reaches."""
     new, made = node.axes[0], node.made[0]
@@ -248,8 +255,10 @@ def remember(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     order = body.order_wanted(node.out)  # it is laid down as those who read it want it
     if order is not None and set(order) == {made if axis == new else axis for axis in x.axes}:
         x = body.permute(x, [new if axis == made else axis for axis in order])
-    size = [] if body.endless(made) else [body.extent(made)]
-    code = call("cache.extend", f'"{node.name}"', x.code, x.dim(new), *size)
+    along = body.along(made)
+    endless = body.endless(made) if along is None else along.keep is None
+    size = [] if endless else [body.extent(made)]
+    code = _on(body, made, "extend", f'"{node.name}"', x.code, x.dim(new), *size)
     axes = tuple(made if axis == new else axis for axis in x.axes)
     return body.combine([x], code, axes, node.out, bounds=ANY)
 
@@ -294,13 +303,19 @@ def resume(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """What the last step left; at first the operand, of the new items the first."""
     axes = body.core(node.out.type.axes)
     x = _item(body, _plain(body, node, vals[0]), node.axes, 0, axes)
-    code = call("cache.resume", f'"{node.name}"', x.code)
+    clock = body.clock(node.made[0]) if node.made else Code("cache")
+    code = Code.of("{}.{}", clock, call("resume", f'"{node.name}"', x.code))
     return replace(x, code=code, axes=axes, broadcast=frozenset(axes), leading=SOME)
 
 
 def leave(body: CodeBody, node: Apply, vals: list[Val]) -> None:
-    """The last of the new items is what the next step goes on from."""
+    """The last of the new items is what the next step goes on from; of chunks the last that is over."""
     axes = tuple(axis for axis in body.core(node.out.type.axes) if axis not in node.axes)
+    along = body.along(node.axes[0])
+    if along is not None and along.size > 1:
+        x = body.align(body.full(_plain(body, node, vals[0]), node.axes), [*node.axes, *axes])
+        body.do(_on(body, node.axes[0], "leave", f'"{node.name}"', x.code, x.dim(node.axes[0]), **_own(x, len(axes))))
+        return
     x = _item(body, _plain(body, node, vals[0]), node.axes, -1, axes)
     body.do(call("cache.leave", f'"{node.name}"', x.code, **_own(x, len(axes))))
 
@@ -309,19 +324,30 @@ def positions(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     axis = node.axes[0]
     stepped = body.graph.stepped
     assert stepped is not None
-    new = body.is_new(axis)
-    code = body.new_places if new else body.places_so_far(axis)
+    along = body.along(axis)
+    if along is not None and along.chunk:
+        code = body.item_places(axis)
+    elif body.is_new(axis) or (along is not None and along.new):
+        code = body.new_places(axis)
+    else:
+        code = body.places_so_far(axis)
     return Val(code, (axis,), kind=Scalar.INT, bounds=body.bounds.positions(stepped.whole))
 
 
 def _range(body: CodeBody, axis: Axis) -> Code:
     """The places of the items of a span in the whole sequence: `start:end`."""
-    return Code(": cache.end") if body.endless(axis) else Code.of("{} : cache.end", _first(body, axis))
+    end = Code.of("{}.end", body.clock(axis))
+    return Code.of(": {}", end) if _endless(body, axis) else Code.of("{} : {}", _first(body, axis), end)
+
+
+def _endless(body: CodeBody, axis: Axis) -> bool:
+    along = body.along(axis)
+    return body.endless(axis) if along is None else not along.new and not along.chunk and along.keep is None
 
 
 def _first(body: CodeBody, axis: Axis) -> Code:
     """The place of the first item of a span in the whole sequence."""
-    return binary("-", Code("cache.end"), body.extent(axis))
+    return binary("-", Code.of("{}.end", body.clock(axis)), body.extent(axis))
 
 
 def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -332,34 +358,52 @@ def slice_(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
         return x
     x = body.full(x, [axis])
     at = x.axes.index(axis)
-    if body.is_new(made):
-        axes = tuple(made if a == axis else a for a in x.axes)
-        return replace(x, code=body.new_rows(x, axis), axes=axes)
+    here, there = body.along(axis), body.along(made)
+    axes = tuple(made if a == axis else a for a in x.axes)
+    if here is not None and (here.new or here.chunk):  # they have more than the new ones
+        return replace(x, code=_on(body, axis, "new", x.code, x.dim(axis)), axes=axes)
+    if there is not None and there.chunk:
+        return replace(x, code=_on(body, made, "item_rows", x.code, x.dim(axis)), axes=axes)
+    if body.is_new(made) or (there is not None and there.new):
+        return replace(x, code=body.new_rows(x, axis, body.clock(made)), axes=axes)
     places = Code.of(":{}", body.extent(made)) if body.is_filled(made) else _range(body, made)
     before = [":"] * at if x.leading == NONE else ["..."]
     after = [":"] * (len(x.axes) - at - 1) if before == ["..."] else []
-    axes = tuple(made if a == axis else a for a in x.axes)
     return replace(x, code=at_items(x, [*before, places, *after]), axes=axes)
 
 
 def since(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """A place in the whole sequence as one in a span of it."""
     e, axis = vals[0], node.axes[0]
-    if body.endless(axis):
+    if _endless(body, axis):
         return e
+    along = body.along(axis)
+    if along is not None and along.chunk:
+        return replace(e, code=_on(body, axis, "inside", e.code), bounds=ANY)
     return replace(e, code=binary("-", e.code, _first(body, axis)), bounds=ANY)
 
 
 def taps(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
-    return _windows(body, node, body.full(_plain(body, node, vals[0]), node.axes), body.words.taps)
+    x = body.full(_plain(body, node, vals[0]), node.axes)
+    return _windows(body, node, x, body.words.taps)
 
 
 def fill(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """All items so far, and copies of the last one behind them."""
     had, made = node.axes[0], node.made[0]
     x = body.full(_plain(body, node, vals[0]), [had])
-    code = call("cache.fill_up", x.code, x.dim(had), body.extent(made))
+    along = body.along(made)
+    if along is not None and along.chunk:
+        code = _on(body, made, "open", x.code, x.dim(had))
+    else:
+        code = _on(body, had, "fill_up", x.code, x.dim(had), body.extent(made))
     return body.combine([x], code, tuple(made if axis == had else axis for axis in x.axes), node.out, bounds=ANY)
+
+
+def behind(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """New items, at the first step behind a prefix."""
+    parts, order, dim, _ = concat_operands(body, node, vals)
+    return body.combine(parts, _on(body, node.made[0], "begin", listed(parts), dim), order, node.out)
 
 
 def tail(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -443,6 +487,7 @@ COMMON: dict[str, Emit] = {
     "since": since,
     "taps": taps,
     "fill": fill,
+    "behind": behind,
     "tail": tail,
     "map": mapped,
     "demand": demand,

@@ -117,7 +117,8 @@ def scan(body: MemoryLayout, node: Scan) -> None:
 
 def _left_alone(body: MemoryLayout, out: Value, node: Scan) -> bool:
     """Whether the last value of a state is all that is read of it: what a step of decoding goes on from."""
-    if body.graph.stepped is None:
+    along = body.along(node.axis)
+    if body.graph.stepped is None or (along is not None and along.size > 1):  # the last chunk may be open
         return False
     read = [each for each in body.graph.nodes if out in reads(each)]
     given = any(output.value is out for output in body.graph.outputs) or out.id in body.plan.captured

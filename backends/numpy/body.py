@@ -41,7 +41,7 @@ class NumpyBody(CodeBody):
         flat_to_the_end="flatten({0}, {1}, -1)",
         stacked="np.stack({0}, {1})",
         indices="np.arange({0})",
-        new_places="np.arange(cache.start, cache.end)",
+        new_places="np.arange({0}.start, {0}.end)",
         taps="taps({0})",
         cast="{0}.astype({1})",
         doubled="{0}.astype({1})",
@@ -123,10 +123,13 @@ class NumpyBody(CodeBody):
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code:
         return call("unflatten", x.code, dim, *(self.extent(axis) for axis in axes))
 
-    def new_rows(self, x: Val, axis: Axis) -> Code:
+    def item_places(self, axis: Axis) -> Code:
+        return Code.of("{}.item_places()", self.clock(axis))
+
+    def new_rows(self, x: Val, axis: Axis, clock: Code) -> Code:
         at = x.axes.index(axis)
         before, after = ([":"] * at, 0) if x.leading == NONE else (["..."], len(x.axes) - at - 1)
-        return at_items(x, [*before, "cache.start : cache.end", *[":"] * after])
+        return at_items(x, [*before, Code.of("{}.start : {}.end", clock, clock), *[":"] * after])
 
     def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code:
         types = {Scalar.INT: Code(self.words.int64), Scalar.BOOL: Code(self.words.truth)}

@@ -33,7 +33,19 @@ from ...compiler.graph.term import WORDS, Index, Leaf, Number, Term, TermOp
 from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import substitute
-from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, as_static, axes_in, consts_in
+from ...compiler.sizes.axes import (
+    Arith,
+    Axis,
+    Const,
+    ConstOf,
+    Literal,
+    SizeOf,
+    Static,
+    as_static,
+    axes_in,
+    consts_in,
+    show_static,
+)
 from ...compiler.sizes.functions import Rounded
 from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
 from ..text.values import SOME
@@ -613,6 +625,12 @@ class ModelPlan:
             parts += [origin.key, method, [canon.axes.get(axis) for axis in origin.axes]]
         if graph.stepped is not None and (origin is not None or graph.stepped.origin is None):
             parts += [(canon.axes[a], canon.static(keep)) for a, keep in graph.stepped.visible if a in canon.axes]
+            for axis, along in graph.stepped.along:
+                if axis in canon.axes:
+                    keep = None if along.keep is None else canon.static(along.keep)
+                    parts.append(
+                        (canon.axes[axis], along.size, show_static(along.before), along.new, keep, along.chunk)
+                    )
             parts.append([number for axis, number in canon.axes.items() if axis.family in graph.stepped.times])
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         return _Form(key, tuple(canon.axes), tuple(canon.consts), canon.values)

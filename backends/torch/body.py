@@ -72,8 +72,8 @@ class TorchBody(CodeBody):
         flat_to_the_end="{0}.flatten({1})",
         stacked="torch.stack({0}, {1})",
         indices="torch.arange({0}, device={1})",
-        new_places="cache.places({0})",
-        taps="taps({0}, cache.place)",
+        new_places="{0}.places({1})",
+        taps="taps({0}, {1}.place)",
         cast="{0}.to({1})",
         doubled="{0}.double()",
         float64="torch.float64",
@@ -384,7 +384,12 @@ class TorchBody(CodeBody):
         return made_for_tables(self.graph)
 
     def places_so_far(self, axis: Axis) -> Code:
-        return call("cache.past", self.device, *([] if self.endless(axis) else [self.extent(axis)]))
+        along = self.along(axis)
+        endless = self.endless(axis) if along is None else along.keep is None
+        return Code.of("{}.{}", self.clock(axis), call("past", self.device, *([] if endless else [self.extent(axis)])))
+
+    def item_places(self, axis: Axis) -> Code:
+        return Code.of("{}.{}", self.clock(axis), call("item_places", self.device))
 
     def of_several(self, node: Apply, mask: Val) -> Val:
         mask = self.permute(mask, sorted(mask.axes, key=self.is_new, reverse=True))  # queries first
@@ -428,8 +433,8 @@ class TorchBody(CodeBody):
             return call("F.embedding", e.code, x.code)
         return at_items(x, [e.code])
 
-    def new_rows(self, x: Val, axis: Axis) -> Code:
-        return call("cache.rows", x.code, x.dim(axis))
+    def new_rows(self, x: Val, axis: Axis, clock: Code) -> Code:
+        return Code.of("{}.{}", clock, call("rows", x.code, x.dim(axis)))
 
     def filled(self, shape: Code, value: Code, kind: Scalar, dtype: Code | None) -> Code:
         types = {Scalar.INT: Code(self.words.int64), Scalar.BOOL: Code(self.words.truth)}

@@ -26,7 +26,7 @@ from ..rewrites.simplify.constants import fold_truths
 from ..sizes.axes import Axis, Literal, Static, known
 from .build import Axes, Kept, StepBuilder
 from .cut import remembered
-from .demand import DemandAnalysis
+from .demand import DemandAnalysis, anew
 from .facts import SiteFacts
 from .finality import unsettled
 from .lengths import lengths
@@ -48,6 +48,7 @@ class CacheEntry:
     axes:   its axes for each item, with their sizes (None: known at run time).
     keep:   how many items later steps can see, one number, or one for each pass; None: all. 0 for what does not grow.
     kind:   "history" (grows with the items), "once" (made before the first step), "state" (replaced at each step).
+    each:   of how many items there is one.
     floats: how many numbers an item has, None if that is known at run time only.
     """
 
@@ -57,6 +58,7 @@ class CacheEntry:
     kind: str
     passes: int
     element: str
+    each: int = 1
 
     @property
     def floats(self) -> int | None:
@@ -69,19 +71,22 @@ class CacheEntry:
 
     def __str__(self) -> str:
         axes = ", ".join(name if size is None else f"{name} = {size}" for name, size in self.axes)
-        counts = dict.fromkeys(_so_many(k) for k in self.keep)
-        kinds = {"history": " or ".join(counts), "once": "made once", "state": "of the last item"}
+        one = "item" if self.each == 1 else f"chunk of {self.each}"
+        counts = dict.fromkeys(_so_many(k, one) for k in self.keep)
+        state = "of the last item" if self.each == 1 else f"of the last whole {one}"
+        kinds = {"history": " or ".join(counts), "once": "made once", "state": state}
         times = f", {self.passes} times" if self.passes > 1 else ""
-        each = " an item" if self.kind == "history" else ""
+        each = f" {'an item' if self.each == 1 else 'a chunk'}" if self.kind == "history" else ""
         count = "1 number" if self.floats == 1 else f"{self.floats} numbers"
         numbers = f": {count}{each}" if self.floats is not None else ""
         return f"{self.path} [{axes}], {kinds[self.kind]}{times}{numbers}"
 
 
-def _so_many(keep: int | None) -> str:
+def _so_many(keep: int | None, one: str) -> str:
+    many = one.replace("item", "items").replace("chunk", "chunks")
     if keep is None:
-        return "all items"
-    return "the last item" if keep == 1 else f"the last {keep} items" if keep else "no item"
+        return f"all {many}"
+    return f"the last {one}" if keep == 1 else f"the last {keep} {many}" if keep else f"no {one}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +164,7 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     if changing:
         first = DemandAnalysis(root, results, facts, None, changing)
     analysis = DemandAnalysis(root, results, facts, remembered(first), changing)
-    taken = lengths(graph, time) if root.grouped and time.extent is None else (0, 1)
+    taken = lengths(graph, time) if root.families != {time.family} and time.extent is None else (0, 1)
     if taken is None:
         raise NoStep(f"no number of items of `{time.name}` gives whole numbers for the widths made of it", None)
     axes = Axes(time, taken)
@@ -170,7 +175,7 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     if not entering:
         raise NoStep(f"no input gives items of `{time.name}`", None)
     for cell, demand in entering:
-        if cell.axes[0].family in root.grouped:
+        if root.derived(cell.axes[0]):
             raise NoStep(
                 f"`{cell.value.name}` has items of `{cell.axes[0].name}`, which follow from its own", cell.value.span
             )
@@ -181,17 +186,18 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     given = [root.cells[graph.outputs[place].value.id] for place in results]
     # A value may have more axes of time than the result: it is the same along these.
     leaving: list[tuple[Cell, Demand]] = [
-        (cell, tuple(ENTIRE if axis.family in groups else None for axis in cell.axes)) for cell in given
+        (cell, tuple(ENTIRE if axis.family in root.grouped else None for axis in cell.axes)) for cell in given
     ]
     step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
-    new = frozenset(axis for (home, _, visible), axis in axes.by_origin.items() if home is root and visible is None)
+    new = frozenset(axis for (home, _, _), axis in axes.by_origin.items() if home is root and axis.family == axes.new)
     step = take_tail(step, new, axes.tail)
     prepare = Prepare(root, maker.keys, axes).build()
     caches = tuple(_cache(kept) for kept in maker.kept)
     prompt, reason = _prompt(graph, results, [cell.value for cell, _ in entering])
     others = [one for place, one in enumerate(graph.outputs) if place not in results]
     left_out = tuple(one.name or "result" for one in others)
-    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out, at_once=tuple(analysis.at_once))
+    at_once = tuple(dict.fromkeys([*analysis.at_once, *anew(analysis)]))
+    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out, at_once=at_once)
 
 
 def _with_defaults(graph: Graph, time: Axis) -> Graph:
@@ -252,4 +258,4 @@ def _cache(kept: Kept) -> CacheEntry:
     element = cell.value.type.element
     shown = "index" if isinstance(element, IndexInto) else element.value
     keep = _keep(kept.visible.root(), cell.site) if kept.visible is not None else (0,)
-    return CacheEntry(kept.path, axes, keep, kind, cell.site.passes, shown)
+    return CacheEntry(kept.path, axes, keep, kind, cell.site.passes, shown, kept.clock.size)

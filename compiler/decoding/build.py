@@ -7,9 +7,11 @@ store      a static value kept (in `prepare`); recall   that value again (in `st
 resume     what `leave` left behind at the last step: states of scans, running results; at first the operand, or its
            first item along `axes`
 positions  the indices of an axis of time, as they are in the whole sequence
-slice      the rows of a table of positions for the items at hand
+slice      the rows of a table of positions for the items at hand; of all items of their chunks these alone
 since      an index into the whole sequence as one into a visible range
-fill       all items so far, and copies of the last one up to a length that the model takes
+fill       all items so far, and copies of the last one up to a length that the model takes; or those of the chunks
+           that the new ones are in
+behind     new items, at the first step behind a prefix
 taps       `window` of the new items, the earlier ones from a visible range
 tail       the last of the new items, as many as are wanted
 """
@@ -21,15 +23,30 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ..graph.nodes import Apply, Call, Constant, Graph, Input, Node, Output, Parameter, Positions, Repeat, Scan, Stepped
+from ..graph.nodes import (
+    Along,
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    Input,
+    Node,
+    Output,
+    Parameter,
+    Positions,
+    Repeat,
+    Scan,
+    Stepped,
+)
 from ..graph.traits import Arrange, Combination, Gather, IndexMap, Pointwise, Running, Window, joined
 from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..ops import op_meaning, op_named
 from ..sizes.arithmetic import replaced, solved
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, axes_in
+from .clock import TICK, Clock
 from .demand import DemandAnalysis, Modes, Reads, groups, grows
-from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole
-from .visible_range import ENTIRE, Mode, VisibleRange
+from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole, same_along
+from .visible_range import ENTIRE, Aligned, Mode, VisibleRange, is_range
 
 EVERY = VisibleRange((None,))
 ByAxis = frozenset[tuple[Axis, Mode]]
@@ -37,12 +54,13 @@ ByAxis = frozenset[tuple[Axis, Mode]]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One cache. `cell` is what it holds; `visible` how much of it, None for what does not grow."""
+    """One cache. `cell` is what it holds; `visible` how much, None for what does not grow; `clock` when it does."""
 
     path: str
     cell: Cell
     visible: VisibleRange | None
     state: bool = False
+    clock: Clock = TICK
 
 
 @dataclass(eq=False)
@@ -53,7 +71,8 @@ class Axes:
     lengths: tuple[int, int] = (0, 1)
     ids: count[int] = field(default_factory=lambda: count(1 << 40))
     by_origin: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
-    families: dict[VisibleRange, int] = field(default_factory=dict)
+    families: dict[tuple[Clock, VisibleRange | None], int] = field(default_factory=dict)
+    along: dict[Axis, Clock] = field(default_factory=dict)
     groups: dict[tuple[Site, int], int] = field(default_factory=dict)
     alike: dict[tuple[object, ...], VisibleRange] = field(default_factory=dict)
 
@@ -69,17 +88,20 @@ class Axes:
         """The axis of the graph of `site` that stands for one of time in this mode."""
         if not site.timed(axis):
             return axis
-        home, grouped = site.home(axis), axis.family in site.grouped
-        if mode is ENTIRE and not grouped and axis.extent is None and self.lengths == (0, 1):
+        home, clock = site.home(axis), site.clocks.get(axis.family)
+        formula = clock is None or (clock != TICK and mode is ENTIRE)
+        if mode is ENTIRE and not formula and axis.extent is None and self.lengths == (0, 1):
             mode = EVERY
         visible = None if mode is None else self._first(mode.root())
         key = (home, axis, visible)
         if key not in self.by_origin:
-            if grouped:
+            if formula or clock is None:
                 family = self.groups.setdefault((home, axis.family), next(self.ids))
                 self.by_origin[key] = replace(self._fresh(axis, family), size=self._size(home, axis))
             elif mode is not ENTIRE:
-                self.by_origin[key] = self._fresh(axis, self._family(visible))
+                found = self.by_origin[key] = self._fresh(axis, self._family(clock, visible))
+                if clock != TICK or isinstance(visible, Aligned):
+                    self.along[found] = clock
             elif axis.extent is None:
                 self.by_origin[key] = self._fresh(axis, self.filled)
             else:
@@ -102,20 +124,20 @@ class Axes:
         """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
         if not site.timed(axis) or axis.extent is not None:
             return axis
-        if axis.family in site.grouped or self.lengths != (0, 1):
+        if site.derived(axis) or self.lengths != (0, 1):
             return self.at(site, axis, ENTIRE)
         return self.whole
 
     def _first(self, visible: VisibleRange) -> VisibleRange:
         """One range for all that hold the same items, so that what is made along them, such as a mask, is made once."""
-        return visible if visible is ENTIRE else self.alike.setdefault((visible.keep, id(visible.repeat)), visible)
+        return self.alike.setdefault((visible.keep, id(visible.repeat)), visible) if is_range(visible) else visible
 
-    def _family(self, visible: VisibleRange | None) -> int:
-        if visible is None:
+    def _family(self, clock: Clock, visible: VisibleRange | None) -> int:
+        if clock == TICK and visible is None:
             return self.new
-        if visible.keep == (None,):
+        if clock == TICK and visible is not None and visible.keep == (None,):
             return self.all
-        return self.families.setdefault(visible, next(self.ids))
+        return self.families.setdefault((clock, visible), next(self.ids))
 
 
 class GraphBuilder:
@@ -246,13 +268,18 @@ class StepBuilder:
     def _finish(self, b: GraphBuilder, inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Graph:
         site, graph = b.site, b.site.graph
         own = [new for (home, _, _), new in self.axes.by_origin.items() if home is site]
-        ranges = []
+        ranges, along = list[tuple[Axis, Static]](), list[tuple[Axis, Along]]()
         for (_, _, visible), new in self.axes.by_origin.items():
-            keep = None if visible is None or visible is ENTIRE else self._keep(site, visible)
-            if keep is not None:
+            clock = self.axes.along.get(new)
+            keep = self._keep(site, visible, clock or TICK) if visible is not None and is_range(visible) else None
+            if clock is None and keep is not None:
                 ranges.append((new, keep))
+            elif clock is not None:
+                chunk = visible.size if isinstance(visible, Aligned) else 0
+                keep = None if visible is not None and visible.keep == (None,) else keep
+                along.append((new, Along(clock.size, clock.before, visible is None, keep, chunk)))
         stepped = Stepped(
-            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(ranges),
+            "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(ranges), tuple(along),
             filled=(self.axes.filled, *self.axes.lengths), grouped=frozenset(self.axes.groups.values()),
             variant=several(site), times=frozenset(site.families),
         )  # fmt: skip
@@ -266,9 +293,11 @@ class StepBuilder:
             nodes=tuple(b.nodes), outputs=outputs, stepped=stepped,
         )  # fmt: skip
 
-    def _keep(self, site: Site, visible: VisibleRange) -> Static | None:
+    def _keep(self, site: Site, visible: VisibleRange, clock: Clock) -> Static | None:
         """How many items a range has before the new ones, as a number of this site; None where it cannot be said."""
-        whole = SizeOf(self.axes.whole)
+        whole: Static = SizeOf(self.axes.whole)
+        if clock.before != TICK.before:
+            whole = Arith("+", (whole, clock.before))
 
         def number(keep: int | None) -> Static:
             return whole if keep is None else Literal(keep)
@@ -286,27 +315,28 @@ class StepBuilder:
         if not cell.remembered:
             return
         for demand in distinct_demands(cell):
-            if not grows(cell, demand) or demand == (ENTIRE,):
+            if not grows(cell, demand) or not is_range(demand[0]):
                 continue
             new = b.values[cell, (None,)]
             key = b.key(called(cell))
             path = f"{b.site.path}.{key}" if b.site.path else key
-            self.kept.append(Kept(path, cell, demand[0]))
             axis = cell.axes[0]
+            self.kept.append(Kept(path, cell, demand[0], clock=b.site.clocks[axis.family]))
             axes = (self.axes.at(b.site, axis, None),), (self.axes.at(b.site, axis, demand[0]),)
             b.add("remember", (new,), b.value(cell, demand), key, *axes)
-        if (ENTIRE,) in cell.demands:
-            self._fill(b, cell)
+        modes = [mode for (mode,) in distinct_demands(cell)]
+        for mode in modes:
+            if mode is not None and not is_range(mode):
+                self._fill(b, cell, next(each for each in modes if is_range(each)), mode)
 
-    def _fill(self, b: GraphBuilder, cell: Cell) -> None:
-        """All items so far, and copies of the last one up to a length that the model takes."""
-        all_ = next(mode for (mode,) in distinct_demands(cell) if mode is not None and mode is not ENTIRE)
-        given, axis = b.get(cell, {cell.axes[0]: all_}), cell.axes[0]
-        had, filled = (self.axes.at(b.site, axis, mode) for mode in (all_, ENTIRE))
+    def _fill(self, b: GraphBuilder, cell: Cell, kept: Mode, mode: VisibleRange) -> None:
+        """Items so far, and copies of the last one up to a length that the model takes, or to the end of a chunk."""
+        given, axis = b.get(cell, {cell.axes[0]: kept}), cell.axes[0]
+        had, filled = self.axes.at(b.site, axis, kept), self.axes.at(b.site, axis, mode)
         if had is filled:
-            b.values[cell, (ENTIRE,)] = given
+            b.values[cell, (mode,)] = given
             return
-        b.add("fill", (given,), b.value(cell, (ENTIRE,)), axes=(had,), made=(filled,))
+        b.add("fill", (given,), b.value(cell, (mode,)), axes=(had,), made=(filled,))
 
     def _recall(self, b: GraphBuilder, cell: Cell) -> None:
         key = b.key(called(cell))
@@ -316,11 +346,14 @@ class StepBuilder:
         b.add("recall", (), b.value(cell, ()), key)
 
     def _resume(
-        self, b: GraphBuilder, first: Value, type: Type, role: Role, cell: Cell, name: str, axes: tuple[Axis, ...] = ()
+        self, b: GraphBuilder, first: Value, type: Type, role: Role, cell: Cell, name: str, along: Axis, many: bool
     ) -> tuple[Value, str]:
+        """many: `first` is along the axis of the new items, too, of which the first one counts."""
         key = b.key(name)
-        self.kept.append(Kept(f"{b.site.path}.{key}" if b.site.path else key, cell, None, state=True))
-        return b.add("resume", (first,), b.fresh(type, role, name, cell.value), key, axes), key
+        path, clock = f"{b.site.path}.{key}" if b.site.path else key, self.axes.along.get(along, TICK)
+        self.kept.append(Kept(path, cell, None, state=True, clock=clock))
+        axes, made = (along,) if many else (), () if clock == TICK else (along,)
+        return b.add("resume", (first,), b.fresh(type, role, name, cell.value), key, axes, made), key
 
     # -- nodes ---------------------------------------------------------------------------------------------------
 
@@ -435,6 +468,9 @@ class StepBuilder:
         eaten = {axis: self.axes.at(site, axis, mode) for axis, mode in reads.eaten.items()}
         traits = node.traits
         match traits.reads:
+            case Gather() if len(operands) == 1 and not same_along(site, node.operands[0], node.axes[0]):
+                self._own_items(b, node, cell, demand, operands[0])
+                return
             case Running(combination) if site.time(node.axes) and not eaten:
                 if by_place(site, node):
                     self._by_place(b, node, combination, cell, demand, operands[0])
@@ -456,10 +492,18 @@ class StepBuilder:
                 axes = tuple(self.axes.at(site, axis, modes.get(new)) for axis, new in both)
             case Window() if eaten and reads.eaten[node.axes[0]] is not ENTIRE:
                 traits = op_named("taps")
+            case Arrange(IndexMap.PARTS) if eaten and modes[node.made[0]] is None:
+                traits = op_named("behind")
             case Pointwise():  # an index into the whole sequence, if into time: no visible range holds it
                 made = tuple(self.axes.extent(site, axis) for axis in node.made)
         out = b.value(cell, demand)
         b.nodes.append(replace(node, traits=traits, operands=tuple(operands), out=out, axes=axes, made=made, mask=mask))
+
+    def _own_items(self, b: GraphBuilder, node: Apply, cell: Cell, demand: Demand, x: Value) -> None:
+        """What stands at the places of the new items, behind a prefix."""
+        row = next(axis for axis in cell.axes if axis not in node.operands[0].type.axes)
+        axes = self.axes.at(b.site, node.axes[0], None), self.axes.at(b.site, row, None)
+        b.add("slice", (x,), b.value(cell, demand), axes=axes[:1], made=axes[1:])
 
     def _running(self, b: GraphBuilder, node: Apply, combination: Combination, cell: Cell, demand: Demand) -> None:
         """The result of the new items, joined to that so far. node: with the operands that it has in the step."""
@@ -479,11 +523,11 @@ class StepBuilder:
 
         if combination.largest is None:
             assert combination.neutral is not None
-            sofar, key = self._resume(b, b.number(combination.neutral), before, role, cell, name)
+            sofar, key = self._resume(b, b.number(combination.neutral), before, role, cell, name, axis, many=False)
             part = of_the_new_items()
         else:  # the first item is its own largest: it may be met twice
             part = of_the_new_items()
-            sofar, key = self._resume(b, part, before, role, cell, name, (axis,))
+            sofar, key = self._resume(b, part, before, role, cell, name, axis, many=True)
         out = b.value(cell, demand)
         b.nodes.append(Apply(op_meaning(meaning), (part, sofar), out))
         b.add("leave", (out,), b.fresh(type, role, None, out), key, axes=(axis,))
@@ -561,7 +605,8 @@ class StepBuilder:
                     )
                     cell = site.cells[node.outs[result].id]
                     name = node.graph.inputs[at].name
-                    args[at], key = self._resume(b, args[at], type, outs[result].role, cell, name)
+                    role = outs[result].role
+                    args[at], key = self._resume(b, args[at], type, role, cell, name, axis, many=False)
                     left.append((outs[result], key, axis))
             along = self.axes.at(site, node.axis, modes.get(node.axis))
             b.nodes.append(replace(node, args=tuple(args), outs=outs, axis=along, axes=self._actual(b, node, modes)))

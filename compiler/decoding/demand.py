@@ -10,7 +10,8 @@ remember; `cut` makes the choice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Apply, Call, Repeat, Scan, reads
@@ -29,6 +30,7 @@ from ..graph.traits import (
 )
 from ..graph.values import Value
 from ..sizes.axes import Axis
+from .clock import Clock
 from .facts import SiteFacts
 from .sites import (
     STATIC,
@@ -44,7 +46,7 @@ from .sites import (
     is_kept_whole,
     same_along,
 )
-from .visible_range import ENTIRE, Mode, VisibleRange, same_kind
+from .visible_range import ENTIRE, Aligned, Mode, VisibleRange, in_chunks, is_range, same_kind
 
 Modes = dict[Axis, Mode]
 
@@ -82,6 +84,7 @@ def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts, going_on: b
         return use.whole(f"`{node.op}` acts on all of a width")
     try:
         found = _item_by_item(use, going_on)
+        use.see_that_all_is_there(found)
         found.open = use.open
         return found
     except NoForm as found:
@@ -111,6 +114,12 @@ def _item_by_item(use: _Use, going_on: bool) -> Reads:
             return use.reduce()
         case Normalise() if eaten:
             return use.normalise()
+        case Arrange(IndexMap.DIGITS) if eaten:
+            return use.split()
+        case Arrange(IndexMap.NUMBER) if eaten:
+            return use.merge()
+        case Arrange(IndexMap.PARTS) if made:
+            return use.behind()
         case Arrange(IndexMap.MIRRORED) if eaten:
             raise use.refuse(f"puts the last `{eaten[0].name}` first, and they come one by one")
         case Anything():
@@ -163,6 +172,31 @@ class _Use:
     def _reads_after(self, axis: Axis) -> NoForm:
         return self.refuse(f"reads `{axis.name}` after the item at hand")
 
+    def see_that_all_is_there(self, found: Reads) -> None:
+        """Rows of a chunk that is not over may read items that are still to come. Where it makes no number of nothing,
+        that does no harm: what depends on these rows is not wanted yet.
+        """
+        match self.node.traits.reads:
+            case Reduce(combination=Combination(neutral=0)) | Normalise(weights=True, logarithm=False):
+                return
+        for axis, mode in found.eaten.items():
+            if is_range(mode) and self._ends_early(axis):
+                raise self.refuse(f"reads `{axis.name}` for chunks that are not over")
+
+    def _ends_early(self, axis: Axis) -> bool:
+        """Whether rows of the result stand behind the last item that there is of this axis."""
+        size = self.site.clocks[axis.family].size
+        return any(size % self._row(each, mode) for each, mode in self.modes.items())
+
+    def _row(self, axis: Axis, mode: Mode) -> float:
+        """Of how many items of time the rows of the result are whole, along one of its axes."""
+        clock = self.site.clocks.get(axis.family)
+        if clock is None:
+            return math.inf
+        if mode is ENTIRE:
+            return 1 if clock.size == 1 else math.inf
+        return clock.size * (mode.size if isinstance(mode, Aligned) else 1)
+
     def _one_by_one(self, axis: Axis) -> NoForm:
         return self.refuse(f"runs along `{axis.name}`, whose items come one by one")
 
@@ -212,6 +246,11 @@ class _Use:
         x = self.node.operands[0]
         if self.node.mask is None and same_along(site, x, axis):  # all items are equal: any will do
             return Reads(self._each(self.modes | {axis: None})[:1], {axis: None})
+        alone = self.node.mask is None and site.time(x.type.axes) == (axis,)
+        if alone and self.facts.own_item(site, self.node, self.modes):
+            return Reads(self._each(self.modes | {axis: None})[:1], {axis: None})
+        if alone and self._ends_early(axis) and (size := self.facts.in_own_chunk(site, self.node, self.modes)):
+            return Reads(self._each(self.modes | {axis: in_chunks(size)}), {axis: in_chunks(size)})
         visible = ENTIRE if self._beyond(axis) else VisibleRange()
         visible.need(*self.facts.back(site, self.node, self.modes))
         read = {a: visible if a == axis else self.modes.get(a) for a in site.time(x.type.axes)}
@@ -226,6 +265,40 @@ class _Use:
         visible = VisibleRange()
         visible.need((self.facts.before(self.site, node),), None)
         return Reads([(node.operands[0], {**self.modes, axis: visible})], {axis: visible})
+
+    def split(self) -> Reads:
+        """Of the new items' chunks."""
+        axis, (chunk, *at) = self.eaten[0], self.node.made
+        self._in_chunks(axis, chunk, at)
+        if self.modes[chunk] is not None:
+            raise self._one_by_one(chunk)
+        items = in_chunks(math.prod(each.extent or 0 for each in at))
+        return Reads(self._each(self.modes | {axis: items}), {axis: items})
+
+    def merge(self) -> Reads:
+        """All items of the new ones' chunks are made, of which the new ones are taken."""
+        axis, (chunk, *at) = self.node.made[0], self.node.axes
+        self._in_chunks(axis, chunk, at)
+        items = in_chunks(math.prod(each.extent or 0 for each in at))
+        if self.modes[axis] not in (None, items):
+            raise self._one_by_one(axis)
+        return Reads(self._each(self.modes | {chunk: None}), {chunk: None}, {**self.modes, axis: items})
+
+    def _in_chunks(self, axis: Axis, chunk: Axis, at: Sequence[Axis]) -> None:
+        clock, whole = (self.site.clocks.get(each.family) for each in (chunk, axis))
+        size = math.prod(each.extent or 0 for each in at)
+        if whole is None or self.site.time(tuple(at)) or clock != Clock(whole.size * size, whole.before):
+            raise self.refuse(f"acts on `{axis.name}`, whose items come one by one")
+
+    def behind(self) -> Reads:
+        """New items behind a prefix, which is there at the first step."""
+        (*prefix, last), made = self.node.axes, self.node.made[0]
+        cells = [self.site.cells[value.id] for value in self.node.operands[:-1]]
+        if self.site.time(tuple(prefix)) or any(cell.kind != STATIC for cell in cells) or not self.site.timed(last):
+            raise self.refuse(f"makes `{made.name}`, whose items come one by one")
+        if self.modes[made] is not None:
+            raise self._one_by_one(made)
+        return Reads(self._each(self.modes | {last: None}), {last: None})
 
     def running(self, combination: Combination) -> Reads:
         """It goes on from its last result, if that says enough."""
@@ -310,6 +383,7 @@ class DemandAnalysis:
     def _demand(self, cell: Cell, modes: Modes, reader: Cell | None) -> None:
         grouped = cell.site.grouped
         demand = tuple(ENTIRE if axis.family in grouped else modes.get(axis) for axis in cell.axes)
+        self.open |= any(cell.site.derived(axis) or isinstance(modes.get(axis), Aligned) for axis in cell.axes)
         if cell.kind == TIME:
             for known in cell.demands:
                 if all(same_kind(a, b) for a, b in zip(known, demand, strict=True)):
@@ -354,16 +428,17 @@ class DemandAnalysis:
             cell.remembered = True
             if (None,) not in cell.demands:
                 cell.demands.append((None,))
-            if (ENTIRE,) in cell.demands:
-                self._joined(cell)
+            for (mode,) in [*cell.demands]:
+                if mode is not None and not is_range(mode):
+                    self._joined(cell, mode)
 
-    def _joined(self, cell: Cell) -> None:
-        """All items so far, from which more are copied."""
-        ranges = [mode for (mode,) in cell.demands if mode is not None and mode is not ENTIRE]
+    def _joined(self, cell: Cell, filled: VisibleRange) -> None:
+        """The items so far, from which more are copied."""
+        ranges = [mode for (mode,) in cell.demands if mode is not None and is_range(mode)]
         if ranges:
-            ranges[0].need((None,), None)
+            ranges[0].need(filled.keep, None)
         else:
-            cell.demands.append((VisibleRange((None,)),))
+            cell.demands.append((VisibleRange(filled.keep),))
 
     def _anew(self, cell: Cell) -> bool:
         """Whether the value can be made for a whole visible range from operands that are."""
@@ -437,7 +512,7 @@ class DemandAnalysis:
         """The modes in which a call that is kept whole is done for results in these: item by item, or for all items."""
         item_by_item = is_itemwise(node.graph, families_inside(node, site.families))
         if isinstance(node, Scan) and site.timed(node.axis):
-            item_by_item &= node.axis.family not in site.grouped and modes == {node.axis: None}
+            item_by_item &= node.axis.family in site.clocks and modes == {node.axis: None}
             item_by_item &= site.cells[node.outs[0].id].kind == TIME
             item_by_item &= all(site.cells[arg.id] not in self.unsettled for arg in node.args)
         if item_by_item:
@@ -527,6 +602,14 @@ class DemandAnalysis:
                 if mode is not None:
                     mode.unite(self.all)
             self._demand(inner, dict(zip(cell.axes, demand, strict=True)), None)
+
+
+def anew(analysis: DemandAnalysis) -> list[str]:
+    """What is made anew for all items so far because they may still change, in words."""
+    changing = (cell for cell in analysis.sinks if cell in analysis.unsettled and not cell.remembered)
+    read = (cell for cell in changing if any(is_range(mode) and None in mode.keep for (mode,) in cell.demands if mode))
+    names = (f"`{cell.value.name or (cell.node.op if isinstance(cell.node, Apply) else 'x')}`" for cell in read)
+    return [f"{name} may still change with items after it" for name in names]
 
 
 def _count_demands(bodies: list[Site]) -> int:

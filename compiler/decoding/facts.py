@@ -151,7 +151,8 @@ class SiteFacts:
             if len(eaten) != 1:
                 return None
             axis = next(iter(eaten))
-            found = [k for (q, a), k in differences(support).items() if a == axis and q in now]
+            both = differences(support).items()
+            found = [k for (q, a), k in both if a == axis and q in now and _as_often(site, q, a)]
             return max(found[0], 0) if found else None  # one axis is of new items
 
         return self._passes(site, back)
@@ -168,25 +169,30 @@ class SiteFacts:
                 limits = self._index_at_most
         known: list[int] = []
         for infos in self.infos[site]:
-            found = [k for a, k in limits(node, axis, infos) if a is None or a in here]
+            found = [k for a, k in limits(site, node, axis, infos) if a is None or a in here]
             if not found:
                 return None
             known.append(min(found))
         return max(known)
 
-    def _read_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
+    def _read_at_most(
+        self, site: Site, node: Apply, axis: Axis, infos: dict[int, Info]
+    ) -> list[tuple[Axis | None, int]]:
         """Of an op that sums, picks or normalises: it reads nothing beyond each `axis + k`; None: it reads nothing."""
         support = self._support(node, infos)
         if not support:
             return [(None, 0)]
-        return [(b, k) for (a, b), k in differences(support).items() if a == axis and b not in node.axes]
+        both = differences(support).items()
+        return [(b, k) for (a, b), k in both if a == axis and b not in node.axes and _as_often(site, a, b)]
 
-    def _index_at_most(self, node: Apply, axis: Axis, infos: dict[int, Info]) -> list[tuple[Axis | None, int]]:
+    def _index_at_most(
+        self, site: Site, node: Apply, axis: Axis, infos: dict[int, Info]
+    ) -> list[tuple[Axis | None, int]]:
         """Of `x[a = e]`; None: it reads the first item."""
         index = infos[node.operands[1].id]
         if index.form == LinearForm.number(0):
             return [(None, 0)]
-        return [bound for upper in index.uppers if (bound := upper.above().offset) is not None]
+        return [bound for upper in index.uppers if (bound := _from_place(site, axis, upper.above())) is not None]
 
     @staticmethod
     def _support(node: Apply, infos: dict[int, Info]) -> Cases:
@@ -206,13 +212,36 @@ class SiteFacts:
     def back(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
         """How many items before the new ones `x[a = e]` reads."""
         now = {axis for axis, mode in modes.items() if mode is None}
+        axis = node.axes[0]
 
         def back(infos: dict[int, Info]) -> int | None:
-            bounds = ((-(-form).above()).offset for form in infos[node.operands[1].id].lowers)
+            bounds = (_from_place(site, axis, -(-form).above()) for form in infos[node.operands[1].id].lowers)
             found = [k for axis, k in filter(None, bounds) if axis in now]
             return max(-max(found), 0) if found else None
 
         return self._passes(site, back)
+
+    def own_item(self, site: Site, node: Apply, modes: Mapping[Axis, Mode]) -> bool:
+        """Whether `x[a = e]` is at each new item what stands at its own place, along an axis with more in front."""
+        axis, rows = node.axes[0], [*modes]
+        if len(rows) != 1 or modes[rows[0]] is not None or _as_often(site, axis, rows[0]):
+            return False
+        forms = [infos[node.operands[1].id].form for infos in self.infos[site]]
+        return all(form is not None and _from_place(site, axis, form) == (rows[0], 0) for form in forms)
+
+    def in_own_chunk(self, site: Site, node: Apply, modes: Mapping[Axis, Mode]) -> int:
+        """How many items a chunk has, where `x[a = e]` reads one of it for each chunk; 0 where it may read others."""
+        axis, rows = node.axes[0], [*modes]
+        if len(rows) != 1 or modes[rows[0]] is not None:
+            return 0
+        chunk, item = (site.clocks[each.family] for each in (rows[0], axis))
+        size, rest = divmod(chunk.size, item.size)
+        first = LinearForm.index(rows[0]).times(LinearForm.number(size))
+        if rest or chunk.before != item.before or first is None:
+            return 0
+        forms = [infos[node.operands[1].id].form for infos in self.infos[site]]
+        places = [None if form is None else (form - first).value for form in forms]
+        return size if all(place is not None and 0 <= place < size for place in places) else 0
 
     def _passes(self, site: Site, ask: Callable[[dict[int, Info]], int | None]) -> tuple[Need, Repeat | None]:
         where = self.where[site]
@@ -220,6 +249,22 @@ class SiteFacts:
         if where.repeat is None:
             return (answers[-1],), None
         return tuple(answers[place] for place in where.chosen), where.repeat
+
+
+def _as_often(site: Site, a: Axis, b: Axis) -> bool:
+    """Whether items of two axes come at the same time, so that their indices can be compared."""
+    return site.clocks.get(a.family) == site.clocks.get(b.family)
+
+
+def _from_place(site: Site, axis: Axis, index: LinearForm) -> tuple[Axis, int] | None:
+    """`(b, k)` where an index along an axis is k items behind the place of item b of another, or of a copy."""
+    if len(index.indices) != 1:
+        return None
+    (other,) = index.indices
+    mine, theirs = site.clocks.get(axis.family), site.clocks.get(other.family)
+    if mine is None or theirs is None or mine.size != theirs.size:
+        return None
+    return (index + LinearForm.static(theirs.before) - LinearForm.static(mine.before)).offset
 
 
 def substituted(static: Static, env: ConstValues) -> Static:

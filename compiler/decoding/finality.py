@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from ..causality.caller_sizes import CallerSizes, made_of
 from ..causality.leak import Trace
-from ..causality.places import place_of
 from ..causality.proof import reach_of_input
 from ..causality.reach import TOP, Info
 from ..graph.nodes import Repeat
@@ -34,7 +33,7 @@ def unsettled(root: Site, time: Axis) -> set[Cell]:
     def carried(site: Site, number: int, sizes: CallerSizes) -> Info:
         """What goes round is taken to be settled until it is found not to be."""
         assert site.repeat is not None
-        here = _place(site, site.graph.inputs[number].value, sizes)
+        here = _place(site, site.graph.inputs[number].value)
         trace = Trace("", None, None)
         if here is None or (id(site.repeat), number) in changing:
             return Info({TOP: trace})
@@ -60,13 +59,15 @@ def _bodies(root: Site) -> Iterator[tuple[Site, Repeat]]:
 
 
 def _settled(facts: SiteFacts, site: Site, value: Value) -> bool:
-    here = _place(site, value, facts.sizes[site])
+    here = _place(site, value)
     reaches = [infos[value.id].reach for infos in facts.infos[site]]
     if here is None:
         return not any(reaches)
-    return all(any(holds(here - form) for form in bound) for reach in reaches for bound in reach)
+    none = -LinearForm.number(1)  # a place before the first item: of a prefix
+    return all(any(holds(here - form) or holds(none - form) for form in bound) for reach in reaches for bound in reach)
 
 
-def _place(site: Site, value: Value, sizes: CallerSizes) -> LinearForm | None:
-    axes = site.time(value.type.axes)
-    return place_of(value.type.axes, axes[0], sizes.claimed) if axes else None
+def _place(site: Site, value: Value) -> LinearForm | None:
+    """The last item of time that an item of the value may depend on: what is in a chunk is kept once that is over."""
+    axes = [axis for axis in site.time(value.type.axes) if axis.family in site.clocks]
+    return site.clocks[axes[0].family].place(axes[0]) if axes else None

@@ -20,6 +20,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positio
 from ..graph.traits import Anything, Arrange, Combination, IndexMap, OpTraits, Pointwise, Running, Sum
 from ..graph.values import IndexInto, Role, Value
 from ..sizes.axes import Axis, axes_in
+from .clock import TICK, Clock, clocks
 from .visible_range import Mode
 
 STATIC, FREE, TIME = 0, 1, 2
@@ -61,13 +62,14 @@ class Site:
 
     origin:   the graph whose class it is.
     families: those of its axes that are time, or follow from it.
-    grouped:  of these the ones whose extents follow from that of time: chunks of items, a prefix and the items.
+    clocks:   of these the ones along which items come as time goes on, each with when: time, chunks, behind a prefix.
+    grouped:  the others, whose extents follow from that of time in another way.
     """
 
     graph: Graph
     origin: Graph | None
     families: frozenset[int]
-    grouped: frozenset[int]
+    clocks: Mapping[int, Clock]
     parent: Site | None
     index: int  # of the node in the parent's graph
     name: str  # what the node adds to the path of a cache, `{i}` for the number of a pass
@@ -75,6 +77,14 @@ class Site:
     passes: int
     cells: dict[int, Cell] = field(default_factory=dict)
     inside: dict[int, list[Site]] = field(default_factory=dict)
+
+    @property
+    def grouped(self) -> frozenset[int]:
+        return self.families - self.clocks.keys()
+
+    def derived(self, axis: Axis) -> bool:
+        """Whether the extent of an axis follows from that of time."""
+        return axis.family in self.families and self.clocks.get(axis.family) != TICK
 
     def timed(self, axis: Axis) -> bool:
         return axis.family in self.families
@@ -175,8 +185,8 @@ class Sites:
 
     def __init__(self, graph: Graph, origin: Graph, time: Axis) -> None:
         self.time = time
-        parts = grouped(graph, frozenset({time.family}))
-        self.root = Site(graph, origin, parts | {time.family}, parts, None, 0, "", None, 1)
+        families = frozenset({time.family}) | grouped(graph, frozenset({time.family}))
+        self.root = Site(graph, origin, families, clocks(graph, {time.family: TICK}, root=True), None, 0, "", None, 1)
         kinds = [TIME if self.root.time(item.value.type.axes) else STATIC for item in graph.inputs]
         for item, kind in zip(graph.inputs, kinds, strict=True):
             element = item.value.type.element
@@ -204,12 +214,18 @@ class Sites:
             nested = None
             if origin is not None:
                 nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph
-            families, parts = site.families, site.grouped
+            families, known = site.families, dict(site.clocks)
             if isinstance(node, Call):
-                families, parts = families_inside(node, families), families_inside(node, parts)
-            parts |= grouped(graph, families)
+                families = families_inside(node, families)
+                known = {axis.family: known[axis.family] for axis in graph.lifted if axis.family in known}
+                known |= {
+                    formal.family: site.clocks[actual.family]
+                    for formal, actual in node.axes
+                    if actual.family in site.clocks
+                }
+            families |= grouped(graph, families)
             name = segment(site.graph, place)
-            found.append(Site(graph, nested, families | parts, parts, site, place, name, repeat, passes))
+            found.append(Site(graph, nested, families, clocks(graph, known), site, place, name, repeat, passes))
         return found[number]
 
     def _run(self, site: Site, kinds: list[int]) -> list[int]:

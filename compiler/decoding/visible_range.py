@@ -3,12 +3,14 @@
 A mode is `None` for the new items, `start` to `end - 1`, or a `VisibleRange`: the new ones and `keep` before them, all
 of them if `keep` is None. Axes that must agree share a visible range (union-find). It may differ from pass to pass of
 one repeat, as in Gemma 2, where every other layer sees the near past alone. `ENTIRE` is every item of a width of a
-given size, those to come too: of a table, say, whose mean no mask bounds.
+given size, those to come too: of a table, say, whose mean no mask bounds. `in_chunks(4)` is the items of all chunks of
+four that a new item is in: those before it there, and behind the newest one copies of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,13 +68,33 @@ class _Entire(VisibleRange):
     def unite(self, other: VisibleRange) -> None: ...
 
 
+class Aligned(_Entire):
+    """The items of the chunks of `size` that the new ones are in."""
+
+    size: int = 1
+
+
 ENTIRE = _Entire((None,))
+
+
+@cache
+def in_chunks(size: int) -> Aligned:
+    found = Aligned((size - 1,))
+    found.size = size
+    return found
+
+
 Mode = VisibleRange | None
 
 
 def same_kind(a: Mode, b: Mode) -> bool:
     """Whether both are the new items, or all of them, or a visible range."""
-    return (a is None) == (b is None) and (a is ENTIRE) == (b is ENTIRE)
+    return a is b or (is_range(a) and is_range(b))
+
+
+def is_range(mode: Mode) -> bool:
+    """Whether it is the new items and some before them."""
+    return mode is not None and not isinstance(mode, _Entire)
 
 
 def _most(keep: Need) -> int | None:

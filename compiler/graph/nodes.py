@@ -240,6 +240,24 @@ class Output:
     trusted: tuple[Axis, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Along:
+    """An axis of a step whose items come in chunks of those of time, or behind a prefix (compiler/decoding/clock).
+
+    size:   how many items of time make one.
+    before: how many items stand before the first one of time.
+    new:    it has those that the new items are in; else it reaches back:
+    keep:   how far; None: to the first one.
+    chunk:  not 0: it has all items of those chunks of so many that the new ones are in.
+    """
+
+    size: int
+    before: Static
+    new: bool = False
+    keep: Static | None = None
+    chunk: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stepped:
     """What makes a graph a part of decoding (`compiler/decoding`): a step, or what is prepared before the first one.
@@ -250,6 +268,7 @@ class Stepped:
     new:     the family of the axes of the new items.
     whole:   an axis as long as all items so far.
     visible: axes of visible ranges, each with how many items before the new ones it has.
+    along:   axes whose items are not those of time alone: chunks of them, or items behind a prefix.
     filled:  the family of axes of all items so far and as many more as make a length that the model takes; the least
              such length, and the step to the next one.
     grouped: families of axes whose extents follow from that of such an axis, and fit it.
@@ -265,6 +284,7 @@ class Stepped:
     new: int
     whole: Axis
     visible: tuple[tuple[Axis, Static], ...] = ()
+    along: tuple[tuple[Axis, Along], ...] = ()
     filled: tuple[int, int, int] | None = None
     grouped: frozenset[int] = frozenset()
     tail: Axis | None = None

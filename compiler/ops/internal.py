@@ -24,6 +24,6 @@ ROWS: tuple[OpTraits, ...] = (
     OpTraits("positions", reads=Anything(), caches=True, cost=OpCost(work=0, moves=False)),
     *(OpTraits(name, reads=Anything(), caches=True, remembers=True) for name in ("remember", "recall", "resume")),
     *(OpTraits(name, reads=Anything(), caches=True, remembers=True, keeps=True) for name in ("store", "leave")),
-    *(OpTraits(name, reads=Anything(), caches=True) for name in ("slice", "since", "taps", "fill", "map")),
+    *(OpTraits(name, reads=Anything(), caches=True) for name in ("slice", "since", "taps", "fill", "behind", "map")),
     OpTraits("tail", reads=Anything()),
 )

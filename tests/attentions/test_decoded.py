@@ -70,7 +70,7 @@ def test_every_prompt(name: str, backend: str) -> None:
                 [part(x, places[key], 0, n), part(other[key], places[key], n, upto)], places[key]
             )  # fmt: skip
         right = part(plain(every(net(**{key: lift(x) for key, x in cut.items()}))[0]), along, 0, n)
-        for prompt in {1, n // 2, n} - {0}:
+        for prompt in {1, n // 2, n - 3, n} & {*range(1, n + 1)}:
             cache = net.prepare(**{item.name: lift(given[item.name]) for item in decoding.prepare.inputs})
             found = []
             for start, end in [(0, prompt), *((i, i + 1) for i in range(prompt, n))]:

@@ -19,7 +19,7 @@ from ..common.decoding import (
 )
 from .arrays import Array
 from .maps import FEW, Joint, joint, map_rows
-from .ops import linear
+from .ops import concat, linear
 
 
 class History:
@@ -30,8 +30,12 @@ class History:
         self.behind = (slice(None),) * (-1 - dim)  # dimensions to the right
         self.buffer: Array | None = None
 
-    def extend(self, x: Array, size: int | None, room: int) -> Array:
-        """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
+    def extend(self, x: Array, size: int | None, room: int, again: int = 0) -> Array:
+        """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten.
+
+        again: so many of the kept ones are in x anew.
+        """
+        self.last -= again
         new = x.shape[self.dim]
         if size is not None:
             self.first = max(self.first, self.last + new - size)
@@ -193,6 +197,107 @@ class Cache:
                     kept[name] = x[rows]
         for part in self.parts.values():
             part._reorder(rows, batch)
+
+
+class Along:
+    """Which items a step has along an axis that follows from time: each is made of `size` items of that, and `before`
+    others stand in front of the first one. The step has those that its new items of time are in, `start` to `end - 1`:
+    of chunks the last one may still be open, which the next step makes anew; a prefix is there at the first step.
+    """
+
+    def __init__(self, cache: Cache, size: int = 1, before: int = 0, of: "Along | None" = None) -> None:
+        self.cache, self.size, self.before = cache, size, before
+        # What is in chunks, or behind the prefix.
+        self.whole = of or (Along(cache, before=before) if size > 1 and before else cache)
+        self.step = size if of is None else size // of.size
+
+    def chunks(self, size: int) -> "Along":
+        """Of what stands along this axis chunks of so many."""
+        return Along(self.cache, self.size * size, self.before, self)
+
+    @property
+    def start(self) -> int:
+        return (self.cache.start + self.before) // self.size if self.cache.start else 0
+
+    @property
+    def end(self) -> int:
+        """How many there are so far."""
+        return -(-(self.cache.end + self.before) // self.size)
+
+    @property
+    def count(self) -> int:
+        """How many a step has."""
+        return self.end - self.start
+
+    def span(self, keep: int) -> int:
+        """How many reach back to `keep` before those of this step."""
+        return min(self.end, keep + self.count)
+
+    def extend(self, name: str, x: Array, dim: int, size: int | None = None) -> Array:
+        """Those of this step behind the earlier ones, in the place of one that was open; at most the last `size`."""
+        cache, again = self.cache, 0
+        if cache.start:
+            again = -(-(cache.start + self.before) // self.size) - self.start
+        if name not in cache.grown:
+            cache.grown[name] = History(dim)
+        return cache.grown[name].extend(x, size, -(-(cache.whole.room + self.before) // self.size), again)
+
+    def fill_up(self, x: Array, dim: int, size: int) -> Array:
+        """All so far, and so many copies of the last one behind them that they are `size`."""
+        return self.cache.fill_up(x, dim, size)
+
+    def begin(self, parts: list[Array], dim: int) -> Array:
+        """The new items, the last one of `parts`, at the first step behind the prefix."""
+        return parts[-1] if self.cache.start else concat(parts, dim)
+
+    # -- chunks and what is in them --------------------------------------------------------------------------------
+
+    @property
+    def first(self) -> int:
+        """The place of the first item of the chunks of this step."""
+        return self.start * self.step
+
+    @property
+    def items(self) -> int:
+        """How many items these chunks have."""
+        return self.count * self.step
+
+    def item_places(self) -> Array:
+        return np.arange(self.first, self.first + self.items)
+
+    def inside(self, index: Array) -> Array:
+        """Places in the whole sequence as places among these items."""
+        return index - self.first
+
+    def item_rows(self, table: Array, dim: int) -> Array:
+        """What a table over all places says of these items."""
+        rows: Array = table.take(np.minimum(self.item_places(), table.shape[dim] - 1), dim)
+        return rows
+
+    def open(self, x: Array, dim: int) -> Array:
+        """Of the items so far, or the last of them, those in these chunks; copies of the last one fill up."""
+        begin = x.shape[dim] - (self.whole.end - self.first)
+        found: Array = x.take(np.minimum(np.arange(begin, begin + self.items), x.shape[dim] - 1), dim)
+        return found
+
+    def new(self, x: Array, dim: int) -> Array:
+        """Of the items in the chunks of this step, or of the prefix and those behind it, the new ones."""
+        whole = self.cache if self.size == 1 else self.whole
+        count = whole.end - whole.start
+        begin = self.count - count if self.size == 1 else whole.start - self.first
+        index: tuple[Any, ...] = (..., slice(begin, begin + count), *(slice(None),) * (-1 - dim))
+        found: Array = x[index]
+        return found
+
+    def resume(self, name: str, first: Array) -> Array:
+        """What the last chunk that is over left, or what the first one begins with."""
+        return self.cache.states[name] if self.start else first
+
+    def leave(self, name: str, x: Array, dim: int, own: int | None = None) -> None:
+        """What the next step goes on from: of x, after each chunk, what is there after the last one that is over."""
+        over = (self.cache.end + self.before) // self.size - self.start
+        if over > 0 or name not in self.cache.states:
+            self.cache.leave(name, x.take(max(over - 1, 0), dim), own)
 
 
 class Decoder(NamedTuple):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..common.decoding import Configuration, reordered
 from .maps import joined_maps, map_each, parts_of, split_heads
-from .ops import is_traced
+from .ops import concat, is_traced
 
 
 class History:
@@ -20,10 +20,23 @@ class History:
 
     def __init__(self, dim: int) -> None:
         self.dim, self.first, self.last = dim, 0, 0
+        self.size, self.before = 1, 0  # one is made of how many items of time, behind how many others: see Along
         self.buffer: Tensor | None = None
 
-    def extend(self, x: Tensor, size: int | None, room: int) -> Tensor:
-        """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten."""
+    def of(self, items: int) -> int:
+        """How many there are of so many items of time."""
+        return -(-(items + self.before) // self.size)
+
+    def room(self, items: int) -> int:
+        """How many must have room: a step of places that are not known may make one chunk more than it needs."""
+        return self.of(items) + (self.size > 1)
+
+    def extend(self, x: Tensor, size: int | None, room: int, again: int = 0) -> Tensor:
+        """The kept items and those of x behind them, at most the last `size`: what is before these is forgotten.
+
+        again: so many of the kept ones are in x anew.
+        """
+        self.last -= again
         dim, buffer, new = self.dim, self.buffer, x.size(self.dim)
         if size is not None:
             self.first = max(self.first, self.last + new - size)
@@ -76,6 +89,7 @@ class Cache:
         self.tables: dict[str, tuple[Tensor, int]] = {}  # of what is made of places, each with the dimension of these
         self.reach = 1
         self.trusted = False  # whether what steps are given has been looked at
+        self.prefixed = False  # whether a prefix came with the first step
         self.parts_known: tuple[Any, Any] = None, None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -172,6 +186,15 @@ class Cache:
             history = self.grown[name] = History(dim)
         return history.extend(x, size, self.whole.room)
 
+    @property
+    def begins(self) -> bool:
+        """Whether no step has been yet."""
+        return self.whole.first == 0
+
+    def put(self, name: str, x: Tensor, dim: int, places: Tensor) -> Tensor:
+        """The items of x at these places, in a cache with room for all."""
+        raise NotImplementedError
+
     def maps(self, x: Tensor, *parts: Any) -> tuple[Tensor, ...]:
         """x through several learned maps: of few rows as one product, where their weights lie side by side."""
         to = joined_maps(x, parts)
@@ -246,3 +269,158 @@ class Cache:
                     kept[name] = x[rows]
         for part in self.parts.values():
             part._reorder(rows, batch)
+
+
+class Along:
+    """Which items a step has along an axis that follows from time: each is made of `size` items of that, and `before`
+    others stand in front of the first one. The step has those that its new items of time are in, `start` to `end - 1`:
+    of chunks the last one may still be open, which the next step makes anew; a prefix is there at the first step.
+
+    In a cache with room for all items it is known only how many these are, and `place` says where they stand.
+    """
+
+    def __init__(self, cache: Cache, size: int = 1, before: int = 0, of: "Along | None" = None) -> None:
+        self.cache, self.size, self.before = cache, size, before
+        # What is in chunks, or behind the prefix.
+        self.whole = of or (Along(cache, before=before) if size > 1 and before else cache)
+        self.step = size if of is None else size // of.size
+
+    def chunks(self, size: int) -> "Along":
+        """Of what stands along this axis chunks of so many."""
+        return Along(self.cache, self.size * size, self.before, self)
+
+    @property
+    def start(self) -> int:
+        return 0 if self.cache.begins else (self.cache.start + self.before) // self.size
+
+    @property
+    def end(self) -> int:
+        """How many there are so far, or have room."""
+        spare = self.cache.place is not None and self.size > 1  # see History.room
+        return -(-(self.cache.end + self.before) // self.size) + spare
+
+    @property
+    def count(self) -> int:
+        """How many a step has; where places are not known, as many as there can be."""
+        if self.cache.place is None:
+            return self.end - self.start
+        if self.size == 1:
+            return self.cache.place.shape[0] + (self.before if self.cache.begins else 0)
+        new = self.whole.count if isinstance(self.whole, Along) else self.cache.place.shape[0]
+        known = isinstance(new, int)  # else it is traced, and never 1, which would be another program
+        return (new + self.step - 2) // self.step + 1 if known else (new - 1) // self.step + 2
+
+    @property
+    def place(self) -> Tensor | None:
+        """Where they stand, where it is a tensor."""
+        first = self.whole.place
+        if first is None:
+            return None
+        if self.size > 1:
+            return first[:1] // self.step + torch.arange(self.count, device=first.device)
+        return torch.arange(self.count, device=first.device) if self.cache.begins else first + self.before
+
+    def places(self, device: torch.device) -> Tensor:
+        place = self.place
+        return torch.arange(self.start, self.end, device=device) if place is None else place
+
+    def past(self, device: torch.device, span: int | None = None) -> Tensor:
+        """Where all that there are so far stand, or the last `span` of them."""
+        return torch.arange(0 if span is None else self.end - span, self.end, device=device)
+
+    def span(self, keep: int) -> int:
+        """How many reach back to `keep` before those of this step."""
+        return self.end if self.cache.place is not None else min(self.end, keep + self.count)
+
+    def rows(self, table: Tensor, dim: int) -> Tensor:
+        """What a table over all places says of those of this step."""
+        return table.index_select(dim, self.places(table.device).clamp(max=table.shape[dim] - 1))
+
+    def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
+        """Those of this step behind the earlier ones, in the place of one that was open; at most the last `size`."""
+        place, cache = self.place, self.cache
+        if place is not None:
+            return cache.put(name, x, dim, place)
+        history = cache.grown.get(name)
+        if history is None:
+            history = cache.grown[name] = History(dim)
+            history.size, history.before = self.size, self.before
+        again = 0 if cache.begins else history.of(cache.start) - self.start
+        return history.extend(x, size, history.of(cache.whole.room), again)
+
+    def fill_up(self, x: Tensor, dim: int, size: int) -> Tensor:
+        """All so far, and so many copies of the last one behind them that they are `size`."""
+        end, place = x.shape[dim], self.place
+        last = torch.arange(size, device=x.device).clamp(max=end - 1 if place is None else place[-1])
+        return x if size == end else x.index_select(dim, last)
+
+    def begin(self, parts: list[Tensor], dim: int) -> Tensor:
+        """The new items, the last one of `parts`, at the first step behind the prefix."""
+        if not self.cache.begins:
+            return parts[-1]
+        self.cache.whole.prefixed = True
+        return concat(parts, dim)
+
+    # -- chunks and what is in them --------------------------------------------------------------------------------
+
+    @property
+    def first(self) -> int:
+        """The place of the first item of the chunks of this step."""
+        return self.start * self.step
+
+    @property
+    def items(self) -> int:
+        """How many items these chunks have."""
+        return self.count * self.step
+
+    def item_places(self, device: torch.device) -> Tensor:
+        place = self.place
+        start = self.first if place is None else place[:1] * self.step
+        return start + torch.arange(self.items, device=device)
+
+    def inside(self, index: Tensor) -> Tensor:
+        """Places in the whole sequence as places among these items."""
+        place = self.place
+        return index - (self.first if place is None else place[:1] * self.step)
+
+    def item_rows(self, table: Tensor, dim: int) -> Tensor:
+        """What a table over all places says of these items."""
+        return table.index_select(dim, self.item_places(table.device).clamp(max=table.shape[dim] - 1))
+
+    def open(self, x: Tensor, dim: int) -> Tensor:
+        """Of the items so far, or the last of them, those in these chunks; copies of the last one fill up."""
+        last = self.whole.place
+        if last is not None:
+            return x.index_select(dim, self.item_places(x.device).clamp(max=last[-1]))
+        begin = x.shape[dim] - (self.whole.end - self.first)
+        places = torch.arange(begin, begin + self.items, device=x.device)
+        return x.index_select(dim, places.clamp(max=x.shape[dim] - 1))
+
+    def new(self, x: Tensor, dim: int) -> Tensor:
+        """Of the items in the chunks of this step, or of the prefix and those behind it, the new ones."""
+        if self.size == 1:
+            count = self.cache.end - self.cache.start if self.cache.place is None else self.cache.place.shape[0]
+            return x.narrow(dim, self.count - count, count)
+        place, mine = self.whole.place, self.place
+        if place is not None and mine is not None:
+            return x.index_select(dim, place - mine[:1] * self.step)
+        return x.narrow(dim, self.whole.start - self.first, self.whole.end - self.whole.start)
+
+    def resume(self, name: str, first: Tensor) -> Tensor:
+        """What the last chunk that is over left, or what the first one begins with."""
+        place = self.place
+        if place is None:
+            return first if self.start == 0 else self.cache.states[name]
+        return torch.where(place[0] == 0, first, self.cache.states[name])
+
+    def leave(self, name: str, x: Tensor, dim: int, own: int | None = None) -> None:
+        """What the next step goes on from: of x, after each chunk, what is there after the last one that is over."""
+        place, cache = self.place, self.cache
+        if place is not None and cache.place is not None:
+            over = (cache.place[-1:] + 1 + self.before) // self.size - place[:1]
+            left = x.index_select(dim, (over - 1).clamp(min=0)).squeeze(dim)
+            cache.leave(name, torch.where(over > 0, left, cache.states[name]), own)
+            return
+        count = (cache.end + self.before) // self.size - self.start
+        if count > 0 or name not in cache.states:
+            cache.leave(name, x.select(dim, max(count - 1, 0)), own)

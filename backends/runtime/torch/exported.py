@@ -22,9 +22,10 @@ class TracedCache(Cache):
 
     def __init__(
         self, like: Cache, room: int, count: Tensor, kept: Kept, once: Kept, whole: "TracedCache | None" = None,
-        path: str = "",
+        path: str = "", begun: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(like.configuration, like.batch, whole)
+        self.begun = begun
         self.room, self.trusted, self.sizes, self.own = room, True, like.sizes, like.own
         self.count, self.before = count, count
         self.places_now = count
@@ -75,7 +76,15 @@ class TracedCache(Cache):
         return x.index_select(dim, torch.arange(size, device=x.device).clamp(max=self.place[-1]))
 
     def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
-        self.rooms[name] = self.rooms[name].index_copy(dim, self.place, x)
+        return self.put(name, x, dim, self.place)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the prefix is made: by a step of no items, before all others."""
+        return not self.top.begun
+
+    def put(self, name: str, x: Tensor, dim: int, places: Tensor) -> Tensor:
+        self.rooms[name] = self.rooms[name].index_copy(dim, places, x)
         return self.rooms[name]
 
     def mask(self, name: str) -> Tensor:
@@ -85,7 +94,7 @@ class TracedCache(Cache):
         return torch.where(self.top.before == 0, first, self.states[name])
 
     def leave(self, name: str, x: Tensor, own: int | None = None) -> None:
-        self.states[name] = x.expand_as(self.states[name])
+        self.states[name] = x.expand_as(self.states[name]).contiguous()  # as the step after it was told
 
     def kept(self, path: str = "") -> Kept:
         """What the next step needs, by its path."""
@@ -101,7 +110,7 @@ def kept_of(cache: Cache, room: int, path: str = "") -> Iterator[tuple[str, Tens
     batch = cache.whole.batch or ()
     for name, history in cache.grown.items():
         shape = list(history.kept.shape)
-        shape[history.dim] = room
+        shape[history.dim] = history.room(room)
         yield path + name, history.kept, shape, bool(batch)
     for name, x in cache.states.items():
         has = name in cache.own and x.dim() >= len(batch) + cache.own[name] and bool(batch) and x.shape[0] == batch[0]
@@ -120,16 +129,23 @@ def once_of(cache: Cache, path: str = "") -> Kept:
 class PrepareProgram(nn.Module):
     """forward(items, inputs) -> once, count, kept: what no step changes, and rooms for `room` items of each row."""
 
-    def __init__(self, net: nn.Module, prepare: Callable[..., Cache], like: Cache, room: int) -> None:
+    def __init__(
+        self, net: nn.Module, prepare: Callable[..., Cache], step: Callable[..., Tensor], like: Cache, room: int
+    ) -> None:
         super().__init__()
-        self.net, self.prepare, self.like, self.room = net, prepare, like, room
+        self.net, self.prepare, self.step, self.like, self.room = net, prepare, step, like, room
         self.train(net.training)
 
     def forward(self, items: Tensor, inputs: Kept) -> tuple[Kept, Tensor, Kept]:
         kept = {}
         for path, x, shape, has_batch in kept_of(self.like, self.room):
             kept[path] = x.new_zeros([items.shape[0], *shape[1:]] if has_batch else shape)
-        return once_of(self.prepare(self.net, **inputs)), items.new_zeros(1, dtype=torch.int64), kept
+        once, count = once_of(self.prepare(self.net, **inputs)), items.new_zeros(1, dtype=torch.int64)
+        if self.like.prefixed:
+            cache = TracedCache(self.like, self.room, count, kept, once, begun=False)
+            self.step(self.net, items[:, :0], cache, 1)
+            kept = cache.kept()
+        return once, count, kept
 
 
 class StepProgram(nn.Module):
@@ -166,7 +182,7 @@ def exported(
     with torch.no_grad():
         like = prepare(net, **inputs)
         step(net, items, like, 1)
-        first, later = PrepareProgram(net, prepare, like, room), StepProgram(net, step, like, room)
+        first, later = PrepareProgram(net, prepare, step, like, room), StepProgram(net, step, like, room)
         once, count, kept = first(items, inputs)
         rows = {path: free(x, int(has_batch)) for path, x, _, has_batch in kept_of(like, room)}
         given, made = ({name: free(x) for name, x in found.items()} for found in (inputs, once))

@@ -32,8 +32,8 @@ class FixedCache(Cache):
         for name, history in held.grown.items():
             fixed = self.grown[name] = History(history.dim)
             shape = list(history.kept.shape)
-            shape[history.dim] = room
-            fixed.buffer, fixed.last = history.kept.new_zeros(shape), room
+            fixed.size, fixed.before, shape[history.dim] = history.size, history.before, history.room(room)
+            fixed.buffer, fixed.last = history.kept.new_zeros(shape), history.room(room)
         top = whole or self
         self.parts = {name: FixedCache(part, room, device, top) for name, part in held.parts.items()}
         if whole is None:
@@ -49,7 +49,7 @@ class FixedCache(Cache):
             self.states[name].copy_(x)
         for name, history in held.grown.items():
             buffer, count = self.grown[name].kept, history.kept.shape[history.dim]
-            buffer.zero_().narrow(history.dim, held.end - count, count).copy_(history.kept)
+            buffer.zero_().narrow(history.dim, history.of(held.end) - count, count).copy_(history.kept)
         for name, part in held.parts.items():
             mine = self.parts[name]
             assert isinstance(mine, FixedCache)
@@ -89,7 +89,14 @@ class FixedCache(Cache):
 
     def extend(self, name: str, x: Tensor, dim: int, size: int | None = None) -> Tensor:
         assert self.place is not None
-        return self.grown[name].kept.index_copy_(dim, self.place, x)
+        return self.put(name, x, dim, self.place)
+
+    @property
+    def begins(self) -> bool:
+        return False
+
+    def put(self, name: str, x: Tensor, dim: int, places: Tensor) -> Tensor:
+        return self.grown[name].kept.index_copy_(dim, places, x)
 
     def mask(self, name: str) -> Tensor:
         return self.once[name]  # which another may take the place of
