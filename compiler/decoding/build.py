@@ -492,7 +492,7 @@ class StepBuilder:
                 axes = tuple(self.axes.at(site, axis, modes.get(new)) for axis, new in both)
             case Window() if eaten and reads.eaten[node.axes[0]] is not ENTIRE:
                 traits = op_named("taps")
-            case Arrange(IndexMap.PARTS) if eaten and modes[node.made[0]] is None:
+            case Arrange(IndexMap.PARTS) if reads.eaten.get(node.axes[-1], ENTIRE) is None:
                 traits = op_named("behind")
             case Pointwise():  # an index into the whole sequence, if into time: no visible range holds it
                 made = tuple(self.axes.extent(site, axis) for axis in node.made)
