@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 from ...compiler.decoding import Decoding
-from ...compiler.graph.nodes import Along, Apply, Call, Graph, Node, Repeat, Scan, Weight
+from ...compiler.graph.nodes import Apply, Call, Graph, ItemsAlong, Node, Repeat, Scan, Weight
 from ...compiler.graph.traits import Choice, Pointwise, Power, Remainder
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.axes import Axis, Const, Static, known
@@ -474,7 +474,7 @@ class MemoryLayout(ABC):
         assert self.graph.stepped is not None
         return axis.family == self.graph.stepped.whole.family
 
-    def along(self, axis: Axis) -> Along | None:
+    def along(self, axis: Axis) -> ItemsAlong | None:
         """What is known of an axis of a step whose items come in chunks, or behind a prefix."""
         stepped = self.graph.stepped
         return None if stepped is None else next((along for one, along in stepped.along if one == axis), None)

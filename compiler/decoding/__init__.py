@@ -6,6 +6,7 @@ lives a cache: of what meets `past` with `target` (keys and values, or a latent 
 window only the window), of states of scans, running results, and of what is static.
 
 sites      the model taken apart; what is static, what is made of positions, what of items
+pace       when the items along an axis come: chunks of those of time, or behind a prefix
 demand     which items of each value a step needs
 facts      how far back a mask lets an op look
 finality   what may be kept             lengths    how many items a model takes
@@ -258,4 +259,4 @@ def _cache(kept: Kept) -> CacheEntry:
     element = cell.value.type.element
     shown = "index" if isinstance(element, IndexInto) else element.value
     keep = _keep(kept.visible.root(), cell.site) if kept.visible is not None else (0,)
-    return CacheEntry(kept.path, axes, keep, kind, cell.site.passes, shown, kept.clock.size)
+    return CacheEntry(kept.path, axes, keep, kind, cell.site.passes, shown, kept.pace.size)

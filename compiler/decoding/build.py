@@ -24,12 +24,12 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from ..graph.nodes import (
-    Along,
     Apply,
     Call,
     Constant,
     Graph,
     Input,
+    ItemsAlong,
     Node,
     Output,
     Parameter,
@@ -43,8 +43,8 @@ from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..ops import op_meaning, op_named
 from ..sizes.arithmetic import replaced, solved
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, axes_in
-from .clock import TICK, Clock
 from .demand import DemandAnalysis, Modes, Reads, groups, grows
+from .pace import TICK, Pace
 from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole, same_along
 from .visible_range import ENTIRE, Aligned, Mode, VisibleRange, is_range
 
@@ -54,13 +54,13 @@ ByAxis = frozenset[tuple[Axis, Mode]]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One cache. `cell` is what it holds; `visible` how much, None for what does not grow; `clock` when it does."""
+    """One cache. `cell` is what it holds; `visible` how much, None for what does not grow; `pace` when it does."""
 
     path: str
     cell: Cell
     visible: VisibleRange | None
     state: bool = False
-    clock: Clock = TICK
+    pace: Pace = TICK
 
 
 @dataclass(eq=False)
@@ -71,8 +71,8 @@ class Axes:
     lengths: tuple[int, int] = (0, 1)
     ids: count[int] = field(default_factory=lambda: count(1 << 40))
     by_origin: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
-    families: dict[tuple[Clock, VisibleRange | None], int] = field(default_factory=dict)
-    along: dict[Axis, Clock] = field(default_factory=dict)
+    families: dict[tuple[Pace, VisibleRange | None], int] = field(default_factory=dict)
+    along: dict[Axis, Pace] = field(default_factory=dict)
     groups: dict[tuple[Site, int], int] = field(default_factory=dict)
     alike: dict[tuple[object, ...], VisibleRange] = field(default_factory=dict)
 
@@ -88,20 +88,20 @@ class Axes:
         """The axis of the graph of `site` that stands for one of time in this mode."""
         if not site.timed(axis):
             return axis
-        home, clock = site.home(axis), site.clocks.get(axis.family)
-        formula = clock is None or (clock != TICK and mode is ENTIRE)
+        home, pace = site.home(axis), site.paces.get(axis.family)
+        formula = pace is None or (pace != TICK and mode is ENTIRE)
         if mode is ENTIRE and not formula and axis.extent is None and self.lengths == (0, 1):
             mode = EVERY
         visible = None if mode is None else self._first(mode.root())
         key = (home, axis, visible)
         if key not in self.by_origin:
-            if formula or clock is None:
+            if formula or pace is None:
                 family = self.groups.setdefault((home, axis.family), next(self.ids))
                 self.by_origin[key] = replace(self._fresh(axis, family), size=self._size(home, axis))
             elif mode is not ENTIRE:
-                found = self.by_origin[key] = self._fresh(axis, self._family(clock, visible))
-                if clock != TICK or isinstance(visible, Aligned):
-                    self.along[found] = clock
+                found = self.by_origin[key] = self._fresh(axis, self._family(pace, visible))
+                if pace != TICK or isinstance(visible, Aligned):
+                    self.along[found] = pace
             elif axis.extent is None:
                 self.by_origin[key] = self._fresh(axis, self.filled)
             else:
@@ -132,12 +132,12 @@ class Axes:
         """One range for all that hold the same items, so that what is made along them, such as a mask, is made once."""
         return self.alike.setdefault((visible.keep, id(visible.repeat)), visible) if is_range(visible) else visible
 
-    def _family(self, clock: Clock, visible: VisibleRange | None) -> int:
-        if clock == TICK and visible is None:
+    def _family(self, pace: Pace, visible: VisibleRange | None) -> int:
+        if pace == TICK and visible is None:
             return self.new
-        if clock == TICK and visible is not None and visible.keep == (None,):
+        if pace == TICK and visible is not None and visible.keep == (None,):
             return self.all
-        return self.families.setdefault((clock, visible), next(self.ids))
+        return self.families.setdefault((pace, visible), next(self.ids))
 
 
 class GraphBuilder:
@@ -268,16 +268,16 @@ class StepBuilder:
     def _finish(self, b: GraphBuilder, inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Graph:
         site, graph = b.site, b.site.graph
         own = [new for (home, _, _), new in self.axes.by_origin.items() if home is site]
-        ranges, along = list[tuple[Axis, Static]](), list[tuple[Axis, Along]]()
+        ranges, along = list[tuple[Axis, Static]](), list[tuple[Axis, ItemsAlong]]()
         for (_, _, visible), new in self.axes.by_origin.items():
-            clock = self.axes.along.get(new)
-            keep = self._keep(site, visible, clock or TICK) if visible is not None and is_range(visible) else None
-            if clock is None and keep is not None:
+            pace = self.axes.along.get(new)
+            keep = self._keep(site, visible, pace or TICK) if visible is not None and is_range(visible) else None
+            if pace is None and keep is not None:
                 ranges.append((new, keep))
-            elif clock is not None:
+            elif pace is not None:
                 chunk = visible.size if isinstance(visible, Aligned) else 0
                 keep = None if visible is not None and visible.keep == (None,) else keep
-                along.append((new, Along(clock.size, clock.before, visible is None, keep, chunk)))
+                along.append((new, ItemsAlong(pace.size, pace.before, visible is None, keep, chunk)))
         stepped = Stepped(
             "step", site.origin, site.name, self.axes.new, self.axes.whole, tuple(ranges), tuple(along),
             filled=(self.axes.filled, *self.axes.lengths), grouped=frozenset(self.axes.groups.values()),
@@ -293,11 +293,11 @@ class StepBuilder:
             nodes=tuple(b.nodes), outputs=outputs, stepped=stepped,
         )  # fmt: skip
 
-    def _keep(self, site: Site, visible: VisibleRange, clock: Clock) -> Static | None:
+    def _keep(self, site: Site, visible: VisibleRange, pace: Pace) -> Static | None:
         """How many items a range has before the new ones, as a number of this site; None where it cannot be said."""
         whole: Static = SizeOf(self.axes.whole)
-        if clock.before != TICK.before:
-            whole = Arith("+", (whole, clock.before))
+        if pace.before != TICK.before:
+            whole = Arith("+", (whole, pace.before))
 
         def number(keep: int | None) -> Static:
             return whole if keep is None else Literal(keep)
@@ -321,7 +321,7 @@ class StepBuilder:
             key = b.key(called(cell))
             path = f"{b.site.path}.{key}" if b.site.path else key
             axis = cell.axes[0]
-            self.kept.append(Kept(path, cell, demand[0], clock=b.site.clocks[axis.family]))
+            self.kept.append(Kept(path, cell, demand[0], pace=b.site.paces[axis.family]))
             axes = (self.axes.at(b.site, axis, None),), (self.axes.at(b.site, axis, demand[0]),)
             b.add("remember", (new,), b.value(cell, demand), key, *axes)
         modes = [mode for (mode,) in distinct_demands(cell)]
@@ -350,9 +350,9 @@ class StepBuilder:
     ) -> tuple[Value, str]:
         """many: `first` is along the axis of the new items, too, of which the first one counts."""
         key = b.key(name)
-        path, clock = f"{b.site.path}.{key}" if b.site.path else key, self.axes.along.get(along, TICK)
-        self.kept.append(Kept(path, cell, None, state=True, clock=clock))
-        axes, made = (along,) if many else (), () if clock == TICK else (along,)
+        path, pace = f"{b.site.path}.{key}" if b.site.path else key, self.axes.along.get(along, TICK)
+        self.kept.append(Kept(path, cell, None, state=True, pace=pace))
+        axes, made = (along,) if many else (), () if pace == TICK else (along,)
         return b.add("resume", (first,), b.fresh(type, role, name, cell.value), key, axes, made), key
 
     # -- nodes ---------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ from ..graph.traits import (
 )
 from ..graph.values import Value
 from ..sizes.axes import Axis
-from .clock import Clock
 from .facts import SiteFacts
+from .pace import Pace
 from .sites import (
     STATIC,
     TIME,
@@ -185,17 +185,17 @@ class _Use:
 
     def _ends_early(self, axis: Axis) -> bool:
         """Whether rows of the result stand behind the last item that there is of this axis."""
-        size = self.site.clocks[axis.family].size
+        size = self.site.paces[axis.family].size
         return any(size % self._row(each, mode) for each, mode in self.modes.items())
 
     def _row(self, axis: Axis, mode: Mode) -> float:
         """Of how many items of time the rows of the result are whole, along one of its axes."""
-        clock = self.site.clocks.get(axis.family)
-        if clock is None:
+        pace = self.site.paces.get(axis.family)
+        if pace is None:
             return math.inf
         if mode is ENTIRE:
-            return 1 if clock.size == 1 else math.inf
-        return clock.size * (mode.size if isinstance(mode, Aligned) else 1)
+            return 1 if pace.size == 1 else math.inf
+        return pace.size * (mode.size if isinstance(mode, Aligned) else 1)
 
     def _one_by_one(self, axis: Axis) -> NoForm:
         return self.refuse(f"runs along `{axis.name}`, whose items come one by one")
@@ -285,9 +285,9 @@ class _Use:
         return Reads(self._each(self.modes | {chunk: None}), {chunk: None}, {**self.modes, axis: items})
 
     def _in_chunks(self, axis: Axis, chunk: Axis, at: Sequence[Axis]) -> None:
-        clock, whole = (self.site.clocks.get(each.family) for each in (chunk, axis))
+        pace, whole = (self.site.paces.get(each.family) for each in (chunk, axis))
         size = math.prod(each.extent or 0 for each in at)
-        if whole is None or self.site.time(tuple(at)) or clock != Clock(whole.size * size, whole.before):
+        if whole is None or self.site.time(tuple(at)) or pace != Pace(whole.size * size, whole.before):
             raise self.refuse(f"acts on `{axis.name}`, whose items come one by one")
 
     def behind(self) -> Reads:
@@ -512,7 +512,7 @@ class DemandAnalysis:
         """The modes in which a call that is kept whole is done for results in these: item by item, or for all items."""
         item_by_item = is_itemwise(node.graph, families_inside(node, site.families))
         if isinstance(node, Scan) and site.timed(node.axis):
-            item_by_item &= node.axis.family in site.clocks and modes == {node.axis: None}
+            item_by_item &= node.axis.family in site.paces and modes == {node.axis: None}
             item_by_item &= site.cells[node.outs[0].id].kind == TIME
             item_by_item &= all(site.cells[arg.id] not in self.unsettled for arg in node.args)
         if item_by_item:

@@ -234,7 +234,7 @@ class SiteFacts:
         axis, rows = node.axes[0], [*modes]
         if len(rows) != 1 or modes[rows[0]] is not None:
             return 0
-        chunk, item = (site.clocks[each.family] for each in (rows[0], axis))
+        chunk, item = (site.paces[each.family] for each in (rows[0], axis))
         size, rest = divmod(chunk.size, item.size)
         first = LinearForm.index(rows[0]).times(LinearForm.number(size))
         if rest or chunk.before != item.before or first is None:
@@ -253,7 +253,7 @@ class SiteFacts:
 
 def _as_often(site: Site, a: Axis, b: Axis) -> bool:
     """Whether items of two axes come at the same time, so that their indices can be compared."""
-    return site.clocks.get(a.family) == site.clocks.get(b.family)
+    return site.paces.get(a.family) == site.paces.get(b.family)
 
 
 def _from_place(site: Site, axis: Axis, index: LinearForm) -> tuple[Axis, int] | None:
@@ -261,7 +261,7 @@ def _from_place(site: Site, axis: Axis, index: LinearForm) -> tuple[Axis, int] |
     if len(index.indices) != 1:
         return None
     (other,) = index.indices
-    mine, theirs = site.clocks.get(axis.family), site.clocks.get(other.family)
+    mine, theirs = site.paces.get(axis.family), site.paces.get(other.family)
     if mine is None or theirs is None or mine.size != theirs.size:
         return None
     return (index + LinearForm.static(theirs.before) - LinearForm.static(mine.before)).offset

@@ -69,5 +69,5 @@ def _settled(facts: SiteFacts, site: Site, value: Value) -> bool:
 
 def _place(site: Site, value: Value) -> LinearForm | None:
     """The last item of time that an item of the value may depend on: what is in a chunk is kept once that is over."""
-    axes = [axis for axis in site.time(value.type.axes) if axis.family in site.clocks]
-    return site.clocks[axes[0].family].place(axes[0]) if axes else None
+    axes = [axis for axis in site.time(value.type.axes) if axis.family in site.paces]
+    return site.paces[axes[0].family].place(axes[0]) if axes else None

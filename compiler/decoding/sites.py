@@ -20,7 +20,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positio
 from ..graph.traits import Anything, Arrange, Combination, IndexMap, OpTraits, Pointwise, Running, Sum
 from ..graph.values import IndexInto, Role, Value
 from ..sizes.axes import Axis, axes_in
-from .clock import TICK, Clock, clocks
+from .pace import TICK, Pace, paces
 from .visible_range import Mode
 
 STATIC, FREE, TIME = 0, 1, 2
@@ -62,14 +62,14 @@ class Site:
 
     origin:   the graph whose class it is.
     families: those of its axes that are time, or follow from it.
-    clocks:   of these the ones along which items come as time goes on, each with when: time, chunks, behind a prefix.
+    paces:   of these the ones along which items come as time goes on, each with when: time, chunks, behind a prefix.
     grouped:  the others, whose extents follow from that of time in another way.
     """
 
     graph: Graph
     origin: Graph | None
     families: frozenset[int]
-    clocks: Mapping[int, Clock]
+    paces: Mapping[int, Pace]
     parent: Site | None
     index: int  # of the node in the parent's graph
     name: str  # what the node adds to the path of a cache, `{i}` for the number of a pass
@@ -80,11 +80,11 @@ class Site:
 
     @property
     def grouped(self) -> frozenset[int]:
-        return self.families - self.clocks.keys()
+        return self.families - self.paces.keys()
 
     def derived(self, axis: Axis) -> bool:
         """Whether the extent of an axis follows from that of time."""
-        return axis.family in self.families and self.clocks.get(axis.family) != TICK
+        return axis.family in self.families and self.paces.get(axis.family) != TICK
 
     def timed(self, axis: Axis) -> bool:
         return axis.family in self.families
@@ -186,7 +186,7 @@ class Sites:
     def __init__(self, graph: Graph, origin: Graph, time: Axis) -> None:
         self.time = time
         families = frozenset({time.family}) | grouped(graph, frozenset({time.family}))
-        self.root = Site(graph, origin, families, clocks(graph, {time.family: TICK}, root=True), None, 0, "", None, 1)
+        self.root = Site(graph, origin, families, paces(graph, {time.family: TICK}, root=True), None, 0, "", None, 1)
         kinds = [TIME if self.root.time(item.value.type.axes) else STATIC for item in graph.inputs]
         for item, kind in zip(graph.inputs, kinds, strict=True):
             element = item.value.type.element
@@ -214,18 +214,18 @@ class Sites:
             nested = None
             if origin is not None:
                 nested = origin.bodies[number] if isinstance(origin, Repeat) else origin.graph
-            families, known = site.families, dict(site.clocks)
+            families, known = site.families, dict(site.paces)
             if isinstance(node, Call):
                 families = families_inside(node, families)
                 known = {axis.family: known[axis.family] for axis in graph.lifted if axis.family in known}
                 known |= {
-                    formal.family: site.clocks[actual.family]
+                    formal.family: site.paces[actual.family]
                     for formal, actual in node.axes
-                    if actual.family in site.clocks
+                    if actual.family in site.paces
                 }
             families |= grouped(graph, families)
             name = segment(site.graph, place)
-            found.append(Site(graph, nested, families, clocks(graph, known), site, place, name, repeat, passes))
+            found.append(Site(graph, nested, families, paces(graph, known), site, place, name, repeat, passes))
         return found[number]
 
     def _run(self, site: Site, kinds: list[int]) -> list[int]:

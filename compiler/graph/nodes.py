@@ -241,8 +241,8 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Along:
-    """An axis of a step whose items come in chunks of those of time, or behind a prefix (compiler/decoding/clock).
+class ItemsAlong:
+    """An axis of a step whose items come in chunks of those of time, or behind a prefix (compiler/decoding/pace).
 
     size:   how many items of time make one.
     before: how many items stand before the first one of time.
@@ -284,7 +284,7 @@ class Stepped:
     new: int
     whole: Axis
     visible: tuple[tuple[Axis, Static], ...] = ()
-    along: tuple[tuple[Axis, Along], ...] = ()
+    along: tuple[tuple[Axis, ItemsAlong], ...] = ()
     filled: tuple[int, int, int] | None = None
     grouped: frozenset[int] = frozenset()
     tail: Axis | None = None
