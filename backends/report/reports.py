@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...compiler.decoding import Decoding
-from ...compiler.graph.nodes import Apply, Graph, Input
+from ...compiler.graph.nodes import Apply, Call, Graph, Node, Scan, children, reads
 from ...compiler.graph.report import Attended, Change, Report, Unread
-from ...compiler.graph.term import Predicate, leaves, plain
+from ...compiler.graph.term import Leaf, Predicate, leaves, plain, positional
 from ...compiler.graph.traits import Normalise
+from ...compiler.graph.values import Value
 from ...compiler.masks.kinds import classify, is_causal
 from ...compiler.masks.read import Reader
 from ...compiler.pipeline import FORWARD, PASSES, STEP, Pass, rewritten
@@ -54,17 +55,44 @@ def _changes(graph: Graph, passes: Sequence[Pass], kind: str) -> tuple[Graph, li
 
 
 def _attended(root: Graph) -> Iterator[Attended]:
+    givers = _Givers(root)
     for graph, where in instances(root):
         reader = Reader(graph)
-        inputs = {item.value.id: item for item in graph.inputs}
         for node in graph.nodes:
             if isinstance(node, Apply) and node.op == "attention":
-                yield _fused(node, graph, where, reader, inputs)
+                yield _fused(node, graph, where, reader, givers)
             elif isinstance(node, Apply) and _weighs(node) and len(node.axes) == 1 and node.axes[0].is_width:
                 predicate = _made(node, reader)
                 under = "" if predicate is None else ", under a mask of that size"
                 how = {"torch": WHOLE + under, "numpy": WHOLE + under}
                 yield Attended(graph.name, node.span, (where or graph.name,), _sees(predicate), (), how, UNFUSED)
+
+
+class _Givers:
+    """Who gives a graph its inputs, by the ids of their values, and what."""
+
+    def __init__(self, root: Graph) -> None:
+        self._given: dict[tuple[int, int], list[tuple[Graph, Node, Value]]] = {}
+        for graph in {id(graph): graph for graph, _ in instances(root)}.values():
+            for node in graph.nodes:
+                for child in children(node):
+                    for item, arg in zip(child.inputs, reads(node), strict=True):
+                        self._given.setdefault((id(child), item.value.id), []).append((graph, node, arg))
+
+    def why(self, graph: Graph, leaf: Leaf) -> str:
+        """Why a dense part of a mask was not read."""
+        reasons: dict[str, None] = {}
+        for caller, node, arg in self._given.get((id(graph), leaf.value.id), []) if not leaf.why else []:
+            term = Reader(caller).term(arg)
+            if not positional(term):
+                reasons |= {self.why(caller, part): None for part in leaves(term)}
+            elif isinstance(node, Scan):
+                reasons["a scan is given its mask item by item"] = None
+            elif isinstance(node, Call) and node.graph.kind == "model":
+                reasons["a model that is called is given its mask as data"] = None
+            else:
+                reasons["calls of one set of weights have unlike masks"] = None
+        return leaf.why or ", and ".join(reasons) or "it is data"
 
 
 def _weighs(node: Apply) -> bool:
@@ -87,7 +115,7 @@ def _made(node: Apply, reader: Reader) -> Predicate | None:
     return Predicate(near[0], k, plain(reader.term(node.mask)))
 
 
-def _fused(node: Apply, graph: Graph, where: str, reader: Reader, inputs: dict[int, Input]) -> Attended:
+def _fused(node: Apply, graph: Graph, where: str, reader: Reader, givers: _Givers) -> Attended:
     predicate = node.seen
     if predicate is None and node.mask is not None:
         predicate = Predicate(node.made[0], node.axes[1], plain(reader.term(node.mask)))
@@ -96,10 +124,7 @@ def _fused(node: Apply, graph: Graph, where: str, reader: Reader, inputs: dict[i
     kind = classify(predicate)
     unread = []
     for leaf in kind.dense:
-        given = leaf.value.id in inputs
-        why = leaf.why or (
-            "it is data, or masks that differ between calls of one set of weights" if given else "it is data"
-        )
+        why = givers.why(graph, leaf)
         name = leaf.name or leaf.value.name
         unread.append(Unread(f"`{name}`" if name else "a part of the mask", why, leaf.value.span))
     return Attended(graph.name, node.span, (where or graph.name,), kind.name, tuple(unread), _how(node, predicate))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 
 from ..graph.term import (
+    WORDS,
     Index,
     Leaf,
     Number,
@@ -24,7 +25,7 @@ from ..graph.term import (
     plain,
     positional,
 )
-from ..graph.values import Scalar
+from ..graph.values import Scalar, Value
 from ..sizes.axes import Static, known, show_static
 from ..sizes.functions import Compared, Complement, Disjunction, Magnitude, Product, Quotient, Remainder, Sum
 
@@ -181,6 +182,8 @@ def _atom(term: Term, bound: LinearBound | None, predicate: Predicate) -> str:
 
 def _comparison(term: TermOp, sign: str, bound: LinearBound | None, predicate: Predicate) -> str:
     left, right = term.args
+    if not positional(term) and not any(_varies(leaf.value, predicate) for leaf in leaves(term)):
+        return f"`{_spelled(term)}`"
     for one, other in ((left, right), (right, left)):
         match one:
             case TermOp(Remainder(), (place, period)) if not positional(other):
@@ -247,8 +250,7 @@ def linear(term: Term, predicate: Predicate) -> Linear | None:
         case Leaf(value):
             if term.known is not None:
                 return (0, 0, term.known, "")
-            varies = set(value.type.axes) - value.type.broadcast_axes
-            return None if varies else (0, 0, 0, term.name or value.name or "a number")
+            return None if _varies(value, predicate) else (0, 0, 0, term.name or value.name or "a number")
         case TermOp(Sum(times), args):
             total: Linear = (0, 0, 0, "")
             for arg, by in zip(args, times, strict=True):
@@ -266,6 +268,26 @@ def linear(term: Term, predicate: Predicate) -> Linear | None:
                     if isinstance(number, int):
                         return (other[0] * number, other[1] * number, other[2] * number, "")
     return None
+
+
+def _varies(value: Value, predicate: Predicate) -> bool:
+    """Whether it varies with queries or keys, not with heads or examples alone."""
+    return bool({predicate.q, predicate.k} & (set(value.type.axes) - value.type.broadcast_axes))
+
+
+def _spelled(term: Term, inside: bool = False) -> str:
+    """A condition as a spec writes it."""
+    match term:
+        case TermOp(Quotient(whole=True), args):
+            return f"floor({' / '.join(_spelled(arg, True) for arg in args)})"
+        case TermOp(meaning, (left, right)):
+            whole = f"{_spelled(left, not isinstance(meaning, Compared))} {WORDS[meaning]} "
+            whole += _spelled(right, not isinstance(meaning, Compared))
+            return f"({whole})" if inside else whole
+        case TermOp(meaning, (one,)):
+            return f"{WORDS[meaning]}({_spelled(one)})"
+        case _:
+            return _words(term)
 
 
 def _words(term: Term) -> str:

@@ -260,10 +260,10 @@ floor(y / 2) <= 3                          | it rounds what is no quotient of a 
 floor((q - k) / n) <= 3                    | it rounds what is no quotient of a whole number by a number
 floor((q - k) / -2) <= 3                   | it rounds what is no quotient of a whole number by a number
 floor(q / (k + 1)) <= 3                    | it rounds what is no quotient of a whole number by a number
-floor((q - k) * 2) <= 3 and m              | it is data, or masks that differ between calls of one set of weights
+floor((q - k) * 2) <= 3 and m              | it is data
 odd[q, k](y)                               | `odd` makes a part of it that is not read through
 far[q, k](n)                               | it is data
-m                                          | it is data, or masks that differ between calls of one set of weights
+m                                          | it is data
 """
 
 

@@ -97,6 +97,89 @@ class Span:
     __radd__, __rmul__ = __add__, __mul__
 
 
+def in_words(sign: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """An operator of `Written`, and the same with its sides exchanged; truths that are known play no part."""
+
+    def written(left: Any, right: Any) -> Any:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(other, bool) and sign in "&|":
+                return one if other == (sign == "&") else other
+        return Written(f"({left} {sign} {right})")
+
+    return written, lambda right, left: written(left, right)
+
+
+class Written:
+    """What a predicate does, in words: two that are written alike are the same, whatever else they are given."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    def __str__(self) -> str:
+        return self.words
+
+    def __abs__(self) -> "Written":
+        return Written(f"abs({self})")
+
+    __add__, __radd__ = in_words("+")
+    __sub__, __rsub__ = in_words("-")
+    __mul__, __rmul__ = in_words("*")
+    __and__, __rand__ = in_words("&")
+    __or__, __ror__ = in_words("|")
+    (__floordiv__, _), (__mod__, _), (__xor__, _) = in_words("//"), in_words("%"), in_words("^")
+    (__le__, __ge__), (__lt__, __gt__) = in_words("<="), in_words("<")
+    (__eq__, _), (__ne__, _) = in_words("=="), in_words("!=")
+
+
+class Numbered:
+    """A predicate of which some data are numbers, known beforehand; None where that is still to be given."""
+
+    def __init__(self, seen: Callable[..., Any], numbers: tuple[Any, ...]) -> None:
+        self.seen, self.numbers = seen, numbers
+
+    def __call__(self, q: Any, k: Any, *data: Any) -> Any:
+        given = iter(data)
+        return self.seen(q, k, *(next(given) if number is None else number for number in self.numbers))
+
+    def words(self) -> str:
+        """What it does, but for the numbers that play no part."""
+        names = (Written(f"x{place}") for place, number in enumerate(self.numbers) if number is None)
+        return str(self(Written("q"), Written("k"), *names))
+
+
+def mask_key(seen: Any) -> object:
+    """What tells one predicate from another; None if something else may play a part."""
+    if isinstance(seen, Numbered):
+        inner = mask_key(seen.seen)
+        return None if inner is None else (inner, seen.numbers)
+    return None if seen.__closure__ else (seen.__code__, seen.__defaults__)
+
+
+MOST_KINDS = 16  # of a mask along a leading dimension: more are not worth a plan for each
+
+
+def kinds_along(
+    seen: Callable[..., Any], numbers: list[tuple[tuple[int, ...], list[Any]] | None]
+) -> tuple[int, list[tuple[Numbered, list[int]]]]:
+    """A leading dimension along which numbers vary that a mask reads, and the masks that it has there, with where.
+
+    numbers: for each data of the mask its shape and items, if these are the same for all queries and keys. Nothing is
+    found where none are, or where there are too many kinds.
+    """
+    ways = [None if x is None else [dim - len(x[0]) for dim, size in enumerate(x[0]) if size > 1] for x in numbers]
+    dims = next((way for way in ways if way and len(way) == 1), [])
+    known = [x[1] if x is not None and way in ([], dims) else None for x, way in zip(numbers, ways, strict=True)]
+    if not any(known):
+        return 0, []
+    kinds: dict[str, tuple[Numbered, list[int]]] = {}
+    for place in range(max(len(x) for x in known if x)):
+        bound = Numbered(seen, tuple(x[place % len(x)] if x else None for x in known))
+        kinds.setdefault(bound.words(), (bound, []))[1].append(place)
+        if len(kinds) > MOST_KINDS:
+            return 0, []
+    return dims[0] if dims else 0, [*kinds.values()]
+
+
 def in_sight(
     seen: Callable[..., Any], q0: int, q1: int, keys: int, step: int, look: Callable[[int, int], list[Any]]
 ) -> list[tuple[int, int, bool]]:

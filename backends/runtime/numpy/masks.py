@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common.spans import Span, Truth, in_sight
+from ..common.spans import MOST_KINDS, Numbered, Span, Truth, in_sight, kinds_along, mask_key
 from .arrays import Array
 from .ops import widened
 
@@ -92,6 +92,9 @@ def masked_attention(
     if cap is None and few_scores(Q, K):
         mask = seen(np.arange(Q.shape[-2])[:, None], np.arange(K.shape[-2])[None], *data)
         return attend_few(Q, K, V, np.asarray(mask), bias, scale)
+    dim, kinds = kinds_along(seen, [number_data(x) for x in data])
+    if kinds:
+        return attention_by_kind(dim, kinds, Q, K, V, data, bias, scale, cap)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = np.broadcast_shapes((1,), *(x.shape[:-2] for x in given))
     n, m = Q.shape[-2], K.shape[-2]
@@ -119,6 +122,47 @@ def masked_attention(
     return (out if any(x.ndim > 2 for x in given) else out[0]).astype(given_dtype, copy=False)
 
 
+def attention_by_kind(
+    dim: int,
+    kinds: list[tuple[Numbered, list[int]]],
+    Q: Array,
+    K: Array,
+    V: Array,
+    data: tuple[Array, ...],
+    bias: Array | None,
+    scale: float,
+    cap: float | None,
+) -> Array:
+    """`masked_attention` where the mask is of several kinds along a leading dimension: heads see unlike keys."""
+    given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in given))
+    Q = np.broadcast_to(Q, (*lead, *Q.shape[-2:]))
+    found = []
+    for seen, places in kinds:
+        left = [x for x, number in zip(data, seen.numbers, strict=True) if number is None]
+        q, k, v, *more = (at_places(x, dim, places, len(kinds)) for x in (Q, K, V, *left))
+        tilt = None if bias is None else at_places(bias, dim, places, len(kinds))
+        found.append(masked_attention(seen, q, k, v, *more, bias=tilt, scale=scale, cap=cap))
+    if len(found) == 1:
+        return found[0]
+    out = np.empty((*lead[:-1], Q.shape[-2], lead[-1], V.shape[-1]), found[0].dtype).swapaxes(-3, -2)
+    for (_, places), part in zip(kinds, found, strict=True):
+        np.moveaxis(out, dim, 0)[places] = np.moveaxis(part, dim, 0)
+    return out
+
+
+def at_places(x: Array, dim: int, places: list[int], kinds: int) -> Array:
+    """These along a dimension, which x may lack; it is as it was where there is one kind alone."""
+    if kinds == 1 or x.ndim < -dim or x.shape[dim] == 1:
+        return x
+    return x.take(places, dim)
+
+
+def number_data(x: Array) -> tuple[tuple[int, ...], list[Any]] | None:
+    """The shape and items of data that is whole numbers or truths, the same for all queries and keys."""
+    return (x.shape, x.ravel().tolist()) if x.shape[-2:] == (1, 1) and x.dtype.kind in "biu" else None
+
+
 SIGHTS: dict[object, list[tuple[Any, ...]]] = {}  # of masks of positions alone, by mask and widths: layers share them
 
 
@@ -131,12 +175,12 @@ def block_sights(seen: Callable[..., Any], n: int, m: int, data: tuple[Array, ..
             runs = in_sight(seen, q0, q1, m, 64, partial(block_data, data, q0, q1))
             yield q0, q1, joined(runs), [(a, b, hidden(seen, q0, q1, a, b, data)) for a, b, every in runs if not every]
 
-    if data or n * m > 2**22:  # too large to keep
+    key = (mask_key(seen), n, m)
+    if data or key[0] is None or n * m > 2**22:  # too large to keep
         return blocks()
-    key = (seen.__code__, seen.__defaults__, n, m)
     found = SIGHTS.get(key)
     if found is None:
-        if len(SIGHTS) >= 8:
+        if len(SIGHTS) >= 2 * MOST_KINDS:
             SIGHTS.clear()
         found = SIGHTS[key] = list(blocks())
     return iter(found)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..common.spans import MOST_KINDS, mask_key
 from .ops import is_traced, masked_softmax
 from .sights import Runs, block_mask, cut, look_at, row_sights
 
@@ -256,14 +257,14 @@ BLOCKS: dict[object, list[QueryBlock]] = {}  # by mask and widths: made once, fo
 
 def blocks_of(seen: Callable[..., Any], n: int, m: int, data: Sequence[Tensor]) -> list[QueryBlock]:
     """The blocks of n queries. Those of the last masks that read no data are known."""
-    key = (seen.__code__, seen.__defaults__, n, m)
-    known = None if data else BLOCKS.get(key)
+    key = None if data or mask_key(seen) is None else (mask_key(seen), n, m)
+    known = BLOCKS.get(key)
     if known is not None:
         return known
     sights = row_sights(seen, n, m, QUERIES, look_at(data))
     made = [QueryBlock(seen, i * QUERIES, min(QUERIES, n - i * QUERIES), runs) for i, runs in enumerate(sights)]
-    if not data and not seen.__closure__:
-        if len(BLOCKS) == 8:
+    if key is not None:
+        if len(BLOCKS) == 2 * MOST_KINDS:
             BLOCKS.clear()
         BLOCKS[key] = made
     return made

@@ -19,10 +19,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ..common.spans import in_sight
+from ..common.spans import Numbered, in_sight, kinds_along, mask_key
 from .blocks import block_attention
 from .ops import is_traced, masked_softmax
-from .sights import Runs, block_mask, look, look_at, row_sights, unknown_data
+from .sights import Runs, block_mask, look, look_at, number_data, row_sights, unknown_data
 
 
 def fold(x: Tensor, lead: tuple[int, ...]) -> Tensor:
@@ -175,6 +175,11 @@ def masked_attention(
         return attention(Q, K, V, is_causal=True, dropout_p=dropout_p, scale=scale)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
+    dim, kinds = kinds_along(seen, [number_data(x) for x in data])
+    if kinds:
+        Q = Q.expand(*lead, *Q.shape[-2:])
+        options = {"dropout_p": dropout_p, "scale": scale, "cap": cap}
+        return attention_by_kind(dim, kinds, Q, K, V, data, bias, options)
     if cap is None and not dropout_p and is_plain(*given):
         narrow = block_attention(seen, lead, Q, K, V, bias, data, scale)
         if narrow is not None:
@@ -191,6 +196,44 @@ def masked_attention(
     else:
         out = blocked_attention(seen, Q, K, V, data, bias, dropout_p, scale, cap)
     return out.reshape(*lead, n, V.shape[-1])
+
+
+def attention_by_kind(
+    dim: int,
+    kinds: list[tuple[Numbered, list[int]]],
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    data: tuple[Tensor, ...],
+    bias: Tensor | None,
+    options: dict[str, Any],
+) -> Tensor:
+    """`masked_attention` where the mask is of several kinds along a leading dimension: heads see unlike keys."""
+    found = []
+    for seen, places in kinds:
+        left = [x for x, number in zip(data, seen.numbers, strict=True) if number is None]
+        parts = [None if x is None else at_places(x, dim, places, len(kinds)) for x in (Q, K, V, bias, *left)]
+        q, k, v, tilt, *more = parts
+        found.append(masked_attention(seen, q, k, v, *more, bias=tilt, **options))  # type: ignore[arg-type]
+    if len(found) == 1:
+        return found[0]
+    order = [place for _, places in kinds for place in places]
+    turns = [place for first in range(len(kinds)) for place in range(first, len(order), len(kinds))]
+    if order == turns and len(order) % len(kinds) == 0:
+        return torch.stack(found, dim).flatten(dim - 1, dim)
+    joined = torch.cat(found, dim)
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return joined if order == sorted(order) else joined.index_select(dim, torch.tensor(back))
+
+
+def at_places(x: Tensor, dim: int, places: list[int], kinds: int) -> Tensor:
+    """These along a dimension, which x may lack; it is as it was where there is one kind alone."""
+    if kinds == 1 or x.dim() < -dim or x.shape[dim] == 1:
+        return x
+    first, step = places[0], places[1] - places[0] if len(places) > 1 else 1
+    if places == list(range(first, first + step * len(places), step)):
+        return x.movedim(dim, 0)[first : places[-1] + 1 : step].movedim(0, dim)
+    return x.index_select(dim, torch.tensor(places))
 
 
 def is_plain(*given: Tensor) -> bool:
@@ -349,8 +392,8 @@ def mask_tiles(
 
     Then the same for each 128 keys and the queries that see them, which the gradient asks for.
     """
-    key = (seen.__code__, seen.__defaults__, n, m, truths, device)
-    if key in TILES:
+    key = (mask_key(seen), n, m, truths, device)
+    if key[0] is not None and key in TILES:
         return TILES[key]
     kinds: list[list[tuple[int, int]]] = [[], []]  # (queries, keys) of tiles seen in part, and as a whole
     for q0 in range(0, n, 128):

@@ -10,12 +10,12 @@ masks, into models called by models, and into scans. These keep their mask as an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ....dsl.source import Span
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, owns, reads, values_of
-from ...graph.term import Index, Leaf, Number, Predicate, Term, change, leaves, plain, positional
+from ...graph.term import Index, Leaf, Number, Predicate, Term, change, leaves, parts, plain, positional
 from ...graph.traits import keeps_truths
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
@@ -90,8 +90,10 @@ class _Placer:
                     nodes.append(node)
                 case Call():
                     passed = [] if node.name in unlike else self._passed(node, reader)
+                    made = _Made(fresh)
+                    passed = [(place, made.known(term, node.graph.lifted)) for place, term in passed]
                     entered, args, constants = self._enter((node.graph,), node.args, passed, fresh)
-                    nodes += [*constants, replace(node, graph=entered[0], args=args)]
+                    nodes += [*made.nodes, *constants, replace(node, graph=entered[0], args=args)]
                 case Repeat():
                     passed = self._through(node, reader)
                     bodies, args, constants = self._enter(node.bodies, node.args, passed, fresh)
@@ -116,6 +118,7 @@ class _Placer:
         for place in sorted(self.wants(node.graph)):
             formal = node.graph.inputs[place].value.type.axes
             back = {actual: axis for axis, actual in node.axes if axis in formal}
+            back |= {axis: axis for axis in node.graph.lifted if not axis.is_width}
             term = _transported(reader.term(node.args[place]), back)
             if term is not None:
                 found.append((place, term))
@@ -188,21 +191,39 @@ def _settle(node: Apply, term: Term, fresh: _Fresh) -> list[Node]:
     query's and a key's position: those along other axes (heads that see unlike spans) are made, and read as data.
     """
     q, k = node.made[0], node.axes[1]
-    made: dict[Axis, Positions] = {}
-
-    def data(part: Index | Number | Leaf) -> Term:
-        if not isinstance(part, Index) or part.axis in (q, k):
-            return part
-        if part.axis not in made:
-            out = fresh.value(Type(IndexInto(part.axis), (part.axis,)), Role.TABLE, part.axis.name)
-            made[part.axis] = Positions(part.axis, out)
-        return Leaf(made[part.axis].out, part.axis.name)
-
-    found = change(term, data)
-    assert found is not None
+    others = {part.axis for part in parts(term) if isinstance(part, Index)} - {q, k}
+    made = _Made(fresh)
+    found = made.known(term, others)
     if not _structured(found, {q, k}) and "cap" not in node.options:
         return [node]
-    return [*made.values(), with_predicate(node, Predicate(q, k, plain(found)))]
+    return [*made.nodes, with_predicate(node, Predicate(q, k, plain(found)))]
+
+
+class _Made:
+    """Positions along axes that are not those of a mask's queries and keys: made once, and read as data."""
+
+    def __init__(self, fresh: _Fresh) -> None:
+        self._fresh = fresh
+        self._made: dict[Axis, Positions] = {}
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [*self._made.values()]
+
+    def known(self, term: Term, axes: Collection[Axis]) -> Term:
+        """The term with these positions as data."""
+
+        def data(part: Index | Number | Leaf) -> Term:
+            if not isinstance(part, Index) or part.axis not in axes:
+                return part
+            if part.axis not in self._made:
+                out = self._fresh.value(Type(IndexInto(part.axis), (part.axis,)), Role.TABLE, part.axis.name)
+                self._made[part.axis] = Positions(part.axis, out)
+            return Leaf(self._made[part.axis].out, part.axis.name)
+
+        found = change(term, data)
+        assert found is not None
+        return found
 
 
 def _transported(term: Term, back: Mapping[Axis, Axis]) -> Term | None:
@@ -248,7 +269,9 @@ def _entries(term: Term) -> list[_Entry]:
             value = part.value
             name = part.name or value.name or "data"
             wish = name if name.isidentifier() else "number"
-            found[part] = _Entry(part, value, value.type, value.role, wish, part.known, name)
+            whole = isinstance(value.type.element, IndexInto)
+            kind = replace(value.type, element=Scalar.INT) if whole else value.type
+            found[part] = _Entry(part, value, kind, value.role, wish, part.known, name)
         elif isinstance(part, Number) and not isinstance(part.static, Literal) and part not in found:
             name = part.static.const.name if isinstance(part.static, ConstOf) else "number"
             kind = Type(static_element(part.static), ())
@@ -283,8 +306,10 @@ class _Fresh:
         self._next = max(self.own, default=0) + 1
 
     def value(self, type: Type, role: Role, name: str | None, span: Span | None = None) -> Value:
+        made = Value(self._next, type, role, name, span)
+        self.own[made.id] = made
         self._next += 1
-        return Value(self._next - 1, type, role, name, span)
+        return made
 
     def constant(self, entry: _Entry, nodes: list[Node]) -> Value:
         """A number made just before it is passed on."""
