@@ -14,6 +14,7 @@ from .decoding.steps.tabulate import tabulate
 from .decoding.steps.unmask import unmask
 from .graph.nodes import Graph
 from .rewrites.kernels.attention import fuse_attention
+from .rewrites.kernels.dispatch import dispatch
 from .rewrites.kernels.mask_arguments import mask_arguments
 from .rewrites.kernels.place_masks import place_masks
 from .rewrites.kernels.spend_logits import spend_logits
@@ -85,6 +86,11 @@ PASSES = (
         "inline",
         "a block without weights that is one expression stands where it is called",
         lambda graph, on: inline(graph),
+    ),
+    Pass(
+        "dispatch",
+        "what is computed for each index of an axis, but read at picked ones alone, is computed for these",
+        lambda graph, on: dispatch(graph),
     ),
     Pass(
         "stack",

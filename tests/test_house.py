@@ -84,7 +84,8 @@ def test_a_class_name_stands_for_one_thing() -> None:
     names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
     twice = {name for name, number in names.items() if number > 1}
     assert twice == {
-        *("Along", "Cache", "Captured", "Decoder", "History", "Joint"),  # one interface in the code of both backends
+        # one interface in the code of both backends
+        *("Along", "Cache", "Captured", "Decoder", "Dispatch", "History", "Joint"),
         *("Span", "Truth"),  # in generated code; those of a text and its syntax tree are others
         "Map",  # both public: `attnc.weights.Map` (names of weights) and `attnc.inspect.Map` (attention)
     }

@@ -18,7 +18,7 @@ from ...compiler.graph.values import Scalar, Value
 from ...compiler.sizes.axes import Axis, evaluate
 from ..text.expressions import Code, Variable, binary, call, joined, up_to
 from ..text.ranges import ANY
-from ..text.values import NONE, SOME, CannotEmit, Val, is_table, kind_of
+from ..text.values import FULL, NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
 from .layout import KeptLayout, at_items, but
 from .operands import concat_operands, dims, listed, masked
@@ -475,7 +475,67 @@ def within(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     return replace(index, bounds=body.bounds.positions(axis))
 
 
+def dispatch(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """Rows sorted by what each picks of an axis (rewrites/kernels/dispatch.py). It stands where the batch stands."""
+    best = body.full(vals[0] if len(vals) > 1 else body.checked(vals[0], node.each[0]), node.made)
+    order = (*body.core(node.axes), *node.made)
+    given = [body.align(body.permute(val, [axis for axis in order if axis in val.axes]), order) for val in (best, *vals[1:])]
+    codes = [val.code if node.made else at_items(val, ["...", "None"]) for val in given]
+    made = call("Dispatch", codes[0], body.extent(node.each[0]), *codes[1:])
+    return replace(body.combine(given, made, (), node.out), leading=FULL)
+
+
+def rows(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """What each row reads: of its item, and of what it picked."""
+    x, plan = vals
+    if x.number:
+        return x
+    x = body.full(x, node.each)
+    front = (*body.core(node.axes), *node.each)
+    own = tuple(axis for axis in x.axes if axis not in front)
+    x = body.align(x, (*front, *own))
+    code = Code.of("{}.rows({})", plan.code, joined([x.code, str(len(own)), *(["grouped=True"] if node.each else [])]))
+    made = body.combine([x, plan], code, own, node.out)
+    return replace(made, broadcast=x.broadcast & {*own}, leading=FULL)
+
+
+def back(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """Rows brought to their items, and their ranks."""
+    y, plan = vals
+    code = Code.of("{}.back({})", plan.code, y.code)
+    if not node.made:
+        code = Code.of("{}.squeeze({})", code, -1 - len(y.axes))
+    made = body.combine([y, plan], code, (*body.core(node.axes), *node.made, *y.axes), node.out)
+    return replace(made, broadcast=y.broadcast, leading=FULL)
+
+
+def grouped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """Rows times the matrices of what they picked."""
+    x, plan, weight = vals
+    x = body.last(body.real(x, False), node.axes)
+    kept = tuple(axis for axis in x.axes if axis not in node.axes)
+    weight = body.permute(body.real(weight, False), (*node.each, *node.made, *node.axes))
+    if len(node.axes) > 1:
+        x, weight = (replace(val, code=body.flatten(val, -len(node.axes), -1)) for val in (x, weight))
+    if len(node.made) > 1:
+        weight = replace(weight, code=body.flatten(weight, -1 - len(node.made), -2))
+    code = Code.of("{}.product({}, {})", plan.code, x.code, weight.code)
+    if len(node.made) > 1:
+        code = body.unflatten(Val(code), -1, node.made)
+    return body.combine([x, plan, weight], code, (*kept, *node.made), node.out)
+
+
+def weights(body: CodeBody, node: Apply, vals: list[Val]) -> None:
+    """Those of a map further down stand in order where the spec has it."""
+    body.learned([node])
+
+
 COMMON: dict[str, Emit] = {
+    "dispatch": dispatch,
+    "rows": rows,
+    "back": back,
+    "grouped": grouped,
+    "weights": weights,
     "cast": cast,
     "remember": remember,
     "store": store,

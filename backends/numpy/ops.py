@@ -113,13 +113,14 @@ def _sum(body: NumpyBody, x: Val, axes: Sequence[Axis], *over: Code) -> Code:
 
 def linear(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     x = body.last(body.real(vals[0], False), node.axes)
-    kept = (*(axis for axis in x.axes if axis not in node.axes and axis not in node.each), *node.each)
-    x = body.full(body.align(x, [*kept, *node.axes]), node.each)
+    each = () if len(vals) > 1 else node.each  # of rows that picked their group
+    kept = (*(axis for axis in x.axes if axis not in node.axes and axis not in each), *each)
+    x = body.full(body.align(x, [*kept, *node.axes]), each)
     if len(node.axes) > 1:
         x = replace(x, code=body.flatten(x, -len(node.axes), -1))
-    name = "grouped_linear" if node.each else "linear"
+    name = Code.of("{}.product", vals[1].code) if len(vals) > 1 else "grouped_linear" if node.each else "linear"
     code = call(name, x.code, *map(body.weight, node.weights))
-    val = body.combine([x], code, (*kept, *node.made), node.out)
+    val = body.combine([x, *vals[1:]], code, (*kept, *node.made), node.out)
     if len(node.made) > 1:
         val = replace(val, code=body.unflatten(val, -1, node.made))
     return val

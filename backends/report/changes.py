@@ -109,6 +109,10 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
         lambda count: f"{many(count, 'call')} of blocks of one expression done in place",
         lambda before, after: _calls(before) - _calls(after),
     ),
+    "dispatch": (
+        lambda count: f"{many(count, 'value')} computed for what is picked alone",
+        lambda before, after: _ops(after, lambda node: node.op == "back"),
+    ),
     "stack": (
         lambda count: f"{many(count, 'choice')} between two items put side by side",
         lambda before, after: _ops(after, lambda node: node.op == "stack"),

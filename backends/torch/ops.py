@@ -103,18 +103,20 @@ def _letters(axes: Sequence[Axis]) -> dict[Axis, str]:
 def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """The map applied to the eaten axes, flattened."""
     x = body.last(body.real(vals[0], False), node.axes)
-    if node.each:
+    if len(vals) > 1:  # of rows that picked their group
+        kept: tuple[Axis, ...] = without(x, node.axes)
+    elif node.each:
         rest = [axis for axis in x.axes if axis not in node.axes and axis not in node.each]
         x = body.align(x, [*rest, *node.each, *node.axes])
-        kept: tuple[Axis, ...] = (*rest, *node.each)
+        kept = (*rest, *node.each)
     else:
         kept = without(x, node.axes)
     if len(node.axes) > 1:
         x = replace(x, code=body.flatten(x, -len(node.axes), -1))
-    code = call(body.linear_module(node), x.code)
+    code = call(body.linear_module(node), x.code, *(val.code for val in vals[1:]))
     if len(node.made) > 1:
         code = body.unflatten(Val(code), -1, node.made)
-    val = body.combine([x], code, (*kept, *node.made), node.out)
+    val = body.combine([x, *vals[1:]], code, (*kept, *node.made), node.out)
     return replace(val, broadcast=val.broadcast - set(node.each))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..graph.traits import Meaning, OpTraits, Pointwise
+from ..graph.traits import Meaning, OpTraits, Pointwise, Reads
 from . import arrange, internal, learned, order, pointwise, reduce
 from .table import Brackets, Notation, Op, Option, Rule, WrittenOp
 
@@ -33,6 +33,11 @@ def op_meaning(meaning: Meaning) -> OpTraits:
     return _MEANINGS[meaning]
 
 
+def op_reading(reads: Reads) -> OpTraits:
+    """The first op of the table that reads its operands so."""
+    return next(op for op in OPS.values() if op.reads == reads)
+
+
 def op_of_numbers(operation: str) -> OpTraits:
     """The op that is this operation on numbers known at build time (`sizes.functions.OPERATIONS`)."""
     return _OF_NUMBERS[operation]
@@ -49,5 +54,6 @@ __all__ = [
     "op_meaning",
     "op_named",
     "op_of_numbers",
+    "op_reading",
     "written",
 ]

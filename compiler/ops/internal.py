@@ -20,6 +20,8 @@ ROWS: tuple[OpTraits, ...] = (
     # the whole of softmax attention, and two values side by side (rewrites/kernels)
     OpTraits("attention", reads=Anything(), cost=OpCost(saves=("x", "result"), spare=0)),  # its scores are not kept
     OpTraits("stack", reads=Anything()),
+    # what is picked, computed alone (rewrites/kernels/dispatch.py)
+    *(OpTraits(name, reads=Anything()) for name in ("dispatch", "rows", "back", "grouped", "weights")),
     # steps of decoding: caches, places, and what is cut out of what all items have
     OpTraits("positions", reads=Anything(), caches=True, cost=OpCost(work=0, moves=False)),
     *(OpTraits(name, reads=Anything(), caches=True, remembers=True) for name in ("remember", "recall", "resume")),

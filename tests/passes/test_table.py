@@ -14,6 +14,7 @@ from tests.backends.written import written
 SPEC = """\
 use std.attention: multihead, model, heads
 use std.positions: rotary
+use std.experts: experts
 width seq
 width past like seq
 depth model = 8, heads = 2, vocab = 5
@@ -27,6 +28,7 @@ model net(ids: vocab[seq], next: vocab[seq], near: bool[past, seq]) -> [] {
         seen = i % 2 == 1 or seq - past < 3
         x = x + multihead.self[seq, past](rotary[seq, model](x), x[seq as past], seen and past <= seq)
     }
+    x = experts[model = model, inner = 4, expert = 3, chosen = 2](x)
     return mean[seq](cross_entropy[vocab](dot[model](x, E), next))
 }
 """

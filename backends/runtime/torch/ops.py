@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -156,7 +157,11 @@ class GroupedLinear(nn.Module):
         self.weight = nn.Parameter(torch.empty(*groups, fan_out, fan_in).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.empty(*groups, fan_out).uniform_(-bound, bound)) if bias else None
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, dispatch: Any = None) -> Tensor:
+        """dispatch: x has rows [n, ..., in] that picked a group each, and is multiplied for these alone."""
+        if dispatch is not None:
+            rows: Tensor = dispatch.product(x, self.weight, self.bias)
+            return rows
         g = "abcdefgh"[: self.weight.dim() - 2]
         y = torch.einsum(f"...{g}i,{g}oi->...{g}o", x, self.weight)
         return y if self.bias is None else y + self.bias

@@ -1,0 +1,1 @@
+"""What generated PyTorch code has a kernel of its own for."""

@@ -1,0 +1,190 @@
+"""What is computed for each of several groups (experts), done for the rows that picked the group, and for no others.
+
+Rows are sorted by the group that they picked, so that each group multiplies one block of rows by its matrix. Measured on
+a CPU: one `mm` a group, into memory that is there, takes as long as one product of all rows with one matrix; gathering
+the matrix of each row (`bmm`) three times as long for one row, and 20 times for 512. PyTorch gives `Function.apply` no
+types: hence the ignores.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..ops import is_traced
+
+
+class Dispatch:
+    """Rows by what they picked. `back(map(rows(x)))` is `map` of each row, and for each of its picks.
+
+    Of picks [*items, ranks] among so many groups, each a row, those that are kept: what comes back is 0 for the others,
+    or it is what their group makes of them: nothing that counts. Between `rows` and `back` values are [n, *own], sorted
+    by group. Where PyTorch traces, and the numbers of rows are not to be known, every group is given every row.
+    """
+
+    def __init__(self, picks: Tensor, groups: int, kept: Tensor | None = None) -> None:
+        self.shape, self.groups = picks.shape, groups
+        self.items = picks.shape[:-1].numel()
+        self.order: Tensor | None = None  # of sorted rows: which picks they are
+        self.inverse: Tensor | None = None  # of picks: which of the sorted rows they are
+        self.which: Tensor  # of sorted rows: which group they picked
+        self.ends: Tensor  # of groups: where their rows end
+        self.alone: list[int] | None = None  # one item's picks, unsorted, where no gradient is wanted
+        self.every = is_traced() or picks.is_meta
+        if kept is not None and not (self.every or picks.is_cuda):
+            picks = torch.where(kept, picks, groups)
+        picks = picks.reshape(-1)
+        if self.every:
+            self.picks = picks.clamp(0, groups - 1).reshape(self.items, self.shape[-1])
+            self.which = torch.arange(groups, device=picks.device).repeat_interleave(self.items)
+            return
+        if self.items == 1 and not picks.is_cuda and not torch.is_grad_enabled():
+            self.which = picks.clamp(0, groups - 1)
+            self.alone = self.which.tolist()
+            return
+        self.which, self.order = picks.sort(stable=True)
+        if kept is not None and picks.is_cuda:  # how many are kept would have to be waited for: all are computed
+            self.which = self.which.clamp(0, groups - 1)
+        self.ends = torch.searchsorted(self.which, _places(groups, picks), right=True, out_int32=True)
+        n = len(picks) if kept is None or picks.is_cuda else int(self.ends[-1])
+        self.which, self.order = self.which[:n], self.order[:n]
+        self.inverse = torch.full_like(picks, n).scatter_(0, self.order, _places(n, picks))
+
+    def rows(self, x: Tensor, own: int, grouped: bool = False) -> Tensor:
+        """x [*items, *own] for the rows; grouped: x [*items, groups, *own], of which each row gets what it picked.
+
+        Items may be missing from x, or 1, where it is the same for all.
+        """
+        sizes = x.shape[x.dim() - own :]
+        if grouped:
+            if x.shape[: x.dim() - own - 1].numel() == 1:
+                return x.reshape(self.groups, *sizes).index_select(0, self.which)
+            x = x.expand(*self.shape[:-1], self.groups, *sizes).reshape(-1, *sizes)
+            return x.index_select(0, self._items() * self.groups + self.which)
+        x = x.expand(*self.shape[:-1], *sizes).reshape(self.items, *sizes)
+        if self.every:
+            return x.repeat(self.groups, *[1] * own)
+        return x.expand(self.shape[-1], *sizes) if self.order is None else TakenRows.apply(x, self)  # type: ignore[no-any-return, no-untyped-call]
+
+    def _items(self) -> Tensor:
+        """Which item each of the rows is of."""
+        if self.every:
+            return torch.arange(self.items, device=self.which.device).repeat(self.groups)
+        if self.order is None:
+            return torch.zeros_like(self.which)
+        return self.order // self.shape[-1]
+
+    def back(self, y: Tensor) -> Tensor:
+        """y [n, *own] as [*items, ranks, *own]."""
+        own = y.shape[1:]
+        if self.every:
+            y = y.reshape(self.groups, self.items, *own).transpose(0, 1)
+            index = self.picks.reshape(*self.picks.shape, *[1] * len(own)).expand(*self.picks.shape, *own)
+            y = y.gather(1, index)
+        elif self.inverse is not None:
+            if len(y) < len(self.inverse):
+                y = torch.cat([y, y.new_zeros(1, *own)])
+            y = y.index_select(0, self.inverse)
+        return y.reshape(*self.shape, *own)
+
+    def product(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        """x [n, *own, in] times weight [groups, out, in], plus bias [groups, out], of each row's group: [n, *own, out]."""
+        if torch.is_autocast_enabled(x.device.type):
+            dtype = torch.get_autocast_dtype(x.device.type)
+            x, weight, bias = x.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype)
+        many = x.shape[1:-1].numel()  # products of each row
+        flat = x.reshape(-1, x.shape[-1])
+        if self.every:
+            y = (x.reshape(self.groups, -1, x.shape[-1]) @ weight.mT).flatten(0, 1)
+        elif self.alone is not None:
+            y = x.new_empty(len(flat), weight.shape[1])
+            for group, row, to in zip(self.alone, flat.split(many), y.split(many), strict=True):
+                torch.mm(row, weight[group].mT, out=to)
+        else:
+            y = GroupedProduct.apply(flat, weight, self.ends * many)  # type: ignore[no-untyped-call]
+        y = y.reshape(*x.shape[:-1], weight.shape[-2])
+        if bias is None:
+            return y
+        return y + bias.index_select(0, self.which).reshape(-1, *[1] * (x.dim() - 2), weight.shape[-2])
+
+
+def _places(n: int, like: Tensor) -> Tensor:
+    return torch.arange(n, device=like.device)
+
+
+class TakenRows(torch.autograd.Function):
+    """The items of sorted rows. Its gradient is sorted back, and added up for each item: no index is added to."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rows: Dispatch) -> Tensor:
+        assert rows.order is not None
+        ctx.rows, ctx.own = rows, x.dim() - 1
+        return x.index_select(0, rows.order // rows.shape[-1])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        back = ctx.rows.back(grad)
+        return back.reshape(ctx.rows.items, ctx.rows.shape[-1], *grad.shape[1:]).sum(1), None
+
+
+class GroupedProduct(torch.autograd.Function):
+    """x [n, in], of which the rows of each group end at `ends`, times weight[group].T [in, out]: [n, out]."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, ends: Tensor) -> Tensor:
+        ctx.save_for_backward(x, weight, ends)
+        if has_kernel(x, weight.mT):
+            return F.grouped_mm(x, weight.mT, offs=ends)
+        y = x.new_empty(len(x), weight.shape[1])
+        for group, start, end in blocks(ends):
+            torch.mm(x[start:end], weight[group].mT, out=y[start:end])
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        x, weight, ends = ctx.saved_tensors
+        for_x, for_weight, _ = ctx.needs_input_grad
+        grad = grad.contiguous()
+        return (
+            GroupedProduct.apply(grad, weight.mT, ends) if for_x else None,  # type: ignore[no-untyped-call]
+            GroupedOuter.apply(grad, x, ends) if for_weight else None,  # type: ignore[no-untyped-call]
+            None,
+        )
+
+
+class GroupedOuter(torch.autograd.Function):
+    """y[rows].T x[rows] of each group's rows, of y [n, out] and x [n, in]: [groups, out, in]."""
+
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, x: Tensor, ends: Tensor) -> Tensor:
+        ctx.save_for_backward(y, x, ends)
+        if has_kernel(y.mT, x):
+            return F.grouped_mm(y.mT, x, offs=ends)
+        made = x.new_zeros(len(ends), y.shape[1], x.shape[1])
+        for group, start, end in blocks(ends):
+            torch.mm(y[start:end].mT, x[start:end], out=made[group])
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        y, x, ends = ctx.saved_tensors
+        of_y: Tensor = GroupedProduct.apply(x, grad, ends)  # type: ignore[no-untyped-call]
+        return of_y, GroupedProduct.apply(y, grad.mT, ends), None  # type: ignore[no-untyped-call]
+
+
+def blocks(ends: Tensor) -> list[tuple[int, int, int]]:
+    """The groups that have rows: which, and where these start and end."""
+    last = ends.tolist()
+    return [(group, start, end) for group, (start, end) in enumerate(zip([0, *last], last, strict=False)) if start < end]
+
+
+def has_kernel(a: Tensor, b: Tensor) -> bool:
+    """Whether PyTorch's own grouped product takes these: not double precision, nor rows that are not aligned."""
+    if not hasattr(F, "grouped_mm") or a.dtype is not b.dtype:
+        return False
+    if a.dtype is not torch.bfloat16 and (a.is_cuda or a.dtype is not torch.float32):
+        return False
+    sizes = {size for x in (a, b) for size in x.stride() if size != 1}
+    return all(size * a.element_size() % 16 == 0 for size in sizes) and a.data_ptr() % 16 == b.data_ptr() % 16 == 0
