@@ -479,7 +479,9 @@ def dispatch(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """Rows sorted by what each picks of an axis (rewrites/kernels/dispatch.py). It stands where the batch stands."""
     best = body.full(vals[0] if len(vals) > 1 else body.checked(vals[0], node.each[0]), node.made)
     order = (*body.core(node.axes), *node.made)
-    given = [body.align(body.permute(val, [axis for axis in order if axis in val.axes]), order) for val in (best, *vals[1:])]
+    given = [
+        body.align(body.permute(val, [axis for axis in order if axis in val.axes]), order) for val in (best, *vals[1:])
+    ]
     codes = [val.code if node.made else at_items(val, ["...", "None"]) for val in given]
     made = call("Dispatch", codes[0], body.extent(node.each[0]), *codes[1:])
     return replace(body.combine(given, made, (), node.out), leading=FULL)

@@ -17,7 +17,7 @@ from .memory import Memory, measure
 from .paths.longest import Path, longest
 from .paths.reach import pruned
 from .polynomials.operations import put
-from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, base_symbols
+from .polynomials.polynomial import ZERO, Poly, SizeSymbol, base_symbols
 from .polynomials.show import formula
 from .scope import Sizes, SizeScope, base_symbol, bound_symbol, const_symbol, stands_for
 from .walk import CostWalk, Part
@@ -77,7 +77,6 @@ class Bill:
     part: Part
     memory: Memory
     fused: Memory
-    ranked: Mapping[Poly, Poly]
     graph: Graph
     scope: SizeScope
 
@@ -115,13 +114,9 @@ class Bill:
 
     @cached_property
     def routed(self) -> Figure | None:
-        """`kept`, if each item went to the experts that `topk` picks alone; None without such experts."""
-        saved = ZERO
-        for among, macs in self.part.work.experts.items():
-            if among in self.ranked:
-                share = self.ranked[among].over(among)
-                saved = saved + macs * (ONE - share) if share is not None else saved
-        return self.figure(self.part.work.kept - saved) if saved else None
+        """`kept` without what is computed of no index that is picked; None where all are computed."""
+        unread = self.part.work.unread
+        return self.figure(self.part.work.kept - unread) if unread else None
 
     @cached_property
     def backward(self) -> Figure:
@@ -249,7 +244,7 @@ def _counted(
     shown = {name: min(found) for name, found in every.items() if len(found) == 1}
     shown |= {c.name: values[const_symbol(c)] for c in graph.consts if const_symbol(c) in values}
     names = tuple(axis.name for axis in assumed)
-    return kind(graph.name, dtype, values[BATCH], values, shown, names, part, memory, fused, walk.ranked, graph, scope)
+    return kind(graph.name, dtype, values[BATCH], values, shown, names, part, memory, fused, graph, scope)
 
 
 def _divide(scope: SizeScope, values: dict[SizeSymbol, int], assumed: list[Axis]) -> bool:

@@ -10,6 +10,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positio
 from ..graph.traits import Arrange, IndexMap, Normalise, Pointwise, Reduce, keeps_truths
 from ..graph.typed_value import static_element
 from ..graph.values import Role, Scalar, Value
+from ..rewrites.kernels.dispatch import picked_alone
 from ..sizes.axes import Axis, evaluate
 from .bands import NOTHING, Facts, Form, IndexBounds, both, of_form, step, without
 from .memory import Memory, needed
@@ -85,13 +86,11 @@ class Fact:
 class CostWalk:
     """values: a number for each symbol, by which the larger of two polynomials is chosen. real: bytes of a real.
 
-    ranked: the sizes of axes among whose indices `topk` picks -> how many it picks.
     track:  families of the width along which routes are followed; `whole` is its size less one.
     """
 
     values: Values
     real: int = 4
-    ranked: dict[Poly, Poly] = field(default_factory=dict)
     track: frozenset[int] = frozenset()
     whole: Poly = ZERO
 
@@ -214,6 +213,7 @@ class _GraphWalk:
             for value in reads(node):
                 self.readers.setdefault(value.id, []).append(node)
         self.masks = _masks(self)
+        self.picked = picked_alone(self.graph)
 
     def visit(self, node: Node) -> None:
         match node:
@@ -253,12 +253,11 @@ class _GraphWalk:
             for one in contractions(node, [fact.graded for fact in facts], [fact.data for fact in facts]):
                 done = one.work(self.meter, support)
                 work = work + (done if wanted else Work(done.macs, done.kept))
-            if node.each:
-                work = work + Work(experts={self.meter.scope.product(node.each): work.macs})
-        elif _ranks(node):
-            among, picked = (self.meter.scope.size(axis) for axis in (node.axes[0], node.made[0]))
-            if picked != among:
-                self.walk.ranked[among] = picked
+                if node.out.id in self.picked:
+                    axis, rank = self.picked[node.out.id]
+                    few = self.meter.scope.size(rank) if rank is not None else ONE
+                    share = few.over(self.meter.scope.size(axis))
+                    work = work + Work(unread=done.kept * (ONE - share) if share is not None else ZERO)
         if node.out.role > Role.CONSTANT or node.weights:
             name = node.name or node.out.name or ""
             steps = ONE if node.traits.cost.moves and node.out.role > Role.TABLE else ZERO
@@ -451,14 +450,12 @@ class _Passes:
                 return figures[0] * (self.count if self.left or len(some) == self.passes else Poly.of(len(some)))
             return total(figures) + figures[-1] * self.left
 
-        sizes = dict.fromkeys(size for part in some for size in part.work.experts)
-        experts = {size: summed([part.work.experts.get(size, ZERO) for part in some]) for size in sizes}
         first, *others = (tuple(map(_but_gradients, part.parts)) for part in some)
         unlike = any(part.unlike for part in some) or any(parts != first for parts in others)
         peaks = [part.peak for part in some if part.peak is not None]
         return replace(
             last,
-            work=Work(**{name: summed([part.work[name] for part in some]) for name in NAMES}, experts=experts),
+            work=Work(**{name: summed([part.work[name] for part in some]) for name in NAMES}),
             weights=self._weights(runs),
             sets=total(share * mine[-1].sets for _, share, mine in self._variants(runs)),
             steps=summed([part.steps for part in some]),
@@ -535,15 +532,6 @@ def _multiplies(node: Apply) -> bool:
     match node.traits.reads:
         case Reduce(multiplies=True):
             return True
-        case _:
-            return False
-
-
-def _ranks(node: Apply) -> bool:
-    """Whether it gives indices of items of an axis, along an axis that it makes."""
-    match node.traits.reads:
-        case Reduce(indices=True):
-            return bool(node.made)
         case _:
             return False
 

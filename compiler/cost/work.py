@@ -7,8 +7,8 @@ is summed as soon as nothing further needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 
 from ..graph.nodes import Apply, Node, Weight
 from ..graph.traits import Gather, Lookup, Pointwise
@@ -28,7 +28,7 @@ class Work:
     back, kept_back: the same of the gradients.
     ops:    other operations: one for each number that a pointwise op makes, a few for a softmax or a norm.
     moved:  bytes of operands, results and weights, each once for each op.
-    experts: of `macs`, those of maps with weights for each index of an axis, by the size of that axis.
+    unread: of `kept`, those for indices that are not picked, which are not computed (rewrites/kernels/dispatch.py).
     """
 
     macs: Poly = ZERO
@@ -37,23 +37,20 @@ class Work:
     kept_back: Poly = ZERO
     ops: Poly = ZERO
     moved: Poly = ZERO
-    experts: Mapping[Poly, Poly] = field(default_factory=dict)
+    unread: Poly = ZERO
 
     def __add__(self, other: Work) -> Work:
-        found = {key: self.experts.get(key, ZERO) for key in (*self.experts, *other.experts)}
-        experts = {key: macs + other.experts.get(key, ZERO) for key, macs in found.items()}
-        return Work(**{name: self[name] + other[name] for name in NAMES}, experts=experts)
+        return Work(**{name: self[name] + other[name] for name in NAMES})
 
     def times(self, count: Poly) -> Work:
-        experts = {key: macs * count for key, macs in self.experts.items()}
-        return Work(**{name: self[name] * count for name in NAMES}, experts=experts)
+        return Work(**{name: self[name] * count for name in NAMES})
 
     def __getitem__(self, name: str) -> Poly:
         figure: Poly = getattr(self, name)
         return figure
 
 
-NAMES = tuple(entry.name for entry in fields(Work) if entry.name != "experts")
+NAMES = tuple(entry.name for entry in fields(Work))
 
 
 @dataclass(frozen=True, slots=True)

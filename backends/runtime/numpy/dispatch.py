@@ -37,21 +37,26 @@ class Dispatch:
         """
         sizes = x.shape[x.ndim - own :]
         of = self.order // self.shape[-1]  # which item each row is of
+        taken: Array
         if not grouped:
-            return np.broadcast_to(x, (*self.shape[:-1], *sizes)).reshape(self.items, *sizes)[of]
+            taken = np.broadcast_to(x, (*self.shape[:-1], *sizes)).reshape(self.items, *sizes)[of]
+            return taken
         if math.prod(x.shape[: x.ndim - own - 1]) == 1:
-            return x.reshape(self.groups, *sizes)[self.which]
+            taken = x.reshape(self.groups, *sizes)[self.which]
+            return taken
         every = np.broadcast_to(x, (*self.shape[:-1], self.groups, *sizes)).reshape(self.items, self.groups, *sizes)
-        return every[of, self.which]
+        taken = every[of, self.which]
+        return taken
 
     def back(self, y: Array) -> Array:
         """y [n, *own] as [*items, ranks, *own]."""
         if len(y) < len(self.inverse):
             y = np.concatenate([y, np.zeros((1, *y.shape[1:]), y.dtype)])
-        return y[self.inverse].reshape(*self.shape, *y.shape[1:])
+        back: Array = y[self.inverse]
+        return back.reshape(*self.shape, *y.shape[1:])
 
     def product(self, x: Array, weight: Array, bias: Array | None = None) -> Array:
-        """x [n, *own, in] times weight [groups, out, in], plus bias [groups, out], of each row's group: [n, *own, out]."""
+        """x [n, *own, in] times weight [groups, out, in] plus bias [groups, out] of each row: [n, *own, out]."""
         y = np.empty((*x.shape[:-1], weight.shape[-2]), np.result_type(x, weight))
         for group, start, end in self.runs:
             if x.ndim == 2 and end - start == 1:  # with one vector NumPy is done sooner

@@ -2,21 +2,22 @@
 
 Such is a mixture of experts: of `made` [expert, model] a weighed sum reads what `best: expert[chosen]` picks,
 
-    dot[expert](weights, made)     where the weights are exactly 0 but at the picks:
-                                       sum[chosen](select(expert == best and .., w, 0)), select(expert == best, w, 0),
-                                       select(any[chosen](expert == best), w, 0), softmax[expert](s where any[chosen](..)),
-                                       and such times, or over, something; made here, or by a block that is called
     made[expert = best]
+    dot[expert](weights, made)     where the weights are exactly 0 but at the picks, made here or by a block:
+                                       sum[chosen](select(expert == best and .., w, 0))
+                                       select(expert == best, w, 0), select(any[chosen](expert == best), w, 0)
+                                       softmax[expert](s where any[chosen](expert == best))
+                                       and such times, or over, something
 
-What lies between such a reader and values that are not of the axis, or are read elsewhere too, is done for *rows*: each
-item once for each of its picks, sorted by pick. `dispatch(best)` sorts, `rows(x)` gives what each row reads of x, `back`
-brings each row to its item and its rank. In between values have neither the axis nor those of the items: rows stand where the
-batch stands. A learned map with weights for each index (`linear[expert: a -> b]`), or a `dot` with such weights, then
-multiplies for each index the rows that picked it.
+What lies between such a reader and values that are not of the axis, or are read elsewhere too, is done for *rows*: an
+item for one of its picks, sorted by pick. `dispatch(best)` sorts, `rows(x)` gives what each row reads of x, `back`
+brings each row to its item and its rank. In between values have neither the axis nor those of the items: rows stand
+where the batch stands. A learned map with weights for each index (`linear[expert: a -> b]`), or a `dot` with such
+weights, then multiplies for each index the rows that picked it.
 
-What is not picked is not read: where it is infinite, or no number, times 0 is no number, and here it is nothing. A block
-that makes the weights gives these at the picks, and the picks. What it does not do: anything where no product is saved,
-where as many are picked as there are, or where an item's rows would need axes that the picks lack.
+What is not picked is not read: where it is infinite, or no number, times 0 is no number, and here it is nothing. A
+block that makes the weights gives these at the picks, and the picks. What it does not do: anything where no product is
+saved, where as many are picked as there are, or where an item's rows would need axes that the picks lack.
 """
 
 from __future__ import annotations
@@ -41,19 +42,29 @@ from ...graph.traits import (
     Product,
     Quotient,
     Reduce,
-    Sum,
 )
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named, op_reading
 from ...sizes.axes import Axis, Literal, known
 from ..simplify.dead import alive
-from ..tools.walk import Fresh, Walk
+from ..tools.walk import Fresh, Walk, with_results
 
 
 def dispatch(graph: Graph) -> Graph:
     """The graph with what is picked computed alone."""
     exposing = _Exposing()
     return Walk(lambda _, new: _DispatchingGraph(new, exposing).rewritten())(graph)
+
+
+def picked_alone(graph: Graph) -> dict[int, tuple[Axis, Axis | None]]:
+    """Values of this graph (by id) that are computed for picks alone: of which axis, and the axis of their ranks."""
+    body, found = _DispatchingGraph(graph, _Exposing()), dict[int, tuple[Axis, Axis | None]]()
+    for node in graph.nodes:
+        region = body.region(node) if isinstance(node, Apply) else None
+        if region is not None:
+            ids = *region.inside, region.reader.out.id
+            found |= dict.fromkeys(ids, (region.axis, region.rank))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,8 @@ class _Mask:
 class Region:
     """What is to be done for rows.
 
-    reader: what reads picks alone. axis: along which. best, rank, kept: as in `_Picked`. items: the axes of `best` but rank.
+    reader: what reads picks alone. axis: along which. best, rank, kept: as in `_Picked`.
+    items:  the axes of `best` but rank.
     inside: ids of the values that rows are made for. ends: those of them that the reader reads.
     weights: what the reader multiplies with them, at the picks.
     """
@@ -135,9 +147,7 @@ class _Exposing:
         if found is None:
             return None
         more = [each for each in (found.weight, found.best, found.kept) if each is not None]
-        outputs = [
-            Output(None, each, tuple(a for a in each.type.axes if a not in graph.lifted)) for each in more
-        ]
+        outputs = [Output(None, each, tuple(a for a in each.type.axes if a not in graph.lifted)) for each in more]
         return body.finished((*graph.outputs, *outputs)), found
 
     def only(self, graph: Graph, places: tuple[int, ...]) -> Graph:
@@ -201,7 +211,9 @@ class _DispatchingGraph:
 
     def finished(self, outputs: tuple[Output, ...]) -> Graph:
         """The graph with the nodes that were made at its end, and these results."""
-        nodes = [self.calls.get(makes(node)[0].id, node) if isinstance(node, Call) else node for node in self.graph.nodes]
+        nodes = [
+            self.calls.get(makes(node)[0].id, node) if isinstance(node, Call) else node for node in self.graph.nodes
+        ]
         graph = replace(self.graph, nodes=(*nodes, *self.made), outputs=outputs)
         read = {value.id for node in graph.nodes for value in reads(node)} | {out.value.id for out in outputs}
         return replace(graph, nodes=tuple(self._cut(node, read) for node in graph.nodes))
@@ -253,9 +265,10 @@ class _DispatchingGraph:
             case Apply(OpTraits(reads=Pointwise(Compared("==")))):
                 for one, other in (node.operands, node.operands[::-1]):
                     place, element = self.makers.get(one.id), other.type.element
-                    if isinstance(place, Positions) and place.axis == axis and isinstance(element, IndexInto):
-                        if other.role is Role.DATA and element.axis.family == axis.family:
-                            return None if axis in other.type.axes else _Mask(other, None, None)
+                    if not isinstance(place, Positions) or place.axis != axis or axis in other.type.axes:
+                        continue
+                    if isinstance(element, IndexInto) and element.axis.family == axis.family:
+                        return _Mask(other, None, None) if other.role is Role.DATA else None
             case Apply(OpTraits(reads=Pointwise(Conjunction()))):
                 for one, other in (node.operands, node.operands[::-1]):
                     found = self.mask(one, axis)
@@ -515,10 +528,10 @@ class _DispatchingGraph:
         if isinstance(reader.traits.reads, Gather):
             (value,) = values
             if kept is None:  # it is what came back
-                self.made.append(replace(self.made.pop(), out=reader.out))  # type: ignore[call-arg]
+                self.made.append(with_results(self.made.pop(), (reader.out,)))
                 return
             self._chosen(kept, value, reader.out)
-            self.made.append(replace(self.made.pop(), out=reader.out))  # type: ignore[call-arg]
+            self.made.append(with_results(self.made.pop(), (reader.out,)))
         elif rank is not None and _contracts(reader):
             self.made.append(replace(reader, operands=tuple(values), axes=(rank,)))
         else:
@@ -526,7 +539,7 @@ class _DispatchingGraph:
             for other in values[1:]:
                 product = self.point(Product(), (product, other), reader.out)
             if rank is None:
-                self.made.append(replace(self.made.pop(), out=reader.out))  # type: ignore[call-arg]
+                self.made.append(with_results(self.made.pop(), (reader.out,)))
             else:
                 self.made.append(replace(reader, operands=(product,), axes=(rank,)))
 
@@ -552,9 +565,10 @@ def _grouped(node: Apply, axis: Axis) -> _Grouped | None:
         return None
     for x, weight in (node.operands, node.operands[::-1]):
         made = tuple(one for one in weight.type.axes if one not in (axis, *node.axes))
-        if weight.role is Role.WEIGHT and x.role is Role.DATA and {axis, *node.axes} <= {*varies(weight)}:
-            if {*node.axes} <= {*varies(x)} and made and not {*made} & {*x.type.axes}:
-                return _Grouped(x, weight, made)
+        if weight.role is not Role.WEIGHT or x.role is not Role.DATA or not {axis, *node.axes} <= {*varies(weight)}:
+            continue
+        if {*node.axes} <= {*varies(x)} and made and not {*made} & {*x.type.axes}:
+            return _Grouped(x, weight, made)
     return None
 
 
@@ -571,6 +585,8 @@ def _for_rows(node: Apply, axis: Axis, rank: Axis | None, items: Sequence[Axis])
     if node.each and node.each != (axis,):
         return False
     # A matrix for each row would have to be copied, but where a product of all rows of an index takes it as it is.
-    return _grouped(node, axis) is not None or not _contracts(node) or not any(
-        value.role is not Role.DATA and axis in varies(value) and len(varies(value)) > 2 for value in values
+    return (
+        _grouped(node, axis) is not None
+        or not _contracts(node)
+        or not any(value.role is not Role.DATA and axis in varies(value) and len(varies(value)) > 2 for value in values)
     )
