@@ -1,10 +1,10 @@
 """What is computed for each of several groups (experts), done for the rows that picked the group, and for no others.
 
 Rows are sorted by the group that they picked, so that each group multiplies one block of rows by its matrix. On a CPU,
-128 groups of 32 rows: PyTorch's grouped product takes 1.6 to 2 times as long as one product of all rows with one matrix,
-a loop of `mm` 2.6 to 3 times; one row with the matrices that it picked is faster in a loop. Matrices gathered for each
-row (`bmm`) take 3 times as long for one row, and 40 times for 512. PyTorch's grouped product has gradients of its own,
-but refuses one that is expanded, and double precision.
+128 groups of 32 rows: PyTorch's grouped product takes 1.6 to 2 times as long as one product of all rows with one
+matrix, a loop of `mm` 2.6 to 3 times; one row with the matrices that it picked is faster in a loop. Matrices gathered
+for each row (`bmm`) take 3 times as long for one row, and 40 times for 512. PyTorch's grouped product has gradients of
+its own, but refuses one that is expanded, and double precision.
 
 PyTorch gives `Function.apply` no types: hence the ignores.
 """
