@@ -15,11 +15,16 @@ from .decoding.steps.unmask import unmask
 from .graph.nodes import Graph
 from .rewrites.kernels.attention import fuse_attention
 from .rewrites.kernels.dispatch import dispatch
+from .rewrites.kernels.halves import halves
 from .rewrites.kernels.mask_arguments import mask_arguments
 from .rewrites.kernels.place_masks import place_masks
 from .rewrites.kernels.spend_logits import spend_logits
 from .rewrites.kernels.stack import stack
 from .rewrites.numerics.guard import guard
+from .rewrites.recurrent.cells import cells
+from .rewrites.recurrent.lift import lift_scans
+from .rewrites.recurrent.linear import linear_scans
+from .rewrites.recurrent.sums import running_sums
 from .rewrites.simplify.arrange import arrange
 from .rewrites.simplify.constants import fold_truths
 from .rewrites.simplify.hoist import hoist
@@ -60,6 +65,11 @@ PASSES = (
         (FORWARD,),
     ),
     Pass(
+        "halves",
+        "a choice by sign between two halves that meet at 0 is the sum of both",
+        lambda graph, on: halves(graph),
+    ),
+    Pass(
         "guard",
         "what a choice does not take is made harmless, so that its gradient is a number",
         lambda graph, on: guard(graph),
@@ -98,6 +108,30 @@ PASSES = (
         lambda graph, on: stack(graph),
     ),
     Pass("merge", "what a body makes twice is made once", lambda graph, on: merge(graph)),
+    Pass(
+        "linear_scans",
+        "a scan whose states are linear in themselves is done for all items at once, in chunks",
+        lambda graph, on: linear_scans(graph),
+        (FORWARD,),
+    ),
+    Pass(
+        "cells",
+        "a scan that is an LSTM, a GRU or a plain recurrent network is one op, PyTorch's own",
+        lambda graph, on: cells(graph),
+        (FORWARD,),
+    ),
+    Pass(
+        "lift_scans",
+        "what does not hang on the states of a scan is done for all items at once, and not in the loop",
+        lambda graph, on: lift_scans(graph),
+        (FORWARD,),
+    ),
+    Pass(
+        "running_sums",
+        "running sums of products that queries read at once are read in chunks, and never made",
+        lambda graph, on: running_sums(graph),
+        (FORWARD,),
+    ),
     Pass(
         "hoist",
         "what depends on positions and sizes alone is made once, not once a pass of a repeat or a call of a block",

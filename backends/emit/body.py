@@ -409,6 +409,9 @@ class CodeBody(MemoryLayout):
     def learned(self, maps: list[Apply]) -> Code:
         """The arguments of `cache.maps` that say which maps."""
 
+    def made_here(self, node: Apply) -> None:
+        """Sees to it that a map is made at this place among those of the class, if it is made there."""
+
     def places_so_far(self, axis: Axis) -> Code:
         """The places in the whole sequence of the items of a span, up to the last of the new ones."""
         end = Code.of("{}.end", self.clock(axis))

@@ -140,7 +140,8 @@ class Words:
     library: of arrays, as the file imports it.
     moved: a dimension, or several, from one place to another; swapped: two; transposed: the last two.
     flat: the dimensions from one to another as one; flat_to_the_end: from one on.
-    stacked: arrays along a new dimension. indices: 0 .. n - 1. new_places: those of the new items of a step.
+    stacked: arrays along a new dimension. items: those along a dimension, one by one. indices: 0 .. n - 1.
+    new_places: those of the new items of a step.
     taps: windows of the new items. cast: to a type; doubled: to float64.
     """
 
@@ -151,6 +152,7 @@ class Words:
     flat: str
     flat_to_the_end: str
     stacked: str
+    items: str
     indices: str
     new_places: str
     taps: str

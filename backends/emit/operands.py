@@ -12,13 +12,14 @@ from ...compiler.graph.traits import Arrange, Combination, IndexMap, Reduce
 from ...compiler.graph.values import Scalar
 from ...compiler.rewrites.kernels.mask_arguments import arguments
 from ...compiler.sizes.axes import Arith, Axis, Literal, SizeOf, Static
-from ..text.expressions import TERM, Code, Given, Variable, binary, joined, number, times
+from ..text.expressions import TERM, Code, Given, Variable, binary, call, joined, number, times
 from ..text.printer import UNNAMED
 from ..text.statements import Block, Do, Let
 from ..text.values import FULL, NONE, CannotEmit, Val, is_table, kind_of
 from ..text.writing import is_path
 from .body import CodeBody
 from .calls import is_optional
+from .layout import at_items
 
 ZERO = (Literal(0), Literal(0.0))
 MERGED = Arrange(IndexMap.NUMBER)
@@ -159,6 +160,98 @@ def _name(of: Val) -> str:
     """What an operand is called, if it is a variable with a name."""
     variable = of.code.variable
     return "" if variable is None or isinstance(variable, Given) or variable.wish in UNNAMED else variable.wish
+
+
+def linear_attention(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """A call of it for q and k [.., n, d], v [.., n, e], and what else it may take, by its name.
+
+    Where what it weighs values with is summed up, too, the call gives both (compiler/rewrites/recurrent).
+    """
+    vals = [body.array(val, (), Scalar.REAL, False) if val.number else body.real(val, False, vals) for val in vals]
+    (t, *d), e, (q, k, v, *others) = node.axes, node.made, vals
+    lead = tuple(dict.fromkeys(axis for val in vals for axis in val.axes if axis not in (t, *d, *e)))
+
+    def laid(val: Val, *groups: Sequence[Axis]) -> Code:
+        """With each of these groups of axes as one of its last dimensions; one of size 1 where there is no axis."""
+        val, end = body.full(val, [axis for group in groups if len(group) > 1 for axis in group]), -1
+        val = body.align(val, (*lead, *(axis for group in groups for axis in group)))
+        for group in reversed(groups):
+            if not group:
+                val = replace(val, code=at_items(val, ["...", "None"]))
+            elif len(group) > 1:
+                val = replace(val, code=body.flatten(val, end - len(group) + 1, end))
+            end -= 1
+        return val.code
+
+    q, k, v = body.full(q, (t, *d)), body.full(k, (t, *d)), body.full(v, (t, *e))
+    args = [laid(q, [t], d), laid(k, [t], d), laid(v, [t], e)]
+    for name, val in zip([name for name in ("decay", "erase", "start") if name in node.options], others, strict=True):
+        if name == "decay":
+            by = d if any(axis in val.axes for axis in d) else []
+            code = laid(body.full(val, by), [t], by)
+        else:
+            code = laid(body.full(val, (t, *d)), [t], d) if name == "erase" else laid(val, d, e)
+        args.append(Code.of(f"{name}={{}}", code))
+    args += [Code("before=True")] if "before" in node.options else []
+    count = next(
+        (one for one in body.applied.values() if one.op == "weighs" and one.operands[0].id == node.out.id), None
+    )
+    code = call("linear_attention" if count is None else "linear_attention_and_sums", *args)
+    if count is not None:
+        targets = Variable(node.out.name or "x", lasting=True), Variable(count.out.name or "sums", lasting=True)
+        body.do(code, *targets, comment=", ".join(body.shown(axes) for axes in ((*lead, t, *e), (*lead, t))))
+        code, body.joined[count.out.id] = targets[0].code, (targets[1].code, False)
+    code = code if len(e) == 1 else body.unflatten(Val(code), -1, e)
+    return body.combine([q, k, v, *others], code, (*lead, t, *e), node.out)
+
+
+def weighs(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """What an attention without a softmax weighed values with, which its call gives, too."""
+    (attention,), made = vals, body.applied[node.operands[0].id].made
+    code, _ = body.joined.pop(node.out.id)
+    return replace(attention, code=code, axes=without(attention, made), broadcast=attention.broadcast - {*made})
+
+
+def map_weights(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """Of a map, which is made here, where its order is; who reads them writes what they are."""
+    body.made_here(node)
+    return Val(Code("0"), kind=kind_of(node.out), number=True)
+
+
+def cell(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """All of a recurrent network of PyTorch's: `lstm(x, [self.x], [self.h])` (compiler/rewrites/recurrent/cells.py)."""
+    (t,), made = node.axes, node.made
+    maps = [one for x in node.operands if (one := body.applied.get(x.id)) is not None and one.op == "map_weights"]
+    x, *starts = (val for val, given in zip(vals, node.operands, strict=True) if body.applied.get(given.id) not in maps)
+    x = body.last(body.real(x, False), (t, *maps[0].axes))
+    ahead = without(x, (t, *maps[0].axes))
+    if len(maps[0].axes) > 1:
+        x = replace(x, code=body.flatten(x, -len(maps[0].axes), -1))
+    half = len(maps) // 2
+    args = [x.code, *(Code.of("[{}]", body.learned(each)) for each in (maps[:half], maps[half:]))]
+    order = [body.static(place).text for _, place in sorted(node.options.items())]
+    if order != sorted(order):
+        args.append(Code(f"order=[{', '.join(order)}]"))
+    starts = [body.full(body.align(body.real(one, False), (*ahead, *made)), made) for one in starts]
+    args += [Code.of("{}={}", name, one.code) for name, one in zip("hc", starts, strict=False)]
+    return body.combine([x, *starts], call(node.op, *args), (*ahead, t, *made), node.out)
+
+
+def recurrence(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """All values of a state: `running`."""
+    (t,) = node.axes
+    vals = [body.array(val, (), Scalar.REAL, False) if val.number else body.real(val, False, vals) for val in vals]
+    x, *others = vals
+    found = dict(zip([name for name in ("decay", "start") if name in node.options], others, strict=True))
+    x = body.full(x, [t])
+    order = body.union_order(vals, node.out)
+    args = [body.align(x, order).code, Code(str(order.index(t) - len(order)))]
+    if "decay" in found:
+        args.append(Code.of("decay={}", body.align(found["decay"], order).code))
+    if "start" in found:
+        args.append(Code.of("start={}", body.align(found["start"], without(Val(Code(""), order), [t])).code))
+    args += [Code("before=True")] if "before" in node.options else []
+    return body.combine([x, *others], call("running", *args), order, node.out)
 
 
 def concat_operands(body: CodeBody, node: Apply, vals: list[Val]) -> tuple[list[Val], tuple[Axis, ...], int, bool]:

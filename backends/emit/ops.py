@@ -21,7 +21,7 @@ from ..text.ranges import ANY
 from ..text.values import FULL, NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
 from .layout import KeptLayout, at_items, but
-from .operands import concat_operands, dims, listed, masked
+from .operands import cell, concat_operands, dims, linear_attention, listed, map_weights, masked, recurrence, weighs
 
 
 def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
@@ -537,7 +537,7 @@ COMMON: dict[str, Emit] = {
     "rows": rows,
     "back": back,
     "grouped": grouped,
-    "weights": weights,
+    "map_weights": map_weights,
     "cast": cast,
     "remember": remember,
     "store": store,
@@ -554,4 +554,11 @@ COMMON: dict[str, Emit] = {
     "map": mapped,
     "demand": demand,
     "within": within,
+    "linear_attention": linear_attention,
+    "recurrence": recurrence,
+    "weighs": weighs,
+    "map_weights": map_weights,
+    "lstm": cell,
+    "gru": cell,
+    "rnn": cell,
 }

@@ -16,11 +16,10 @@ from ...compiler.graph.values import Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import ClassPlan, InputState, OutputState, Plan
 from ..text.expressions import TERNARY, Code, Variable, call
-from ..text.names import plain
 from ..text.statements import For
 from ..text.values import FULL, NONE, SOME, Val, is_table, join_leading, kind_of, needed, places
 from .calls import is_bare, keywords, leading_shape, sources_of
-from .layout import MemoryLayout, at_items, length, plan_axes, shape_of
+from .layout import MemoryLayout, length, plan_axes, shape_of
 
 
 @dataclass(slots=True)
@@ -242,19 +241,19 @@ def _steps(
         body.do(Code("[]"), variable)
     axis = node.axis
     words = keywords(body, loop.made, loop.plan, graph, loop.to_caller, dict(node.consts))
-    counter = Variable(
-        axis.name
-        if axis.name not in {plain(given.name) for given in body.scope.axes.values()}
-        else f"{axis.name}_index"
-    )
-    count = call("range", body.extent(axis))
+    items = {place: Variable(f"{graph.inputs[place].name}_item", lasting=True) for place in node.steps}
+    parts = [body.write(body.words.items, loop.args[place].code, loop.args[place].dim(axis)) for place in node.steps]
+    over = parts[0] if parts else call("range", body.extent(axis))
+    if len(parts) > 1:
+        together = Variable("items", lasting=True)
+        body.do(call("zip", *parts, strict="True"), together)
+        over = together.code
+    counters = tuple(items.values()) or (Variable(f"{axis.name}_index"),)
     with body.looping() as steps:
         given = []
         for place, val in enumerate(loop.args):
-            item = (
-                at_items(val, ["...", counter.code, *[":"] * len(loop.formals[place])]) if place in node.steps else None
-            )
-            given.append(states[place].code if place in states else item or val.code)
+            taken = items.get(place) or states.get(place)
+            given.append(val.code if taken is None else taken.code)
         code = body.invoke(node, loop.plan, given, words)
         targets: list[Variable | None] = []
         for place, output in enumerate(graph.outputs):
@@ -265,7 +264,7 @@ def _steps(
             if target is not None:
                 collect = Code.of("{}.append({})", lists[place].code, target.code) if place in lists else None
                 _after_step(body, loop, place, target, collect)
-    body.lines.append(For((counter,), count, steps))
+    body.lines.append(For(counters, over, steps))
     return states, lists
 
 

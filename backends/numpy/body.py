@@ -40,6 +40,7 @@ class NumpyBody(CodeBody):
         flat="flatten({0}, {1}, {2})",
         flat_to_the_end="flatten({0}, {1}, -1)",
         stacked="np.stack({0}, {1})",
+        items="np.moveaxis({0}, {1}, 0)",
         indices="np.arange({0})",
         new_places="np.arange({0}.start, {0}.end)",
         taps="taps({0})",

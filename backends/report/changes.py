@@ -67,6 +67,14 @@ def _calls(graph: Graph) -> int:
     return sum(isinstance(node, Call) for node in graph.nodes)
 
 
+def _scans(graph: Graph) -> int:
+    return sum(isinstance(node, Scan) for node in graph.nodes)
+
+
+def _weighed(graph: Graph) -> int:
+    return _ops(graph, lambda node: node.op == "linear_attention")
+
+
 def _optional(graph: Graph) -> int:
     return sum(item.default is not None for item in graph.inputs)
 
@@ -88,6 +96,10 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     "fold_truths": (
         lambda count: "truths known now are put in, and masks that keep everything are gone",
         lambda before, after: _size(before) - _size(after),
+    ),
+    "halves": (
+        lambda count: f"{many(count, 'choice')} by sign made a sum",
+        lambda before, after: _choices(before) - _choices(after),
     ),
     "guard": (
         lambda count: f"{many(count, 'operand')} made harmless where a choice takes the other side",
@@ -120,6 +132,22 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     "merge": (
         lambda count: f"{many(count, 'node')} merged with equal ones",
         lambda before, after: len(before.nodes) - len(after.nodes),
+    ),
+    "linear_scans": (
+        lambda count: f"{many(count, 'scan')} linear in what they carry, done for all items at once",
+        lambda before, after: _scans(before) - _scans(after),
+    ),
+    "cells": (
+        lambda count: f"{many(count, 'recurrent network')} as one op",
+        lambda before, after: _scans(before) - _scans(after),
+    ),
+    "lift_scans": (
+        lambda count: f"{many(count, 'scan')} with no more in the loop than hangs on what they carry",
+        lambda before, after: _scans(before) - _scans(after),
+    ),
+    "running_sums": (
+        lambda count: f"{many(count, 'attention')} without a softmax done in chunks",
+        lambda before, after: _weighed(after) - _weighed(before),
     ),
     "hoist": (
         lambda count: f"{many(count, 'table')} given to bodies that run several times",

@@ -54,6 +54,8 @@ TORCH = (
     "torch/blocks",
     "torch/masks",
     "torch/maps",
+    "scans/torch_scans",
+    "scans/torch_cells",
     "common/decoding",
     "torch/cache",
     "torch/fixed",
@@ -71,6 +73,8 @@ NUMPY = (
     "common/spans",
     "numpy/masks",
     "numpy/maps",
+    "scans/numpy_scans",
+    "scans/numpy_cells",
     "common/decoding",
     "numpy/decoding",
 )

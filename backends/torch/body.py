@@ -71,6 +71,7 @@ class TorchBody(CodeBody):
         flat="{0}.flatten({1}, {2})",
         flat_to_the_end="{0}.flatten({1})",
         stacked="torch.stack({0}, {1})",
+        items="{0}.unbind({1})",
         indices="torch.arange({0}, device={1})",
         new_places="{0}.places({1})",
         taps="taps({0}, {1}.place)",
@@ -89,6 +90,7 @@ class TorchBody(CodeBody):
         self.holders: list[str] = []  # modules that do nothing but hold others: repeats whose weights stand here
         self.remarks: dict[Do, str] = {}  # what the spec says of lines of `__init__`
         self.modules: dict[str, Code | Plan] = {}  # attribute -> what it is made with
+        self.makers: dict[str, tuple[TorchBody, list[Callable[[], Sequence[Do]]]]] = {}  # where, and by which lines
         self.stored: dict[Variable, Attribute] = {}  # by what `__init__` knows it
         self.derived: dict[Axis, Code] = {}  # sizes that __init__ computes from others
         self.built: list[Statement] = []  # `__init__`, in the end
@@ -128,6 +130,7 @@ class TorchBody(CodeBody):
         assert isinstance(home, TorchBody)
         self.home, self.top = home, home.top
         self.modules, self.stored, self.sizes, self.remarks = home.modules, home.stored, home.sizes, home.remarks
+        self.makers = home.makers
         self.attributes = home.attributes
         call = self.plan.call
         if isinstance(call, Repeat):  # its axes and consts are those of the graph around
@@ -313,7 +316,7 @@ class TorchBody(CodeBody):
         """
         assert node.name is not None
         if node.name not in self.modules:
-            self.modules[node.name] = made
+            self.modules[node.name], before = made, len(self.init)
             self.add(assigned(node.name, made))
             for weight in node.weights:
                 usual = natural.get(weight.name.rsplit(".", 1)[1])
@@ -321,7 +324,16 @@ class TorchBody(CodeBody):
                     self.add(Do(self.initial(Code(self.weight(weight)), weight)))
             for part in without:
                 self.add(Do(Code("None"), (Attribute(f"{attribute(node.name)}.{part}"),)))
+            self.makers[node.name] = self, self.init[before:]
         return attribute(node.name)
+
+    def made_here(self, node: Apply) -> None:
+        """Sees to it that a map is made at this place among those of the class, whichever method uses it."""
+        self.linear_module(node)
+        where, lines = self.makers[node.name or ""]
+        where.init = [line for line in where.init if line not in lines]
+        self.init += lines
+        self.makers[node.name or ""] = self, lines
 
     def linear_module(self, node: Apply) -> str:
         """The `nn.Linear` of a map; or, with weights of their own for each group, its GroupedLinear."""

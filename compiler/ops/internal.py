@@ -22,6 +22,12 @@ ROWS: tuple[OpTraits, ...] = (
     OpTraits("stack", reads=Anything()),
     # what is picked, computed alone (rewrites/kernels/dispatch.py)
     *(OpTraits(name, reads=Anything()) for name in ("dispatch", "rows", "back", "grouped", "weights")),
+    # what scans become whose states are linear in themselves (rewrites/recurrent)
+    OpTraits("linear_attention", reads=Anything(), cost=OpCost(saves=("x",))),
+    OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False)),
+    *(OpTraits(name, reads=Anything(), cost=OpCost(saves=("x", "result"))) for name in ("lstm", "gru", "rnn")),
+    OpTraits("weighs", reads=Anything(), cost=OpCost(moves=False)),
+    OpTraits("recurrence", reads=Anything(), cost=OpCost(work=2, saves=("x", "result"))),
     # steps of decoding: caches, places, and what is cut out of what all items have
     OpTraits("positions", reads=Anything(), caches=True, cost=OpCost(work=0, moves=False)),
     *(OpTraits(name, reads=Anything(), caches=True, remembers=True) for name in ("remember", "recall", "resume")),

@@ -81,7 +81,9 @@ def test_repeats_and_scans() -> None:
         return x
     }"""
     assert flow(text) == ["x -> 3 x MLayer(y) -> [a, d]"]
-    assert flow("model m(x: [a, d]) -> [a, d] { return scan[a] cell(x, h = 0) }") == ["x -> Cell along a -> [a, d]"]
+    text = """block bent(x: [d], h: [d]) -> (h: [d]) { return sin(x * h) }
+    model m(x: [a, d]) -> [a, d] { return scan[a] bent(x, h = 1) }"""
+    assert flow(text) == ["x -> Bent along a -> [a, d]"]
 
 
 def test_several_results_of_one_block() -> None:

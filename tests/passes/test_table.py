@@ -19,10 +19,24 @@ width seq
 width past like seq
 depth model = 8, heads = 2, vocab = 5
 const layers = 2
+depth other like model
+block gated(x: [model], h: [model]) -> (h: [model]) {
+    return sin(linear.x[model -> model](x) + h)
+}
+block plain(x: [model], h: [model]) -> (h: [model]) {
+    return tanh(linear.x[model -> model](x) + linear.h[model -> model](h))
+}
+block sums(x: [model], S: [model, other]) -> (S: [model, other], out: [model]) {
+    S = S / 2 + x * x[model as other]
+    return S, dot[other](x[model as other], S)
+}
 model net(ids: vocab[seq], next: vocab[seq], near: bool[past, seq]) -> [] {
     param E: [vocab, model]
     x = E[vocab = ids] * 2 * 3
     x = select(seq > 0, sqrt(x), x)
+    x = scan[seq] gated(x, h = 0) + scan[seq] plain(x, h = 0)
+    _, y = scan[seq] sums(select(x > 0, x + 1, exp(x)), S = 0)
+    x = x + dot[model](x, cumsum[seq](x * y[model as other]))[other as model]
     repeat i in layers {
         x = x + multihead.all[seq, past](x, x[seq as past], near)
         seen = i % 2 == 1 or seq - past < 3

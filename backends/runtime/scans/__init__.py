@@ -1,0 +1,1 @@
+"""What scans that are linear in their states become, in each library."""

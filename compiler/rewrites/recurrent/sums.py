@@ -1,0 +1,99 @@
+"""Running sums of products, read at once: `dot[key](q, cumsum[t](k * v))` is attention without a softmax, in chunks.
+
+Neither the products nor their sums are made. Where the same queries read `cumsum[t](k)`, too, to divide by it, that is
+one more value of each item, 1: such an op `weighs` what the attention reads, and one call computes both. The same of
+what is written as pairs (pairs.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...graph.nodes import Apply, Graph, Node, makes, reads
+from ...graph.traits import ADDED, Running
+from ...graph.values import Value
+from ...ops import op_named
+from ..simplify.dead import alive
+from ..tools.walk import Walk
+from .forms import Maker, Term, counting, in_order, is_product
+from .pairs import summed_pairs
+
+ALONE = ("start", "erase")  # options of an attention that counts nothing beside
+
+
+def running_sums(graph: Graph) -> Graph:
+    """The graph with such sums read in chunks."""
+    return Walk(lambda _, new: _summed(new))(graph)
+
+
+def _summed(graph: Graph) -> Graph:
+    make = Maker(graph)
+    make.makers = {out.id: node for node in graph.nodes for out in makes(node)}
+    readers: dict[int, list[Node]] = {output.value.id: [] for output in graph.outputs}
+    for node in graph.nodes:
+        for number in {value.id for value in reads(node)} - {output.value.id for output in graph.outputs}:
+            readers.setdefault(number, []).append(node)
+    done: dict[int, Apply] = {}
+    for node in graph.nodes:
+        for value in makes(node):
+            done |= summed_pairs(make, value, readers.get(value.id, []))
+        one = _in_chunks(make, node, readers)
+        if one is not None:
+            done[one.out.id] = one
+    if not done:
+        return graph
+    nodes = [*make.nodes, *(done.get(makes(node)[0].id, node) if makes(node) else node for node in graph.nodes)]
+    return alive(counted_beside(replace(graph, nodes=tuple(nodes))))
+
+
+def _in_chunks(make: Maker, node: Node, readers: dict[int, list[Node]]) -> Apply | None:
+    """The attention that a sum over axes of running sums is, which nothing else reads."""
+    if not isinstance(node, Apply) or not is_product(node) or len(node.operands) < 2:
+        return None
+    sums = [made for x in node.operands if _is_running(made := make.makers.get(x.id)) and len(readers[x.id]) == 1]
+    if len(sums) != 1 or not isinstance(made := sums[0], Apply):
+        return None
+    (t,), d = made.axes, frozenset(node.axes)
+    term = make.factors(made.operands[0])
+    queries = tuple(x for x in node.operands if x.id != made.out.id)
+    keys, rest = term.having(d), term.without(d)
+    seen, known, given = (frozenset(axis for x in some for axis in x.type.axes) for some in (queries, keys, rest))
+    value = frozenset(made.out.type.axes) - d - {t} - seen - known
+    fits = d <= seen & known and t in seen & known & given and value and value <= given
+    if not fits or frozenset(node.out.type.axes) != (seen | known | given) - d:
+        return None
+    operands = make.product(Term(queries)), make.product(Term(keys)), make.product(Term(rest, term.sign))
+    axes, values = ([axis for axis in made.out.type.axes if axis in some] for some in (d, value))
+    return replace(node, traits=op_named("linear_attention"), operands=operands, axes=(t, *axes), made=tuple(values))
+
+
+def _is_running(node: Node | None) -> bool:
+    return isinstance(node, Apply) and node.traits.reads == Running(ADDED)
+
+
+def counted_beside(graph: Graph) -> Graph:
+    """The graph where sums of keys that the queries of an attention read are counted by that; its nodes in order."""
+    makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
+    others = {
+        _read(node.operands[0], node.operands[1], node.axes[0], node): node
+        for node in makers.values()
+        if node.op == "linear_attention" and not any(name in node.options for name in ALONE)
+    }
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if isinstance(node, Apply) and is_product(node) and len(node.operands) == 2 and others:
+            for q, sums in (node.operands, node.operands[::-1]):
+                made = makers.get(sums.id)
+                if made is not None and (_is_running(made) or made.op == "recurrence"):
+                    beside = others.get(_read(q, made.operands[0], made.axes[0], made))
+                    if beside is not None and frozenset(beside.axes[1:]) == frozenset(node.axes):
+                        node = counting(beside, node)
+                        break
+        nodes.append(node)
+    return replace(graph, nodes=tuple(in_order(graph, nodes)))
+
+
+def _read(q: Value, k: Value, t: object, node: Apply) -> object:
+    """What a sum of keys and an attention must have in common for one call to compute both."""
+    behind = 3 if node.op == "linear_attention" else 1
+    return q.id, k.id, t, tuple(x.id for x in node.operands[behind:]), tuple(sorted(node.options))

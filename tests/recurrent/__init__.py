@@ -1,0 +1,1 @@
+"""Scans and running sums that are done for many items at once."""
