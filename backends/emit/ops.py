@@ -537,7 +537,7 @@ COMMON: dict[str, Emit] = {
     "rows": rows,
     "back": back,
     "grouped": grouped,
-    "map_weights": map_weights,
+    "weights": weights,
     "cast": cast,
     "remember": remember,
     "store": store,
