@@ -22,6 +22,7 @@ GROUPED = {"layers": 2, "model": 64, "inner": 96, "vocab": 97, "groups": 2, "sha
 PAIR = {"layers": 2, "model": 64, "vocab": 97, "heads": 4}
 ZOO: Mapping[str, Mapping[str, Any]] = {
     "gpt2": PAIR,
+    "decoder": GROUPED | {"windows": [16, 0], "qk_norms": 1},
     "llama": GROUPED,
     "mistral": GROUPED,
     "mixtral": {**GROUPED, "expert": 4},
