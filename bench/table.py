@@ -43,7 +43,7 @@ def main(files: Sequence[str]) -> int:
     print("| row | sizes | peer | before | now | reach | now / floor | MiB, peer's |\n|" + "---|" * 8)
     for name in runs[0]:
         reach = REACH.get(name.removesuffix(OTHER))
-        if reach is None:
+        if reach is None or any(name not in run for run in runs):
             continue
         peer, most = reach
         found = [run[name] for run in runs]
