@@ -40,15 +40,13 @@ class QueryBlock:
         self, at: Share, q: Tensor, k: Tensor, scale: float, bias: Tensor | None, data: Sequence[Tensor], room: Tensor
     ) -> Tensor:
         """[h, g q, k] of q [h, g q, d] and k [h, k, d], in the room."""
-        scores = room.view(len(q), -1, self.rows, self.width)
+        scores = torch.baddbmm(room, q, k.mT, beta=0, alpha=scale, out=room).view(len(q), -1, self.rows, self.width)
         hidden, blind = self.known or self.hide(data, q.dtype)
-        if hidden is not None:
-            scores.copy_(pick(hidden, at))
         if bias is not None:
-            tilt = cut(pick(bias, at), self.first, self.first + self.rows, self.runs)
-            scores.copy_(tilt) if hidden is None else scores.add_(tilt)
-        beta = 0 if hidden is None and bias is None else 1
-        torch.softmax(torch.baddbmm(room, q, k.mT, beta=beta, alpha=scale, out=room), -1, out=room)
+            scores += cut(pick(bias, at), self.first, self.first + self.rows, self.runs)
+        if hidden is not None:  # now that the scores are in the cache
+            scores += pick(hidden, at)
+        torch.softmax(room, -1, out=room)
         if blind is not None:
             scores.masked_fill_(pick(blind, at), 0)
         return room
@@ -73,7 +71,7 @@ class QueryBlock:
         if hidden is not None and not any(every for _, _, every in self.runs):
             blind = hidden.amax(-1, keepdim=True) < 0  # softmax makes no numbers of these rows: they become 0
         found = hidden, blind if blind is not None and blind.any() else None
-        if hidden is None or hidden.numel() <= 2**14:
+        if hidden is None or hidden.numel() <= 2**15:
             self.known = found
         return found
 
@@ -261,7 +259,7 @@ def blocks_of(seen: Callable[..., Any], n: int, m: int, data: Sequence[Tensor]) 
     known = BLOCKS.get(key)
     if known is not None:
         return known
-    sights = row_sights(seen, n, m, QUERIES, look_at(data))
+    sights = row_sights(seen, n, m, QUERIES, look_at(data), 64 if data else 16)  # what is known is made once
     made = [QueryBlock(seen, i * QUERIES, min(QUERIES, n - i * QUERIES), runs) for i, runs in enumerate(sights)]
     if key is not None:
         if len(BLOCKS) == 2 * MOST_KINDS:

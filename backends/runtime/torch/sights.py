@@ -15,13 +15,15 @@ from .ops import is_traced
 Runs = list[tuple[int, int, bool]]  # keys from .. to, and whether all queries of a block surely see all of them
 
 
-def row_sights(seen: Callable[..., Any], n: int, m: int, size: int, look: Callable[..., list[Any]]) -> list[Runs]:
-    """For each block of `size` of the n queries, the runs of the m keys in its sight.
+def row_sights(
+    seen: Callable[..., Any], n: int, m: int, size: int, look: Callable[..., list[Any]], step: int = 64
+) -> list[Runs]:
+    """For each block of `size` of the n queries, the runs of the m keys in its sight, to multiples of `step`.
 
     look(q0, q1, k0, k1): what is known of the data of the mask on a tile.
     """
     ends = [(q, min(q + size, n)) for q in range(0, n, size)]
-    return [in_sight(seen, *rows, m, 64, partial(look, *rows)) for rows in ends]
+    return [in_sight(seen, *rows, m, step, partial(look, *rows)) for rows in ends]
 
 
 def look_at(data: Sequence[Tensor]) -> Callable[..., list[Any]]:
