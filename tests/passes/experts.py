@@ -14,7 +14,7 @@ ROUTERS = {
     "place = cumsum[seq](select(any[chosen](mine), 1, 0))\n"
     "w = sum[chosen](select(mine and place <= 3, p[expert = best], 0))",
     "scaled": "best = topk[expert -> chosen](s)\nw = select(any[chosen](expert == best), sigmoid(s), 0)\n"
-    "w = 1.5 * (w / (sum[expert](w) + 0.01))",
+    "w = 1.5 * (w / (sum[expert](w) + 0.5))",
     "masked": "best = topk[expert -> chosen](s)\nw = softmax[expert](s where any[chosen](expert == best))",
     "few": "best = topk[expert -> chosen](s where s > 0)\ng = softmax[chosen](s[expert = best])\n"
     "w = sum[chosen](select(expert == best, g, 0))",
@@ -44,7 +44,8 @@ def program(seed: int) -> str:
     name = rng.choice([*ROUTERS])
     scores = "s = linear.router[model -> expert](x)\np = softmax[expert](s)\n"
     body = rng.choice(EXPERTS).format(bias=rng.choice(["", ", bias = false"]))
-    reader = GATHERS[name] if name in GATHERS and rng.random() < 0.3 else rng.choice(READERS)
+    readers = READERS[::2] if name == "whole" else READERS  # its weights are no item's: `*` spreads them over none
+    reader = GATHERS[name] if name in GATHERS and rng.random() < 0.3 else rng.choice(readers)
     route, around = "", scores + ROUTERS[name]
     apart = "seq" not in around and "p" not in reader.replace("expert", "") and reader not in GATHERS.values()
     if apart and rng.random() < 0.5:

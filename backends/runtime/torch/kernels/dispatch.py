@@ -105,7 +105,7 @@ class Dispatch:
             y = (x.reshape(self.groups, -1, x.shape[-1]) @ weight.mT).flatten(0, 1)
         elif self.alone is not None:
             y = x.new_empty(len(x), many, weight.shape[1])
-            for group, row, to in zip(self.alone, flat.reshape(len(x), many, -1), y, strict=True):
+            for group, row, to in zip(self.alone, flat.reshape(len(x), many, x.shape[-1]), y, strict=True):
                 torch.mm(row, weight[group].mT, out=to)
         else:
             y = GroupedProduct.apply(flat, weight, self.ends * many)  # type: ignore[no-untyped-call]
