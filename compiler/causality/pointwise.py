@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 
 from ..graph.traits import (
@@ -25,7 +25,7 @@ from ..graph.traits import (
     Sum,
 )
 from ..sizes.forms import LinearForm, floored, holds, least, quotient
-from ..sizes.predicates import ALWAYS, Cases, at_least_zero, both, either, more_than_zero
+from ..sizes.predicates import ALWAYS, Cases, Facts, at_least_zero, both, either, more_than_zero
 from .reach import Info, unite
 
 SEVERAL = 8  # bounds kept of one value
@@ -33,16 +33,16 @@ ZERO, ONE = LinearForm.number(0), LinearForm.number(1)
 Forms = tuple[LinearForm, ...]
 
 
-def pointwise(meaning: Meaning, parts: list[Info]) -> Info:
-    """What is known of the result."""
+def pointwise(meaning: Meaning, parts: list[Info], given: Facts = frozenset()) -> Info:
+    """What is known of the result. given: what holds wherever it is read."""
     if meaning == Sum((1,)):
         return parts[0]
-    parts = _without_sizes(meaning, parts)
-    if len(parts) == 1 and isinstance(meaning, Extreme | Limited):
+    parts = _without_sizes(meaning, parts, given)
+    if len(parts) == 1 and isinstance(meaning, Extreme | Limited | Remainder):
         return parts[0]
     true, false = _facts(meaning, parts)
     form = _form(meaning, parts)
-    lowers, uppers = ((form,), (form,)) if form is not None else _bounds(meaning, parts)
+    lowers, uppers = ((form,), (form,)) if form is not None else _bounds(meaning, parts, given)
     return Info(unite(*(part.reach for part in parts)), true, false, _few(lowers), _few(uppers))
 
 
@@ -50,7 +50,7 @@ def _few(forms: Iterable[LinearForm]) -> Forms:
     return tuple(dict.fromkeys(forms))[:SEVERAL]
 
 
-def _without_sizes(meaning: Meaning, parts: list[Info]) -> list[Info]:
+def _without_sizes(meaning: Meaning, parts: list[Info], given: Facts) -> list[Info]:
     """Without the run-time sizes that cannot matter: `min(t, |t| - 1)` is `t`, and `t < |t|` holds."""
     match meaning, parts:
         case Extreme(largest=False), _:
@@ -59,6 +59,8 @@ def _without_sizes(meaning: Meaning, parts: list[Info]) -> list[Info]:
             return [x]
         case Limited(), [x, low, high] if _below(x, high):
             return [x, low, replace(high, reach={})]
+        case Remainder(), [x, size] if _below(x, size, 1) and at_least(x, ZERO, given):
+            return [x]
         case Compared("<" | "<=" as sign), [a, b] if _below(a, b, sign == "<"):
             return [a, replace(b, reach={})]
         case Compared(">" | ">=" as sign), [a, b] if _below(b, a, sign == ">"):
@@ -74,8 +76,8 @@ def _below(x: Info, size: Info, gap: int = 0) -> bool:
     return any(upper.indices and holds(size.form - upper - LinearForm.number(gap)) for upper in x.uppers)
 
 
-def at_least(x: Info, form: LinearForm) -> bool:
-    return any(holds(lower - form) for lower in x.lowers)
+def at_least(x: Info, form: LinearForm, given: Facts = frozenset()) -> bool:
+    return any(holds(lower - form, given) for lower in x.lowers)
 
 
 # -- where it is true or not zero, and where it is false -----------------------------------------------------------
@@ -156,25 +158,26 @@ def _form(meaning: Meaning, parts: list[Info]) -> LinearForm | None:
             return None
 
 
-def _bounds(meaning: Meaning, parts: list[Info]) -> tuple[Iterable[LinearForm], Iterable[LinearForm]]:
+def _bounds(meaning: Meaning, parts: list[Info], given: Facts) -> tuple[Iterable[LinearForm], Iterable[LinearForm]]:
     """Lower and upper bounds of the result."""
+    larger, smaller = partial(larger_of, given=given), partial(_of_the_smaller, given=given)
     match meaning, parts:
         case Extreme(largest=False), _:
-            return reduce(_of_the_smaller, (part.lowers for part in parts)), [f for part in parts for f in part.uppers]
+            return reduce(smaller, (part.lowers for part in parts)), [f for part in parts for f in part.uppers]
         case Extreme(largest=True), _:
-            return [f for part in parts for f in part.lowers], reduce(larger_of, (part.uppers for part in parts))
+            return [f for part in parts for f in part.lowers], reduce(larger, (part.uppers for part in parts))
         case Limited(), [x, low, high]:
-            lowers = _of_the_smaller((*x.lowers, *low.lowers), high.lowers)
-            return lowers, (*larger_of(x.uppers, low.uppers), *high.uppers)
+            lowers = smaller((*x.lowers, *low.lowers), high.lowers)
+            return lowers, (*larger(x.uppers, low.uppers), *high.uppers)
         case Choice(), [_, x, y]:
-            return _of_the_smaller(x.lowers, y.lowers), larger_of(x.uppers, y.uppers)
+            return smaller(x.lowers, y.lowers), larger(x.uppers, y.uppers)
         case Rounded(up=False), [a]:
             return [form - ONE for form in a.lowers], a.uppers
         case Magnitude(), [a]:
             lowers = (ZERO, *a.lowers, *(-form for form in a.uppers))
-            return lowers, larger_of(a.uppers, tuple(-form for form in a.lowers))
+            return lowers, larger(a.uppers, tuple(-form for form in a.lowers))
         case Remainder(), [a, b] if b.form is not None and holds(b.form - ONE):
-            return (ZERO,), (b.form - ONE, *(a.uppers if at_least(a, ZERO) else ()))
+            return (ZERO,), (b.form - ONE, *(a.uppers if at_least(a, ZERO, given) else ()))
         case Quotient(whole=False), [a, b] if b.form is not None and b.form.value is not None and b.form.value >= 1:
             return (ZERO,) if at_least(a, ZERO) else (), a.uppers if at_least(a, ZERO) else ()
         case Sum(times), _:
@@ -193,19 +196,19 @@ def _sums(times: tuple[int, ...], parts: list[Info], lower: bool) -> list[Linear
     return found
 
 
-def larger_of(a: Forms, b: Forms) -> Forms:
+def larger_of(a: Forms, b: Forms, given: Facts = frozenset()) -> Forms:
     """Upper bounds of whichever of two values is larger, from those of each."""
-    return least(found for x in a for y in b if (found := _larger(x, y)) is not None)
+    return least(found for x in a for y in b if (found := _larger(x, y, given)) is not None)
 
 
-def _of_the_smaller(a: Forms, b: Forms) -> Forms:
-    return tuple(-form for form in larger_of(tuple(-form for form in a), tuple(-form for form in b)))
+def _of_the_smaller(a: Forms, b: Forms, given: Facts) -> Forms:
+    return tuple(-form for form in larger_of(tuple(-form for form in a), tuple(-form for form in b), given))
 
 
-def _larger(a: LinearForm, b: LinearForm) -> LinearForm | None:
+def _larger(a: LinearForm, b: LinearForm, given: Facts) -> LinearForm | None:
     """Something that is at least both, where that is easy: one of them, or an index plus the larger number."""
     for x, y in ((a, b), (b, a)):
-        if holds(x - y):
+        if holds(x - y, given):
             return x
     for x, y in ((a.above(), b), (b.above(), a)):
         rest = x - LinearForm.number(x.constant)

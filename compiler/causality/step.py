@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from ..graph.nodes import Apply, Graph
-from ..graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Pointwise, Reduce, Running, Window
-from ..graph.values import Role
+from ..graph.traits import Arrange, Choice, Gather, IndexMap, Normalise, OpTraits, Pointwise, Reduce, Running, Window
+from ..graph.values import Role, Value
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, least, rises, show, upper_bounds, without_quotients
-from ..sizes.predicates import ALWAYS, Cases, Facts, both, differences, put, without
+from ..sizes.predicates import ALWAYS, Cases, Facts, both, differences, put, shared, without
 from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
 from .leak import Trace
 from .places import place
@@ -42,6 +42,8 @@ class Step:
         if traits.checks:
             return Info({})
         match traits.reads:
+            case Pointwise(Choice()):
+                return self._choice(node, frozenset())
             case Pointwise(meaning):
                 found = pointwise(meaning, parts)
                 return Info(found.reach, found.true) if traits.random else found  # multiplied: what is 0 stays so
@@ -52,7 +54,7 @@ class Step:
             case Running():
                 return Info(unite(*(up_to_here(part.reach, node.axes[0]) for part in read)))
             case Gather():
-                return self._gather(parts[0], parts[1], mask)
+                return self.gather(parts[0], parts[1], mask)
             case Window():
                 return self._window(parts[0])
             case Arrange(map):
@@ -61,6 +63,38 @@ class Step:
                 text = f"what `{node.op}` reads is not known: it may read anything"
                 values = node.operands if node.mask is None else (*node.operands, node.mask)
                 return Info(reach_of_anything(text, node.span, read, values, self.sizes))
+
+    # -- a choice ------------------------------------------------------------------------------------------------
+
+    def _choice(self, node: Apply, given: Facts) -> Info:
+        """What each side reads counts where it is taken."""
+        condition, x, y = node.operands
+        known = self.infos[condition.id]
+        sides = (self._where(x, known.true, given), self._where(y, known.false, given))
+        return pointwise(Choice(), [known, *sides], given)
+
+    def _where(self, value: Value, cases: Cases, given: Facts) -> Info:
+        """What is known of a value that is read in these cases alone."""
+        return self._given(value, given | shared(cases) if cases else given)
+
+    def _given(self, value: Value, given: Facts) -> Info:
+        """What is known of a value where these facts hold of its indices: made again, as far back as these are read."""
+        found = self.infos[value.id]
+        node = next((each for each in self.graph.nodes if isinstance(each, Apply) and each.out.id == value.id), None)
+        if not given or node is None or node.traits.random:
+            return found
+        match node.traits.reads:
+            case Pointwise(Choice()):
+                found = self._choice(node, given)
+            case Pointwise(meaning):
+                found = pointwise(meaning, [self._given(each, given) for each in node.operands], given)
+            case Gather():
+                x, at = node.operands
+                mask = self.infos[node.mask.id] if node.mask else None
+                found = replace(self, node=node).gather(self.infos[x.id], self._given(at, given), mask)
+            case Arrange(IndexMap.NEW):
+                found = self._given(node.operands[0], given)
+        return replace(found, reach={_raised(bound, given): trace for bound, trace in found.reach.items()})
 
     # -- reach ---------------------------------------------------------------------------------------------------
 
@@ -161,7 +195,7 @@ class Step:
         reach = self._bounded(read, set(self.node.axes), support)
         return Info(reach, kept if how.weights and not how.logarithm else ALWAYS)
 
-    def _gather(self, x: Info, e: Info, mask: Info | None) -> Info:
+    def gather(self, x: Info, e: Info, mask: Info | None) -> Info:
         """An index that may be less than 0 would count from the end. What the mask leaves out reads nothing."""
         node, axis = self.node, self.node.axes[0]
         sure = node.operands[1].role <= Role.TABLE or at_least(e, ZERO)
@@ -302,6 +336,12 @@ def _shown(limits: Sequence[LinearForm]) -> str:
         axis, by = min(simple, key=lambda offset: offset[1])
         return f"`{axis.name}`" + (f" + {by}" if by else "")
     return f"`{show(without_quotients(limits[0]))}`"
+
+
+def _raised(bound: Bound, given: Facts) -> Bound:
+    """A bound where these facts hold: what is a number is at most as much as an index that is at least that."""
+    more = (form + fact for form in bound if form.value is not None for fact in given)
+    return bound | {form for form in more if form.constant <= 0 and form.indices}
 
 
 def up_to_here(reach: Reach, axis: Axis) -> Reach:

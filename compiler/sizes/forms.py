@@ -181,7 +181,7 @@ def rises(form: LinearForm, axis: Axis) -> bool:
 
 def floored(form: LinearForm) -> LinearForm:
     """The quotient rounded down: a form that is whole stays as it is."""
-    if all(value.denominator == 1 for _, value in form.items) and not fractional(form):
+    if is_whole(form):
         return form
     return LinearForm.of(Opaque.of(FLOOR, form.poly))
 
@@ -194,6 +194,11 @@ def quotient(form: LinearForm, divisor: LinearForm) -> LinearForm | None:
     if divisor.indices or not never_negative((divisor - LinearForm.number(1)).poly):
         return None
     return LinearForm.of(Opaque.of("/", form.poly, divisor.poly))
+
+
+def is_whole(form: LinearForm) -> bool:
+    """Whether it is surely a whole number."""
+    return all(value.denominator == 1 for _, value in form.items) and not fractional(form)
 
 
 def whole(form: LinearForm) -> LinearForm:
@@ -307,7 +312,6 @@ def upper_bounds(
     """What the form is at most, in forms without the axes that are `gone`: each is an upper bound; none is known if
     there is none here.
 
-    form:   of a whole number.
     facts:  forms that are 0 or more.
     ranged: of which axes it may be used that an index is at most the size less one.
     """
@@ -321,7 +325,7 @@ def upper_bounds(
     for state in left:
         unknown = _next(state, gone)
         if unknown is None:
-            found.append(_whole_at_most(state))
+            found.append(_whole_at_most(state) if is_whole(form) else state)
             continue
         for other in _without(state, unknown, known, ranged):
             at = lowest.get(other.shape)
@@ -413,11 +417,15 @@ def _simplicity(form: LinearForm) -> tuple[int, str]:
     return len(form.items), show(form)
 
 
-def holds(form: LinearForm) -> bool:
-    """Whether it is 0 or more whatever the indices and sizes are, each index being one of its axis."""
+def holds(form: LinearForm, facts: Collection[LinearForm] = ()) -> bool:
+    """Whether it is 0 or more whatever the indices and sizes are, each index being one of its axis.
+
+    facts: forms that are 0 or more.
+    """
     if never_negative(form.poly):
         return True
-    return any(never_negative((-bound).poly) for bound in upper_bounds(-form, form.indices, (), lambda axis: True))
+    form = whole(form)
+    return any(never_negative((-bound).poly) for bound in upper_bounds(-form, form.indices, facts, lambda axis: True))
 
 
 # -- in words ------------------------------------------------------------------------------------------------------
