@@ -109,5 +109,4 @@ def test_no_false_proof(count: int) -> None:
         assert causal or found != "proved", (seed, body)
         assert not causal or "another item" not in found, (seed, body)
         seen[f"{'causal' if causal else 'not causal'}, {re.sub('`.*', '', found)}"] += 1
-    print(seen)
     assert seen["causal, proved"] > 0.5 * sum(times for what, times in seen.items() if what.startswith("causal")), seen
