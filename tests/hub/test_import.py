@@ -55,8 +55,12 @@ def folder(kind: str, seed: int, at: Path, shards: str = "5GB") -> Path:
     return at / "theirs"
 
 
+QUICK = ("llama", "gemma2", "phi3", "starcoder2")
+
+
 def some(kind: str) -> list[Any]:
-    return [pytest.param(kind, seed, marks=pytest.mark.slow if seed else ()) for seed in range(12)]
+    slow = pytest.mark.slow
+    return [pytest.param(kind, seed, marks=slow if seed or kind not in QUICK else ()) for seed in range(12)]
 
 
 @pytest.mark.parametrize(("kind", "seed"), [case for kind in KINDS for case in some(kind)])

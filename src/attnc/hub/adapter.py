@@ -20,6 +20,9 @@
     [only]                                # what the spec cannot do otherwise: any other value is refused
     pretraining_tp = [1]
 
+    [inside]                              # what a nested table of config.json may have
+    rope_scaling = ["rope_type", "factor"]
+
     [terms]                               # names for what several sizes are made of
     heads = "num_attention_heads"
 
@@ -47,7 +50,7 @@ from .problem import HubError
 Table = Mapping[str, Any]
 _TEXTS = ("model_type", "spec", "map")
 _LISTS = ("optional", "harmless")
-_TABLES = ("architectures", "inputs", "defaults", "only", "terms", "sizes")
+_TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes")
 _DEEPEST = 8  # files that include files
 
 
@@ -63,6 +66,7 @@ class Adapter:
     inputs: Mapping[str, str]
     defaults: Table
     only: Mapping[str, list[Any]]
+    inside: Mapping[str, list[Any]]
     terms: Mapping[str, str]
     sizes: Table
     optional: frozenset[str] = field(default=frozenset())
@@ -144,6 +148,7 @@ def _check(path: Path, own: dict[str, Any]) -> None:
         for name, value in own.get(table, {}).items():
             if not isinstance(value, str):
                 raise HubError(f"{path}: `{name}` in [{table}] must be text")
-    for name, value in own.get("only", {}).items():
-        if not isinstance(value, list):
-            raise HubError(f"{path}: `{name}` in [only] must be a list of what is possible")
+    for table in ("only", "inside"):
+        for name, value in own.get(table, {}).items():
+            if not isinstance(value, list):
+                raise HubError(f"{path}: `{name}` in [{table}] must be a list of what is possible")

@@ -40,8 +40,16 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
             + (f"; near it: `{near[0]}`" if near else "")
             + f". If not, add it to `harmless` in a copy of {adapter.path} (see `--adapters`)"
         )
+    for key, possible in adapter.inside.items():
+        table = config.get(key)
+        strange = sorted(set(table) - set(possible)) if isinstance(table, Mapping) else []
+        if strange:
+            listed = ", ".join(f"`{inner}`" for inner in strange)
+            raise HubError(
+                f"{name}: {adapter.path.name} does not know {listed} of `{key}`; it knows {', '.join(possible)}"
+            )
     for key, possible in adapter.only.items():
-        if key in config and config[key] not in possible:
+        if key in config and config[key] not in possible and not (config[key] is None and "null" in possible):
             allowed = " or ".join(_json(value) for value in possible)
             raise HubError(
                 f"{name}: `{key}` is {_json(config[key])}, and {adapter.spec.name} has it as {allowed} alone"

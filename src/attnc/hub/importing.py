@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -65,7 +66,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     for file in (CONFIG, GENERATION, *TOKENIZER):
         if (folder.path / file).is_file():
             shutil.copyfile(folder.path / file, draft / file)
-    (draft / adapter.map.name).write_bytes(adapter.map.read_bytes())
+    _copy_map(adapter.map, draft)
     about = {
         "attnc": __version__,
         "spec": spec.name,
@@ -84,6 +85,14 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     (draft / "cost.txt").write_text(f"{model.cost(**widths)}\n", encoding="utf-8")
     (draft / "README.md").write_text(_readme(folder, spec.name, model.name, name), encoding="utf-8")
     return model
+
+
+def _copy_map(map: Path, draft: Path) -> None:
+    """A map, and those that it uses."""
+    text = map.read_text(encoding="utf-8")
+    (draft / map.name).write_text(text, encoding="utf-8")
+    for used in re.findall(r"^use (\S+)", text, re.MULTILINE):
+        _copy_map(map.parent / used, draft)
 
 
 def _convert(folder: HubFolder, adapter: Adapter, model: Model, draft: Path) -> None:
