@@ -121,6 +121,9 @@ class Written:
     def __abs__(self) -> "Written":
         return Written(f"abs({self})")
 
+    def __neg__(self) -> "Written":
+        return Written(f"(-{self})")
+
     __add__, __radd__ = in_words("+")
     __sub__, __rsub__ = in_words("-")
     __mul__, __rmul__ = in_words("*")

@@ -200,8 +200,14 @@ class _DispatchingGraph:
             gone |= region.inside
         if not changed:
             return self.graph
-        nodes = [_owning(node) if makes(node)[0].id in gone else node for node in nodes if not self._goes(node, gone)]
-        nodes = [self.calls.get(makes(node)[0].id, node) if isinstance(node, Call) else node for node in nodes]
+        nodes = [
+            _owning(node) if any(value.id in gone for value in makes(node)[:1]) else node
+            for node in nodes
+            if not self._goes(node, gone)
+        ]
+        nodes = [
+            self.calls.get(node.outs[0].id, node) if isinstance(node, Call) and node.outs else node for node in nodes
+        ]
         graph = alive(replace(self.graph, nodes=tuple(nodes)))
         read = {value.id for node in graph.nodes for value in reads(node)} | {out.value.id for out in graph.outputs}
         return replace(graph, nodes=tuple(self._cut(node, read) for node in graph.nodes))
@@ -212,7 +218,8 @@ class _DispatchingGraph:
     def finished(self, outputs: tuple[Output, ...]) -> Graph:
         """The graph with the nodes that were made at its end, and these results."""
         nodes = [
-            self.calls.get(makes(node)[0].id, node) if isinstance(node, Call) else node for node in self.graph.nodes
+            self.calls.get(node.outs[0].id, node) if isinstance(node, Call) and node.outs else node
+            for node in self.graph.nodes
         ]
         graph = replace(self.graph, nodes=(*nodes, *self.made), outputs=outputs)
         read = {value.id for node in graph.nodes for value in reads(node)} | {out.value.id for out in outputs}
