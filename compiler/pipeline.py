@@ -13,8 +13,8 @@ from .decoding.steps.join_maps import join_maps
 from .decoding.steps.tabulate import tabulate
 from .decoding.steps.unmask import unmask
 from .graph.nodes import Graph
+from .rewrites.dispatch.rows import dispatch
 from .rewrites.kernels.attention import fuse_attention
-from .rewrites.kernels.dispatch import dispatch
 from .rewrites.kernels.halves import halves
 from .rewrites.kernels.mask_arguments import mask_arguments
 from .rewrites.kernels.place_masks import place_masks

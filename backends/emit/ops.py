@@ -476,7 +476,7 @@ def within(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 
 def dispatch(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
-    """Rows sorted by what each picks of an axis (rewrites/kernels/dispatch.py). It stands where the batch stands."""
+    """Rows sorted by what each picks of an axis (rewrites/dispatch). It stands where the batch stands."""
     best = body.full(vals[0] if len(vals) > 1 else body.checked(vals[0], node.each[0]), node.made)
     order = (*body.core(node.axes), *node.made)
     given = [
@@ -527,17 +527,11 @@ def grouped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     return body.combine([x, plan, weight], code, (*kept, *node.made), node.out)
 
 
-def weights(body: CodeBody, node: Apply, vals: list[Val]) -> None:
-    """Those of a map further down stand in order where the spec has it."""
-    body.learned([node])
-
-
 COMMON: dict[str, Emit] = {
     "dispatch": dispatch,
     "rows": rows,
     "back": back,
     "grouped": grouped,
-    "weights": weights,
     "cast": cast,
     "remember": remember,
     "store": store,

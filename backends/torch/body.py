@@ -90,7 +90,9 @@ class TorchBody(CodeBody):
         self.holders: list[str] = []  # modules that do nothing but hold others: repeats whose weights stand here
         self.remarks: dict[Do, str] = {}  # what the spec says of lines of `__init__`
         self.modules: dict[str, Code | Plan] = {}  # attribute -> what it is made with
-        self.makers: dict[str, tuple[TorchBody, list[Callable[[], Sequence[Do]]]]] = {}  # where, and by which lines
+        self.makers: dict[
+            str, tuple[TorchBody, list[Callable[[], Sequence[Do]]]]
+        ] = {}  # where and by which lines, until that is settled
         self.stored: dict[Variable, Attribute] = {}  # by what `__init__` knows it
         self.derived: dict[Axis, Code] = {}  # sizes that __init__ computes from others
         self.built: list[Statement] = []  # `__init__`, in the end
@@ -328,12 +330,11 @@ class TorchBody(CodeBody):
         return attribute(node.name)
 
     def made_here(self, node: Apply) -> None:
-        """Sees to it that a map is made at this place among those of the class, whichever method uses it."""
+        """Sees to it that a map is made at this place among those of the class, the first of these that is named."""
         self.linear_module(node)
-        where, lines = self.makers[node.name or ""]
+        where, lines = self.makers.pop(node.name or "", (self, []))
         where.init = [line for line in where.init if line not in lines]
         self.init += lines
-        self.makers[node.name or ""] = self, lines
 
     def linear_module(self, node: Apply) -> str:
         """The `nn.Linear` of a map; or, with weights of their own for each group, its GroupedLinear."""

@@ -10,7 +10,7 @@ from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positio
 from ..graph.traits import Arrange, IndexMap, Normalise, Pointwise, Reduce, keeps_truths
 from ..graph.typed_value import static_element
 from ..graph.values import Role, Scalar, Value
-from ..rewrites.kernels.dispatch import picked_alone
+from ..rewrites.dispatch.rows import picked_alone
 from ..sizes.axes import Axis, evaluate
 from .bands import NOTHING, Facts, Form, IndexBounds, both, of_form, step, without
 from .memory import Memory, needed

@@ -28,7 +28,7 @@ class Work:
     back, kept_back: the same of the gradients.
     ops:    other operations: one for each number that a pointwise op makes, a few for a softmax or a norm.
     moved:  bytes of operands, results and weights, each once for each op.
-    unread: of `kept`, those for indices that are not picked, which are not computed (rewrites/kernels/dispatch.py).
+    unread: of `kept`, those for indices that are not picked, which are not computed (rewrites/dispatch).
     """
 
     macs: Poly = ZERO

@@ -20,11 +20,12 @@ ROWS: tuple[OpTraits, ...] = (
     # the whole of softmax attention, and two values side by side (rewrites/kernels)
     OpTraits("attention", reads=Anything(), cost=OpCost(saves=("x", "result"), spare=0)),  # its scores are not kept
     OpTraits("stack", reads=Anything()),
-    # what is picked, computed alone (rewrites/kernels/dispatch.py)
-    *(OpTraits(name, reads=Anything()) for name in ("dispatch", "rows", "back", "grouped", "weights")),
+    # what is picked, computed alone (rewrites/dispatch)
+    *(OpTraits(name, reads=Anything()) for name in ("dispatch", "rows", "back", "grouped")),
+    # weights of a learned map that is done elsewhere (rewrites/dispatch, rewrites/recurrent)
+    OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False)),
     # what scans become whose states are linear in themselves (rewrites/recurrent)
     OpTraits("linear_attention", reads=Anything(), cost=OpCost(saves=("x",))),
-    OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False)),
     *(OpTraits(name, reads=Anything(), cost=OpCost(saves=("x", "result"))) for name in ("lstm", "gru", "rnn")),
     OpTraits("weighs", reads=Anything(), cost=OpCost(moves=False)),
     OpTraits("recurrence", reads=Anything(), cost=OpCost(work=2, saves=("x", "result"))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -49,10 +50,11 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
                 f"{name}: {adapter.path.name} does not know {listed} of `{key}`; it knows {', '.join(possible)}"
             )
     for key, possible in adapter.only.items():
-        if key in config and config[key] not in possible and not (config[key] is None and "null" in possible):
-            allowed = " or ".join(_json(value) for value in possible)
+        missing = key not in config or (config[key] is None and key in adapter.optional)
+        if not missing and config[key] not in possible:
+            allowed = " or ".join(json.dumps(value) for value in possible)
             raise HubError(
-                f"{name}: `{key}` is {_json(config[key])}, and {adapter.spec.name} has it as {allowed} alone"
+                f"{name}: `{key}` is {json.dumps(config[key])}, and {adapter.spec.name} has it as {allowed} alone"
             )
 
 
@@ -103,9 +105,3 @@ def _setting(value: Any, size: str, told: Any, name: str) -> Setting:
     if all(isinstance(item, int | float) for item in items):
         return tuple(items) if isinstance(value, list | tuple) else value
     raise HubError(f"{name}: `{size}` would be {value!r}, made of {told!r}: a number is needed")
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value)

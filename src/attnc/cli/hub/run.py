@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(imported: Any) -> int:
-    from ...hub.comparing import TOLERANCE, compare
+    from ...hub.comparing import LARGER, TOLERANCE, compare
 
     found = compare(imported)
     for one in found:
@@ -61,7 +61,7 @@ def _check(imported: Any) -> int:
         print(f"{one.length} items, {side}: {one.difference:.1e} of the standard deviation")
     if all(one.same for one in found):
         return CLEAN
-    print(f"these differ: {TOLERANCE:.0e} is what float32 allows for", file=sys.stderr)
+    print(f"these differ: float32 allows for {TOLERANCE:.0e}, or {LARGER} times what theirs rounds", file=sys.stderr)
     return WRONG
 
 
