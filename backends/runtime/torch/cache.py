@@ -192,7 +192,7 @@ class Cache:
         return self.whole.first == 0
 
     def put(self, name: str, x: Tensor, dim: int, places: Tensor) -> Tensor:
-        """The items of x at these places, in a cache with room for all."""
+        """The items of x at these places; a cache without room for all, such as this, is never asked."""
         raise NotImplementedError
 
     def maps(self, x: Tensor, *parts: Any) -> tuple[Tensor, ...]:

@@ -212,9 +212,9 @@ def attention_by_kind(
     found = []
     for seen, places in kinds:
         left = [x for x, number in zip(data, seen.numbers, strict=True) if number is None]
-        parts = [None if x is None else at_places(x, dim, places, len(kinds)) for x in (Q, K, V, bias, *left)]
-        q, k, v, tilt, *more = parts
-        found.append(masked_attention(seen, q, k, v, *more, bias=tilt, **options))  # type: ignore[arg-type]
+        q, k, v, *more = (at_places(x, dim, places, len(kinds)) for x in (Q, K, V, *left))
+        tilt = None if bias is None else at_places(bias, dim, places, len(kinds))
+        found.append(masked_attention(seen, q, k, v, *more, bias=tilt, **options))
     if len(found) == 1:
         return found[0]
     order = [place for _, places in kinds for place in places]
