@@ -19,7 +19,7 @@ SPECS = sorted(
     [
         *(ROOT / "examples").glob("*.attn"),
         *(ROOT / "examples/attentions").glob("*.attn"),
-        *(ROOT / "examples/zoo").glob("*.attn"),
+        *(ROOT / "examples/zoo").rglob("*.attn"),
         *(ROOT / "tests/zoo/more").glob("*.attn"),
         *(ROOT / "tests/compiler/right").glob("*.attn"),
     ]

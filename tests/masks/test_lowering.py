@@ -72,7 +72,7 @@ def test_what_is_not_read_is_said() -> None:
     assert "net.attn:6: it compares real numbers" in str(loads(text, name="net.attn").model("f").explain())
 
 
-SPECS = [*sorted((ROOT / "examples").glob("*.attn")), *sorted((ROOT / "examples/zoo").glob("*.attn"))]
+SPECS = [*sorted((ROOT / "examples").glob("*.attn")), *sorted((ROOT / "examples/zoo").rglob("*.attn"))]
 SPECS += sorted((ROOT / "tests/zoo/more").glob("*.attn"))
 
 

@@ -1,7 +1,7 @@
 """What a published kind of model is here: a TOML file beside the specs, read into an `Adapter`.
 
     model_type = "mistral"                # of config.json, or a list of them
-    spec = "decoder.attn"                 # beside this file
+    spec = "decoder.attn"                 # beside this file, or in the zoo that comes with attnc
     map = "llama.map"                     # which weights are which (attnc.weights.maps)
     include = ["rope.toml"]               # tables of other files, which this one adds to
     optional = ["head_dim"]               # keys that may lack: then None
@@ -53,6 +53,9 @@ _LISTS = ("optional", "harmless")
 _TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes")
 _DEEPEST = 8  # files that include files
 
+_PACKAGED = Path(__file__).resolve().parents[1] / "zoo"  # in the wheel
+_BESIDE = Path(__file__).resolve().parents[3] / "examples" / "zoo"  # in a checkout
+
 
 @dataclass(frozen=True)
 class Adapter:
@@ -88,19 +91,27 @@ class Adapter:
             if not tables.get(name):
                 raise HubError(f"{path}: an adapter has a table [{name}]")
         types = tables["model_type"]
-        spec, weights = path.parent / tables["spec"], path.parent / tables["map"]
-        for beside in (spec, weights):
-            if not beside.is_file():
-                raise HubError(f"{path}: there is no file {beside}")
         return Adapter(
             path,
             tuple([types] if isinstance(types, str) else types),
-            spec,
-            weights,
+            Path(tables["spec"]),
+            Path(tables["map"]),
             optional=frozenset(tables.get("optional", [])),
             harmless=frozenset(tables.get("harmless", [])),
             **{name: tables.get(name, {}) for name in _TABLES},
         )
+
+
+def zoo() -> Path:
+    return _PACKAGED if _PACKAGED.is_dir() else _BESIDE
+
+
+def _found(path: Path, name: str) -> Path:
+    """The file that another calls `name`. Raises HubError where there is none."""
+    for folder in (path.parent, zoo()):
+        if (folder / name).is_file():
+            return folder / name
+    raise HubError(f"{path}: there is no file {name}, beside it or in {zoo()}")
 
 
 def _read(path: Path, depth: int) -> dict[str, Any]:
@@ -112,9 +123,10 @@ def _read(path: Path, depth: int) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         raise HubError(f"{path}: {wrong}") from None
     _check(path, own)
+    own |= {name: str(_found(path, own[name])) for name in ("spec", "map") if name in own}
     found: dict[str, Any] = {}
     for name in own.pop("include", []):
-        _add(found, _read(path.parent / name, depth + 1))
+        _add(found, _read(_found(path, name), depth + 1))
     _add(found, own)
     return found
 

@@ -6,17 +6,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .adapter import Adapter
+from .adapter import Adapter, zoo
 from .problem import HubError
-
-OWN = Path(__file__).resolve().parents[1] / "zoo"
-"""Where the wheel has the zoo."""
-
-_BESIDE = Path(__file__).resolve().parents[3] / "examples" / "zoo"  # in a checkout
-
-
-def zoo() -> Path:
-    return OWN if OWN.is_dir() else _BESIDE
 
 
 def adapters(folders: Iterable[Path] = ()) -> list[Adapter]:
@@ -28,7 +19,7 @@ def adapters(folders: Iterable[Path] = ()) -> list[Adapter]:
     for folder in (*folders, zoo()):
         if not folder.is_dir():
             raise HubError(f"{folder}: this is no folder of adapters")
-        files = sorted(folder.glob("*.toml"))
+        files = sorted(folder.rglob("*.toml"))
         found += [Adapter.read(path) for path in files if _is_whole(path)]
     return found
 

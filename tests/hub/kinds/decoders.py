@@ -1,50 +1,11 @@
-"""Random small configurations of each kind of model that an adapter knows, drawn from all its options."""
+"""Decoders of one stack of like layers: examples/zoo/decoder."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-ROPES: tuple[dict[str, Any], ...] = (
-    {"rope_type": "default", "rope_theta": 5000.0},
-    {"rope_type": "linear", "factor": 3.0, "rope_theta": 5000.0},
-    {
-        "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-        "original_max_position_embeddings": 16, "rope_theta": 500.0,
-    },
-    {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "rope_theta": 100.0},
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Kind:
-    """reference: the class in transformers. options: draws a configuration."""
-
-    reference: str
-    config: str
-    options: Callable[[random.Random], dict[str, Any]]
-
-
-def gated(draw: random.Random) -> dict[str, Any]:
-    """What decoders with grouped queries have in common; lengths are 24: past every window and original length."""
-    groups, sharing = draw.choice([1, 2, 3]), draw.choice([1, 2, 3])
-    return {
-        "vocab_size": draw.choice([37, 53]),
-        "hidden_size": groups * sharing * draw.choice([4, 8]),
-        "num_hidden_layers": draw.choice([2, 3]),
-        "num_attention_heads": groups * sharing,
-        "num_key_value_heads": groups,
-        "head_dim": draw.choice([4, 8, 10]),
-        "intermediate_size": draw.choice([28, 36]),
-        "max_position_embeddings": 64,
-        "hidden_act": draw.choice(["silu", "gelu", "gelu_pytorch_tanh", "relu"]),
-        "rms_norm_eps": draw.choice([1e-6, 1e-5, 1e-3]),
-        "tie_word_embeddings": draw.random() < 0.5,
-        "rope_parameters": draw.choice(ROPES),
-        "pad_token_id": None,
-    }
+from .drawing import ROPES, Kind, gated, some, without
 
 
 def llama(draw: random.Random) -> dict[str, Any]:
@@ -70,14 +31,6 @@ def qwen3(draw: random.Random) -> dict[str, Any]:
 
 
 PARTIAL = {"rope_type": "default", "rope_theta": 5000.0, "partial_rotary_factor": 0.5}
-
-
-def without(options: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in names}
-
-
-def some(draw: random.Random, *names: str) -> dict[str, bool]:
-    return {name: draw.random() < 0.5 for name in names}
 
 
 def gemma(draw: random.Random) -> dict[str, Any]:
@@ -131,16 +84,16 @@ def smollm3(draw: random.Random) -> dict[str, Any]:
 
 
 KINDS = {
-    "llama": Kind("LlamaForCausalLM", "LlamaConfig", llama),
+    "llama": Kind("LlamaForCausalLM", "LlamaConfig", llama, quick=True),
     "mistral": Kind("MistralForCausalLM", "MistralConfig", mistral),
     "qwen2": Kind("Qwen2ForCausalLM", "Qwen2Config", qwen2),
     "qwen3": Kind("Qwen3ForCausalLM", "Qwen3Config", qwen3),
     "gemma": Kind("GemmaForCausalLM", "GemmaConfig", gemma),
-    "gemma2": Kind("Gemma2ForCausalLM", "Gemma2Config", gemma2),
+    "gemma2": Kind("Gemma2ForCausalLM", "Gemma2Config", gemma2, quick=True),
     "olmo2": Kind("Olmo2ForCausalLM", "Olmo2Config", olmo2),
     "granite": Kind("GraniteForCausalLM", "GraniteConfig", granite),
-    "starcoder2": Kind("Starcoder2ForCausalLM", "Starcoder2Config", starcoder2),
+    "starcoder2": Kind("Starcoder2ForCausalLM", "Starcoder2Config", starcoder2, quick=True),
     "nemotron": Kind("NemotronForCausalLM", "NemotronConfig", nemotron),
-    "phi3": Kind("Phi3ForCausalLM", "Phi3Config", phi3),
+    "phi3": Kind("Phi3ForCausalLM", "Phi3Config", phi3, quick=True),
     "smollm3": Kind("SmolLM3ForCausalLM", "SmolLM3Config", smollm3),
 }

@@ -1,0 +1,7 @@
+"""Random small configurations of each kind of model that an adapter knows, drawn from all its options."""
+
+from __future__ import annotations
+
+from . import decoders
+
+KINDS = decoders.KINDS
