@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..compiler.graph.values import IndexInto, Scalar
 from ..weights.convert import convert
+from ..weights.maps import Map, matched
 from .folder import CONFIG
 from .imported import Imported
 from .problem import HubError
@@ -45,7 +46,6 @@ def reference(imported: Imported) -> Any:
         import transformers
     except ImportError:
         raise HubError('a comparison needs transformers: pip install "transformers>=5"') from None
-    theirs = convert(imported.weights, imported.map, imported.model, reverse=True)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / CONFIG).write_text(json.dumps(dict(imported.config)), encoding="utf-8")
         config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
@@ -54,73 +54,93 @@ def reference(imported: Imported) -> Any:
     if kind is None:
         raise HubError(f"the installed transformers has no {architecture}")
     model = kind(config).float().eval()
+    names = [*model.state_dict()]
+    theirs = convert(imported.weights, imported.map, imported.model, reverse=True, like=names)
     tensors = {name: torch.tensor(array.astype("float32")) for name, array in theirs.items()}
     lost, unknown = model.load_state_dict(tensors, strict=False)
-    lost = [name for name in lost if name in dict(model.named_parameters())]
+    reckoned = Map.read(imported.map).ignored  # tables that theirs makes itself
+    parameters = dict(model.named_parameters())
+    lost = [name for name in lost if name in parameters and not any(matched(one, name) is not None for one in reckoned)]
     if lost or unknown:
         raise HubError(f"transformers' {architecture} has other weights: {', '.join([*lost, *unknown][:5])}")
     return model
 
 
 def compare(imported: Imported, length: int = 24, seed: int = 0) -> list[Comparison]:
-    """Ours beside theirs, both in float32: without padding, and with it where the model takes a mask of it."""
+    """Ours beside theirs, both in float32: without padding, and with it where the model takes a mask of it.
+
+    Each result of ours is theirs at the same place.
+    """
     import torch
 
     theirs, ours = reference(imported), imported.torch(dtype="float32")
     draw = torch.Generator().manual_seed(seed)
     sides = ("none", "left", "right") if "attention_mask" in imported.inputs.values() else ("none",)
-    given = [_inputs(imported, length, side, draw) for side in sides]
 
-    def told(inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> torch.Tensor:
-        named = {imported.inputs[name]: _as_theirs(x, dtype) for name, x in inputs.items()}
-        found: torch.Tensor = theirs.to(dtype)(**named)[0]
+    def told(inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
+        found: tuple[torch.Tensor, ...] = theirs.to(dtype)(**as_theirs(imported, inputs, dtype), return_dict=False)
         return found
 
-    pairs = []
+    results = [entry.value.type.axes for entry in imported.model.graph.outputs]
+    differences = []
     with torch.no_grad():
-        for inputs, real in given:
-            mine, wanted = ours(**inputs), told(inputs, torch.float32)
-            mine = mine[0] if isinstance(mine, tuple) else mine
-            padded = mine.shape[:2] == real.shape
-            pairs.append((mine[real], wanted[real]) if padded else (mine, wanted))
-        plain, _ = _inputs(imported, length, "none", draw, MANY)  # padded, theirs may be no number in float64
-        single, double = told(plain, torch.float32), told(plain, torch.float64)
+        for side in sides:
+            inputs, padded, real = drawn(imported, length, side, draw)
+            found, wanted = ours(**inputs), told(inputs, torch.float32)
+            worst = 0.0
+            for axes, a, b in zip(results, found if isinstance(found, tuple) else [found], wanted, strict=False):
+                if padded is not None and axes and axes[0].name == padded:
+                    a, b = a[real], b[real]
+                worst = max(worst, float((a - b).abs().max() / b.std()))
+            differences.append(worst)
+        plain, _, _ = drawn(imported, length, "none", draw, MANY)  # padded, theirs may be no number in float64
+        single, double = told(plain, torch.float32)[0], told(plain, torch.float64)[0]
     rounding = float((single - double).abs().max() / double.std())
-    return [
-        Comparison(float((mine - wanted).abs().max() / wanted.std()), rounding, length, side)
-        for side, (mine, wanted) in zip(sides, pairs, strict=True)
-    ]
+    return [Comparison(worst, rounding, length, side) for side, worst in zip(sides, differences, strict=True)]
 
 
-def _as_theirs(value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Their masks are numbers."""
-    return value.to(dtype) if value.dtype.is_floating_point else value.long()
+def as_theirs(
+    imported: Imported, inputs: dict[str, torch.Tensor], dtype: torch.dtype | None = None
+) -> dict[str, torch.Tensor]:
+    """Inputs of ours under their names. Their masks are numbers."""
+    return {
+        imported.inputs[name]: value.to(dtype) if value.dtype.is_floating_point else value.long()
+        for name, value in inputs.items()
+    }
 
 
-def _inputs(
+def drawn(
     imported: Imported, length: int, side: str, draw: torch.Generator, count: int = SOME
-) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
-    """Random ones of the types that the spec declares, and which items are no padding."""
+) -> tuple[dict[str, torch.Tensor], str | None, torch.Tensor]:
+    """Random ones of the types that the spec declares, the width that is padded, and which items of it are real.
+
+    The first free width has that length, each further one three items less.
+    """
     import torch
 
-    real = torch.ones(count, length, dtype=torch.bool)
-    away = torch.tensor([0, length // 4, length // 2])[:, None]  # of SOME
-    if side == "left":
-        real = torch.arange(length) >= away
-    elif side == "right":
-        real = torch.arange(length) < length - away
+    free: dict[str, int] = {}
+    padded, real = None, torch.ones(count, length, dtype=torch.bool)
     given: dict[str, torch.Tensor] = {}
     for entry in imported.model.graph.inputs:
         type, name = entry.value.type, entry.name
         if name not in imported.inputs:
             continue
-        shape = [count, *(length if axis.extent is None else axis.extent for axis in type.axes)]
+        shape = [count]
+        for axis in type.axes:
+            if axis.extent is None:
+                free.setdefault(axis.name, min(axis.bound or length, max(length - 3 * len(free), 1)))
+            shape.append(free[axis.name] if axis.extent is None else axis.extent)
         if isinstance(type.element, IndexInto):
             given[name] = torch.randint(0, type.element.axis.extent or 1, shape, generator=draw)
         elif type.element is Scalar.BOOL:
+            padded, size = type.axes[0].name, shape[1]
+            real = torch.ones(shape, dtype=torch.bool)
+            if side != "none":
+                away = torch.tensor([0, size // 4, size // 2])[:, None]  # of SOME
+                real = torch.arange(size) >= away if side == "left" else torch.arange(size) < size - away
             given[name] = real
         elif type.element is Scalar.INT:
             given[name] = torch.zeros(shape, dtype=torch.long)
         else:
             given[name] = torch.randn(shape, generator=draw)
-    return given, real
+    return given, padded, real

@@ -61,8 +61,10 @@ def _inputs(imported: Imported, prompt: Sequence[int]) -> tuple[dict[str, Any], 
     start = imported.config.get("decoder_start_token_id", imported.generation.get("decoder_start_token_id"))
     if not isinstance(start, int):
         raise HubError(f"{imported.path}: nothing says with which item the decoder begins (`decoder_start_token_id`)")
-    (ours,) = (ours for ours, theirs in imported.inputs.items() if theirs == "input_ids")
-    return {ours: list(prompt)}, [start]
+    for ours, theirs in imported.inputs.items():
+        if theirs == "input_ids":
+            return {ours: list(prompt)}, [start]
+    raise HubError(f"`{imported.model.name}` reads no text: call it from Python, `attnc.hub.open(..).torch()`")
 
 
 class TextStream:

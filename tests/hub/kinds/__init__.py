@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import decoders
+from . import decoders, encoders
 
-KINDS = decoders.KINDS
+KINDS = decoders.KINDS | encoders.KINDS

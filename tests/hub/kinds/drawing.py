@@ -22,7 +22,8 @@ ROPES: tuple[dict[str, Any], ...] = (
 class Kind:
     """reference, config: the classes in transformers. options: draws a configuration.
 
-    quick: one draw is in the fast suite. greedy: it generates.
+    quick: one draw is in the fast suite. greedy: it generates. also: other heads, for every second draw or third one;
+    they generate nothing.
     """
 
     reference: str
@@ -30,6 +31,14 @@ class Kind:
     options: Callable[[random.Random], dict[str, Any]]
     quick: bool = False
     greedy: bool = True
+    also: tuple[str, ...] = ()
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        return (self.reference, *self.also)
+
+    def head(self, seed: int) -> str:
+        return self.heads[seed % len(self.heads)]
 
 
 def gated(draw: random.Random) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""Encoders of texts: examples/zoo/encoder."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from .drawing import Kind, some
+
+ACTS = ["gelu", "gelu_new", "relu", "silu"]
+
+
+def bert(draw: random.Random) -> dict[str, Any]:
+    heads = draw.choice([1, 2, 3])
+    return {
+        "vocab_size": draw.choice([37, 53]),
+        "hidden_size": heads * draw.choice([8, 10]),
+        "num_hidden_layers": draw.choice([2, 3]),
+        "num_attention_heads": heads,
+        "intermediate_size": draw.choice([28, 36]),
+        "hidden_act": draw.choice(ACTS),
+        "max_position_embeddings": 40,
+        "type_vocab_size": draw.choice([1, 2, 3]),
+        "layer_norm_eps": draw.choice([1e-12, 1e-5, 1e-3]),
+        "num_labels": draw.choice([2, 5]),
+    } | some(draw, "tie_word_embeddings")
+
+
+def roberta(draw: random.Random) -> dict[str, Any]:
+    return bert(draw) | {"type_vocab_size": 1, "pad_token_id": draw.choice([0, 1, 5])}
+
+
+def electra(draw: random.Random) -> dict[str, Any]:
+    options = bert(draw)
+    return options | {"embedding_size": draw.choice([6, 12, options["hidden_size"]])}
+
+
+def distilbert(draw: random.Random) -> dict[str, Any]:
+    heads = draw.choice([1, 2, 3])
+    return {
+        "vocab_size": draw.choice([37, 53]),
+        "dim": heads * draw.choice([8, 10]),
+        "n_layers": draw.choice([2, 3]),
+        "n_heads": heads,
+        "hidden_dim": draw.choice([28, 36]),
+        "activation": draw.choice(ACTS),
+        "max_position_embeddings": 40,
+        "num_labels": draw.choice([2, 5]),
+    } | some(draw, "tie_word_embeddings", "sinusoidal_pos_embds")
+
+
+def albert(draw: random.Random) -> dict[str, Any]:
+    groups = draw.choice([1, 2, 3])
+    layers = draw.choice([groups, 2 * groups, 5])
+    own = {"num_hidden_groups": groups, "num_hidden_layers": layers, "inner_group_num": draw.choice([1, 2])}
+    return bert(draw) | own | {"embedding_size": draw.choice([6, 12])}
+
+
+def _heads(name: str, *more: str) -> tuple[str, ...]:
+    return (f"{name}Model", f"{name}ForSequenceClassification", f"{name}ForTokenClassification", *more)
+
+
+KINDS = {
+    "bert": Kind("BertForMaskedLM", "BertConfig", bert, True, False, _heads("Bert", "BertForPreTraining")),
+    "roberta": Kind("RobertaForMaskedLM", "RobertaConfig", roberta, False, False, _heads("Roberta")),
+    "electra": Kind(
+        "ElectraForMaskedLM", "ElectraConfig", electra, False, False, _heads("Electra", "ElectraForPreTraining")
+    ),
+    "distilbert": Kind("DistilBertForMaskedLM", "DistilBertConfig", distilbert, False, False, _heads("DistilBert")),
+    "albert": Kind("AlbertForMaskedLM", "AlbertConfig", albert, True, False, _heads("Albert", "AlbertForPreTraining")),
+}
