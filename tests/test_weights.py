@@ -412,6 +412,11 @@ STEPS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
         "h.0.qkv.weight",
         lambda w: np.concatenate([w[f"layers.0.{x}.weight"].reshape(2, -1, 6) for x in "QKV"], 1).reshape(-1, 6),
     ),
+    "split per 4": (
+        "h.{layer}.qkv.* -> layers.{layer}.{Q, V, K}.* : split per 4",
+        "h.0.qkv.weight",
+        lambda w: np.concatenate([w[f"layers.0.{x}.weight"].reshape(4, -1, 6) for x in "QVK"], 1).reshape(-1, 6),
+    ),
     "split per expert": (
         "h.{layer}.two -> layers.{layer}.{make, gate}.weight : split per expert",
         "h.0.two",

@@ -46,7 +46,9 @@ def built(kind: str, seed: int) -> Any:
                 continue
             if weight.dim() > 1:
                 weight.normal_(std=2 / weight[0].numel() ** 0.5)
-            elif ("norm" in name.lower() and name.endswith("weight")) or name.endswith("running_var"):
+            elif (any(word in name.lower() for word in ("norm", "ln_")) and name.endswith("weight")) or name.endswith(
+                "running_var"
+            ):
                 weight.uniform_(0.5, 1.5)
             else:
                 weight.normal_(std=0.3)

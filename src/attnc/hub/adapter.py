@@ -19,6 +19,7 @@
 
     [only]                                # what the spec cannot do otherwise: any other value is refused
     pretraining_tp = [1]
+    "attn_config.alibi" = [true]          # of a nested table
 
     [inside]                              # what a nested table of config.json may have
     rope_scaling = ["rope_type", "factor"]
@@ -78,7 +79,8 @@ class Adapter:
     @cached_property
     def keys(self) -> frozenset[str]:
         """The keys of config.json that it knows."""
-        return frozenset({*self.defaults, *self.only, *self.optional, *self.harmless})
+        only = (key for key in self.only if "." not in key)
+        return frozenset({*self.defaults, *only, *self.optional, *self.harmless})
 
     @staticmethod
     def read(path: Path) -> Adapter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tempfile
 from dataclasses import dataclass
@@ -77,8 +78,13 @@ def compare(imported: Imported, length: int = 24, seed: int = 0) -> list[Compari
     draw = torch.Generator().manual_seed(seed)
     sides = ("none", "left", "right") if "attention_mask" in imported.inputs.values() else ("none",)
 
+    counted = theirs.can_generate() and "position_ids" in inspect.signature(theirs.forward).parameters
+
     def told(inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
-        found: tuple[torch.Tensor, ...] = theirs.to(dtype)(**as_theirs(imported, inputs, dtype), return_dict=False)
+        named = as_theirs(imported, inputs, dtype)
+        if counted and "attention_mask" in named:  # as their `generate` does: from the first item that is no padding
+            named["position_ids"] = (named["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+        found: tuple[torch.Tensor, ...] = theirs.to(dtype)(**named, return_dict=False)
         return found
 
     results = [entry.value.type.axes for entry in imported.model.graph.outputs]

@@ -42,20 +42,27 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
             + f". If not, add it to `harmless` in a copy of {adapter.path} (see `--adapters`)"
         )
     for key, possible in adapter.inside.items():
-        table = config.get(key)
-        strange = sorted(set(table) - set(possible)) if isinstance(table, Mapping) else []
+        table = _at(config, key)
+        strange = sorted(set(table) - {*possible, *adapter.harmless}) if isinstance(table, Mapping) else []
         if strange:
             listed = ", ".join(f"`{inner}`" for inner in strange)
             raise HubError(
                 f"{name}: {adapter.path.name} does not know {listed} of `{key}`; it knows {', '.join(possible)}"
             )
     for key, possible in adapter.only.items():
-        missing = key not in config or (config[key] is None and key in adapter.optional)
-        if not missing and config[key] not in possible:
-            allowed = " or ".join(json.dumps(value) for value in possible)
-            raise HubError(
-                f"{name}: `{key}` is {json.dumps(config[key])}, and {adapter.spec.name} has it as {allowed} alone"
-            )
+        value = _at(config, key)
+        missing = value is None and (key in adapter.optional or key not in config)
+        if not missing and value not in possible:
+            allowed = " or ".join(json.dumps(one) for one in possible)
+            raise HubError(f"{name}: `{key}` is {json.dumps(value)}, and {adapter.spec.name} has it as {allowed} alone")
+
+
+def _at(config: Mapping[str, Any], key: str) -> Any:
+    """What stands under a key, or under `table.key` in a nested table; else None."""
+    found: Any = config
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def _model(adapter: Adapter, config: Mapping[str, Any], name: str) -> str:

@@ -338,12 +338,14 @@ def _alone(step: Transform, spec: WeightSpec) -> bool:
 
 def _grid(array: Array, step: Transform, spec: WeightSpec) -> Array:
     """[axis, rows of each, rest] of what is to be cut or joined `per axis`."""
+    (each,) = step.axes
     first = spec.dims[0][0].name if spec.dims and spec.dims[0] else ""
-    if first != step.axes[0]:
-        raise _Misfit(f"`{step}` needs `{step.axes[0]}` as its first axis")
-    count = _extents(spec)[first]
+    if first != each and not each.isdigit():
+        raise _Misfit(f"`{step}` needs `{each}` as its first axis")
+    count = int(each) if each.isdigit() else _extents(spec)[first]
     if array.ndim < 1 or array.shape[0] % count:
-        raise _Misfit(f"its first axis should divide by {first} = {count}")
+        named = "" if each.isdigit() else f"{each} = "
+        raise _Misfit(f"its first axis should divide by {named}{count}")
     if _alone(step, spec):
         return array if array.ndim > 1 else array[:, None]
     return array.reshape(count, array.shape[0] // count, *array.shape[1:])

@@ -13,7 +13,7 @@ way from them to us, stands after the colon, in order:
 
     transpose        matrices are stored (in, out) there; vectors stay as they are
     split            theirs holds several of ours, one after the other along the first axis; `split per heads`: so for
-                     each index of `heads`
+                     each index of `heads`; `split per 4`: so in each of four equal blocks
     merge            several of theirs, one after the other along the first axis, are one of ours; also `per heads`
     stack expert     theirs are one for each index of `expert`, `{expert}` in the name; ours is one, that axis first
     shape [1, a, b]  theirs has the same elements in the same order, in this shape: our axes, products `a b`, numbers
@@ -222,7 +222,7 @@ def _step(text: str) -> Transform:
     match kind, rest:
         case _, [] if kind in ("transpose", *_SPREADS):
             return Transform(kind)
-        case _, ["per", axis] if kind in _SPREADS and names:
+        case _, ["per", axis] if kind in _SPREADS and (names or re.fullmatch("[1-9][0-9]{0,8}", axis)):
             return Transform(kind, (axis,))
         case (("stack" | "unpair" | "pair"), [axis]) if names:
             return Transform(kind, (axis,))

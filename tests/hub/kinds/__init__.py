@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import decoders, encoders
+from . import classics, decoders, encoders
 
-KINDS = decoders.KINDS | encoders.KINDS
+KINDS = decoders.KINDS | classics.KINDS | encoders.KINDS

@@ -83,6 +83,118 @@ def smollm3(draw: random.Random) -> dict[str, Any]:
     return options | {"sliding_window": draw.choice([None, 5]), "no_rope_layers": turning}
 
 
+def gemma3_text(draw: random.Random) -> dict[str, Any]:
+    near = {"rope_type": "default", "rope_theta": draw.choice([100.0, 10000.0])}
+    rope = {"full_attention": draw.choice(ROPES), "sliding_attention": near}
+    return without(gemma2(draw), "attn_logit_softcapping") | {"rope_parameters": rope}
+
+
+def olmo(draw: random.Random) -> dict[str, Any]:
+    options = without(gated(draw), "head_dim", "rms_norm_eps")
+    return options | {"clip_qkv": draw.choice([None, 0.5])} | some(draw, "attention_bias")
+
+
+def turning(draw: random.Random, *parts: float) -> dict[str, Any]:
+    """Heads of 8, of which a part is turned."""
+    options = without(gated(draw), "head_dim", "rms_norm_eps")
+    options["hidden_size"] = 8 * options["num_attention_heads"]
+    options["rope_parameters"] = draw.choice(ROPES) | {"partial_rotary_factor": draw.choice(parts)}
+    return options | {"layer_norm_eps": draw.choice([1e-5, 1e-3])}
+
+
+def stablelm(draw: random.Random) -> dict[str, Any]:
+    return turning(draw, 0.25, 0.5, 1.0) | some(draw, "use_qkv_bias", "qk_layernorm", "use_parallel_residual")
+
+
+def phi(draw: random.Random) -> dict[str, Any]:
+    return turning(draw, 0.5, 1.0) | some(draw, "qk_layernorm")
+
+
+def cohere(draw: random.Random) -> dict[str, Any]:
+    options = without(gated(draw), "head_dim", "rms_norm_eps") | {"layer_norm_eps": draw.choice([1e-5, 1e-3])}
+    return options | {"logit_scale": draw.choice([0.0625, 2.0])} | some(draw, "attention_bias", "use_qk_norm")
+
+
+def cohere2(draw: random.Random) -> dict[str, Any]:
+    options = without(cohere(draw), "use_qk_norm")
+    layers = [draw.choice(["full_attention", "sliding_attention"]) for _ in range(options["num_hidden_layers"])]
+    return options | {"sliding_window": draw.choice([5, 9]), "layer_types": draw.choice([None, layers])}
+
+
+def glm4(draw: random.Random) -> dict[str, Any]:
+    options = gated(draw) | {"head_dim": 8} | some(draw, "attention_bias")
+    return options | {"rope_parameters": draw.choice(ROPES) | {"partial_rotary_factor": draw.choice([0.5, 1.0])}}
+
+
+def gpt_neox(draw: random.Random) -> dict[str, Any]:
+    options = without(turning(draw, 0.25, 0.5, 1.0), "num_key_value_heads")
+    return options | some(draw, "use_parallel_residual", "attention_bias")
+
+
+def gptj(draw: random.Random) -> dict[str, Any]:
+    heads = draw.choice([4, 8])
+    return {
+        "vocab_size": draw.choice([37, 53]),
+        "n_embd": 8 * heads,
+        "n_layer": draw.choice([2, 3]),
+        "n_head": heads,
+        "n_inner": draw.choice([None, 28]),
+        "n_positions": 64,
+        "rotary_dim": draw.choice([2, 4, 8]),
+        "activation_function": draw.choice(["gelu_new", "gelu", "silu", "relu"]),
+        "layer_norm_epsilon": draw.choice([1e-5, 1e-3]),
+        "tie_word_embeddings": draw.random() < 0.5,
+    }
+
+
+def bloom(draw: random.Random) -> dict[str, Any]:
+    heads = draw.choice([1, 2, 3, 4, 6, 7])
+    return {
+        "vocab_size": draw.choice([37, 53]),
+        "hidden_size": heads * draw.choice([4, 8]),
+        "n_layer": draw.choice([2, 3]),
+        "n_head": heads,
+        "layer_norm_epsilon": draw.choice([1e-5, 1e-3]),
+    } | some(draw, "apply_residual_connection_post_layernorm", "tie_word_embeddings")
+
+
+def mpt(draw: random.Random) -> dict[str, Any]:
+    heads = draw.choice([1, 2, 3, 4, 6, 7])
+    attention = {
+        "clip_qkv": draw.choice([None, 0.5]),
+        "softmax_scale": draw.choice([None, 0.7]),
+    }
+    return {
+        "vocab_size": draw.choice([37, 53]),
+        "d_model": heads * draw.choice([4, 8]),
+        "n_layers": draw.choice([2, 3]),
+        "n_heads": heads,
+        "max_seq_len": 64,
+        "layer_norm_epsilon": draw.choice([1e-5, 1e-3]),
+        "attn_config": attention,
+    } | some(draw, "tie_word_embeddings")
+
+
+def falcon(draw: random.Random) -> dict[str, Any]:
+    groups, sharing = draw.choice([1, 2, 3]), draw.choice([1, 2, 3])
+    new, queries = draw.random() < 0.5, draw.random() < 0.5
+    return {
+        "vocab_size": draw.choice([37, 53]),
+        "hidden_size": groups * sharing * draw.choice([4, 8]),
+        "num_hidden_layers": draw.choice([2, 3]),
+        "num_attention_heads": groups * sharing,
+        "num_kv_heads": groups if new else None,
+        "num_ln_in_parallel_attn": draw.choice([None, 1, 2]) if new else None,
+        "new_decoder_architecture": new,
+        "multi_query": queries,
+        "parallel_attn": new or draw.random() < 0.5,
+        "ffn_hidden_size": draw.choice([None, 28]),
+        "activation": draw.choice(["gelu", "silu", "relu"]),
+        "layer_norm_epsilon": draw.choice([1e-5, 1e-3]),
+        "rope_parameters": draw.choice(ROPES),
+    } | some(draw, "bias", "tie_word_embeddings")
+
+
 KINDS = {
     "llama": Kind("LlamaForCausalLM", "LlamaConfig", llama, quick=True),
     "mistral": Kind("MistralForCausalLM", "MistralConfig", mistral),
@@ -96,4 +208,17 @@ KINDS = {
     "nemotron": Kind("NemotronForCausalLM", "NemotronConfig", nemotron),
     "phi3": Kind("Phi3ForCausalLM", "Phi3Config", phi3, quick=True),
     "smollm3": Kind("SmolLM3ForCausalLM", "SmolLM3Config", smollm3),
+    "gemma3_text": Kind("Gemma3ForCausalLM", "Gemma3TextConfig", gemma3_text),
+    "olmo": Kind("OlmoForCausalLM", "OlmoConfig", olmo),
+    "stablelm": Kind("StableLmForCausalLM", "StableLmConfig", stablelm),
+    "phi": Kind("PhiForCausalLM", "PhiConfig", phi),
+    "cohere": Kind("CohereForCausalLM", "CohereConfig", cohere),
+    "cohere2": Kind("Cohere2ForCausalLM", "Cohere2Config", cohere2),
+    "glm4": Kind("Glm4ForCausalLM", "Glm4Config", glm4),
+    "gpt_neox": Kind("GPTNeoXForCausalLM", "GPTNeoXConfig", gpt_neox),
+    "gptj": Kind("GPTJForCausalLM", "GPTJConfig", gptj),
+    "codegen": Kind("CodeGenForCausalLM", "CodeGenConfig", gptj),
+    "bloom": Kind("BloomForCausalLM", "BloomConfig", bloom),
+    "mpt": Kind("MptForCausalLM", "MptConfig", mpt),
+    "falcon": Kind("FalconForCausalLM", "FalconConfig", falcon),
 }
