@@ -186,10 +186,14 @@ def build_torch(
         reason = str(problem).partition("\n")[0]
         raise ValueError(f"device {str(device)!r} cannot be used here: {reason}") from None
     drawn = weights is None and seed is None and place.type != "meta"
-    with torch.device("cpu" if drawn else "meta"):
-        model = made()
     if drawn:
+        with torch.device("cpu"):
+            model = made()
         return model.to(device=place, dtype=wanted)
+    from .undrawn import Undrawn
+
+    with torch.device("meta"), Undrawn():
+        model = made()
     model = model.to(dtype=wanted)
     if place.type == "meta":
         return model

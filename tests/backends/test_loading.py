@@ -324,6 +324,20 @@ model f(i: v[t]) -> [t, n] {
 """
 
 
+def test_weights_that_are_given_are_not_drawn() -> None:
+    """In a process of its own: to draw on the device "meta" would load PyTorch's compiler, for a second."""
+    text = (
+        "import sys, attnc, torch\n"
+        f"model = attnc.loads({DRAWN.replace('reset_parameters', 'c')!r}).model('f')\n"
+        "given = model.torch(seed=0).state_dict()\n"
+        "net = model.torch(weights=given)\n"
+        "assert all(torch.equal(given[name], one) for name, one in net.state_dict().items())\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", text], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
 def test_a_model_on_meta_is_drawn_where_it_is_put() -> None:
     for text in (DRAWN.replace("reset_parameters", "c"), KINDS.format(init=" ~ uniform(0.3)")):
         model = attnc.loads(text).model("f")
