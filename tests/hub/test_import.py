@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import string
 import zlib
 from functools import cache
@@ -112,32 +113,6 @@ def test_every_parameter_is_known(kind: str) -> None:
     assert adapter.path.is_file() and set(adapter.architectures.values()) <= {*attnc.load(adapter.spec).models}
 
 
-def test_switches_move(tmp_path: Path) -> None:
-    """Each option that leaves the weights as they are moves the output, or its draw would be no test."""
-    options: dict[str, Any] = {
-        "hidden_act": "gelu", "rms_norm_eps": 1e-3, "sliding_window": 5,
-        "rope_parameters": {"rope_type": "linear", "factor": 3.0, "rope_theta": 500.0},
-    }  # fmt: skip
-    plain = built("mistral", 0).config.to_dict() | {
-        "architectures": ["MistralForCausalLM"], "hidden_act": "silu", "rms_norm_eps": 1e-6, "sliding_window": None,
-        "rope_parameters": {"rope_type": "default", "rope_theta": 500.0},
-    }  # fmt: skip
-    adapter = adapter_of("mistral", adapters(), "")
-    theirs = built("mistral", 0)
-    ids = torch.randint(0, theirs.config.vocab_size, (2, LENGTH), generator=torch.Generator().manual_seed(5))
-
-    def outputs(config: dict[str, Any]) -> Any:
-        made = configured(adapter, config)
-        model = attnc.load(adapter.spec, sizes=made.sizes).model(made.model)
-        with torch.no_grad():
-            return model.torch(weights=weights.convert(theirs.state_dict(), adapter.map, model)).eval()(ids)
-
-    before = outputs(plain)
-    for name, value in options.items():
-        moved = float((outputs(plain | {name: value}) - before).abs().max() / before.std())
-        assert moved > (1e-4 if name == "rms_norm_eps" else 1e-2), name
-
-
 def test_shards(tmp_path: Path) -> None:
     """Several files become several, none larger than the largest of theirs, with their types."""
     theirs = folder("llama", 0, tmp_path, "20KB")
@@ -178,7 +153,7 @@ def changed(tmp_path: Path, **config: Any) -> Path:
         ({"architectures": ["LlamaForTokenClassification"]}, "knows LlamaForCausalLM"),
         ({"hidden_size": "many"}, "`model` would be 'many', made of 'hidden_size': a number is needed"),
         ({"num_attention_heads": 0}, "decoder.attn refuses what it makes of it: the size of `sharing` is 0"),
-        ({"rope_parameters": {"rope_type": "dynamic", "factor": 2.0}}, "`rope_type` is 'dynamic' there"),
+        ({"rope_parameters": {"rope_type": "axial", "factor": 2.0}}, "`rope_type` is 'axial' there"),
     ],
 )  # fmt: skip
 def test_configurations_that_are_refused(
@@ -188,6 +163,36 @@ def test_configurations_that_are_refused(
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1
     assert not any(path.name.startswith((".ours", "ours")) for path in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "said"),
+    [
+        ("mpt", {"attn_config": {"alibi": False}}, "`attn_config.alibi` is false, and decoder.attn has it as true"),
+        ("mpt", {"attn_config": {"heads": 2}}, "mpt.toml does not know `heads` of `attn_config`"),
+        ("falcon", {"alibi": True}, "`alibi` is true"),
+        ("bloom", {"slow_but_exact": True}, "`slow_but_exact` is true"),
+        (
+            "gemma3_text",
+            {"rope_parameters": {"sliding_attention": {"rope_type": "linear", "factor": 2.0}}},
+            "does not know `factor` of `rope_parameters.sliding_attention`",
+        ),
+        ("phi3", {"rope_parameters": {"rope_type": "linear", "factor": 2.0}}, "`rope_type` is 'linear' there"),
+    ],
+)  # fmt: skip
+def test_options_that_are_refused(kind: str, config: dict[str, Any], said: str) -> None:
+    with pytest.raises(hub.HubError, match=re.escape(said)):
+        configured(adapter_of(kind, adapters(), ""), config)
+
+
+def test_positions_that_hang_on_the_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are what they were trained to be, and no text is longer than those of the training."""
+    source = changed(tmp_path, max_position_embeddings=9, rope_parameters={"rope_type": "dynamic", "factor": 2.0})
+    hub.import_folder(source, tmp_path / "ours")
+    assert "width seq <= 9\n" in (tmp_path / "ours" / "decoder.attn").read_text()
+    assert main(["run", str(tmp_path / "ours"), "--ids", "1,2,3", "--max-new", "6", "--plain"]) == 0
+    assert main(["run", str(tmp_path / "ours"), "--ids", "1,2,3", "--max-new", "8", "--plain"]) == 2
+    assert "9" in capsys.readouterr().err
 
 
 def test_folders_that_are_refused(tmp_path: Path) -> None:

@@ -33,6 +33,9 @@
     act = { of = "hidden_act", silu = 0, gelu = 1 }                    # a value for each word
     windows = { each = "layer_types", full_attention = 0, sliding_attention = "sliding_window" }   # a list
 
+    [bounds]                              # how many items a free width of the spec may have at most; 0: any number
+    seq = "max_position_embeddings if rope_type == 'dynamic' else 0"
+
 Expressions are Python's, without anything that could run code (simpleeval): numbers, comparisons, `and`, `or`, `a if b
 else c`, lists and their comprehensions, `rope.factor` for what is nested, and the functions of `expressions.FUNCTIONS`.
 """
@@ -51,7 +54,7 @@ from .problem import HubError
 Table = Mapping[str, Any]
 _TEXTS = ("model_type", "spec", "map")
 _LISTS = ("optional", "harmless")
-_TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes")
+_TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes", "bounds")
 _DEEPEST = 8  # files that include files
 
 _PACKAGED = Path(__file__).resolve().parents[1] / "zoo"  # in the wheel
@@ -73,6 +76,7 @@ class Adapter:
     inside: Mapping[str, list[Any]]
     terms: Mapping[str, str]
     sizes: Table
+    bounds: Table
     optional: frozenset[str] = field(default=frozenset())
     harmless: frozenset[str] = field(default=frozenset())
 

@@ -16,10 +16,11 @@ from .problem import HubError
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """What a configuration makes of a spec: the model's name in it, and its sizes."""
+    """What a configuration makes of a spec: the model's name in it, its sizes, and bounds of its free widths."""
 
     model: str
     sizes: Mapping[str, Setting]
+    bounds: Mapping[str, Setting]
 
 
 def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.json") -> Configured:
@@ -28,7 +29,12 @@ def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.
     Raises HubError for a key or a value that the adapter does not know: it might change what the model computes.
     """
     _known(adapter, config, name)
-    return Configured(_model(adapter, config, name), _sizes(adapter, config, name))
+    bounds = _sizes(adapter, config, name, adapter.bounds)
+    return Configured(
+        _model(adapter, config, name),
+        _sizes(adapter, config, name, adapter.sizes),
+        {width: most for width, most in bounds.items() if most},
+    )
 
 
 def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
@@ -77,7 +83,8 @@ def _model(adapter: Adapter, config: Mapping[str, Any], name: str) -> str:
     )
 
 
-def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str) -> dict[str, Setting]:
+def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> dict[str, Setting]:
+    """What the entries of a table of the adapter are."""
     given = {**adapter.defaults, **{key: values[0] for key, values in adapter.only.items()}, **config}
     asked: list[str] = []
 
@@ -97,7 +104,7 @@ def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str) -> dict[str, 
 
     evaluate = Evaluator(lookup)
     sizes: dict[str, Setting] = {}
-    for size, told in adapter.sizes.items():
+    for size, told in table.items():
         try:
             value = evaluate.chosen(told) if isinstance(told, Mapping) else evaluate(told)
         except HubError as wrong:

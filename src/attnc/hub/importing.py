@@ -56,7 +56,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     made = configured(adapter, folder.config, str(folder.path / CONFIG))
     head = f"# Imported by attnc {__version__} from {folder.path.name} ({folder.model_type}): its sizes stand below."
     spec = draft / adapter.spec.name
-    spec.write_text(written(adapter.spec, made.sizes, head), encoding="utf-8")
+    spec.write_text(written(adapter.spec, made, head), encoding="utf-8")
     try:
         model = load(spec).model(made.model)
     except AttnError as wrong:

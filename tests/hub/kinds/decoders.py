@@ -9,7 +9,12 @@ from .drawing import ROPES, Kind, gated, some, without
 
 
 def llama(draw: random.Random) -> dict[str, Any]:
-    return gated(draw) | {"attention_bias": draw.random() < 0.5, "mlp_bias": draw.random() < 0.5}
+    options = gated(draw)
+    if draw.random() < 0.3:
+        dynamic = {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 5000.0}
+        longer = longrope(draw, options["head_dim"] // 2) | {"factor": 8.0}
+        options["rope_parameters"] = draw.choice([dynamic, longer])
+    return options | {"attention_bias": draw.random() < 0.5, "mlp_bias": draw.random() < 0.5}
 
 
 def mistral(draw: random.Random) -> dict[str, Any]:
@@ -28,6 +33,14 @@ def qwen2(draw: random.Random) -> dict[str, Any]:
 
 def qwen3(draw: random.Random) -> dict[str, Any]:
     return gated(draw) | windows(draw) | {"attention_bias": draw.random() < 0.5}
+
+
+def longrope(draw: random.Random, half: int) -> dict[str, Any]:
+    factors = [[draw.choice([1.0, 1.5, 4.0, 9.0]) for _ in range(half)] for _ in range(2)]
+    return {
+        "rope_type": "longrope", "rope_theta": 5000.0, "original_max_position_embeddings": 32,
+        "short_factor": factors[0], "long_factor": factors[1],
+    }  # fmt: skip
 
 
 PARTIAL = {"rope_type": "default", "rope_theta": 5000.0, "partial_rotary_factor": 0.5}
@@ -74,7 +87,12 @@ def nemotron(draw: random.Random) -> dict[str, Any]:
 
 def phi3(draw: random.Random) -> dict[str, Any]:
     options = without(gated(draw), "head_dim") | {"sliding_window": draw.choice([None, 5])}
-    return options | {"rope_parameters": draw.choice([ROPES[0], PARTIAL])}
+    half = options["hidden_size"] // options["num_attention_heads"] // 2
+    own = {
+        "original_max_position_embeddings": 32,
+        "rope_parameters": draw.choice([ROPES[0], PARTIAL, longrope(draw, half)]),
+    }
+    return options | own
 
 
 def smollm3(draw: random.Random) -> dict[str, Any]:
