@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,10 @@ from .problem import HubError
 CONFIG, GENERATION = "config.json", "generation_config.json"
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 _PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
-TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "preprocessor_config.json")
+TOKENIZER = (
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja",
+    "preprocessor_config.json",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +76,22 @@ def _weights(path: Path) -> Path:
             "`save_pretrained(FOLDER)`, which writes safetensors"
         )
     raise HubError(f"{path}: it has no {' and no '.join(_WEIGHTS)}")
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """Where to write a folder that is to be there whole or not at all: beside `target`, which must not be there yet.
+
+    Raises HubError if it is.
+    """
+    if target.exists():
+        raise HubError(f"{target}: it is there already: name another folder")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
+    draft.mkdir()
+    try:
+        yield draft
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise

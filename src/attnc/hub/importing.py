@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from ..dsl.errors import AttnError
 from ..spec import Model, load
 from ..version import __version__
 from ..weights.convert import convert_shards
+from ..weights.files import largest_file, save_parts
 from ..weights.files import load as load_weights
-from ..weights.files import save
 from ..weights.maps import Map
 from .adapter import Adapter
 from .adapters import adapter_of, adapters
 from .configuration import configured
-from .folder import CONFIG, GENERATION, TOKENIZER, HubFolder
+from .folder import CONFIG, GENERATION, TOKENIZER, HubFolder, whole_folder
 from .problem import HubError
 from .written import written
 
@@ -38,17 +38,8 @@ def import_folder(source: Path, target: Path, folders: Sequence[Path] = ()) -> M
     """
     folder = HubFolder.read(source)
     adapter = adapter_of(folder.model_type, adapters(folders), str(source / CONFIG))
-    if target.exists():
-        raise HubError(f"{target}: it is there already: name another folder with `--to`")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    with whole_folder(target) as draft:
         model = _write(folder, adapter, draft, target.name)
-        draft.chmod(0o755)
-        draft.rename(target)
-    except BaseException:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
     return model
 
 
@@ -73,6 +64,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
         "model": model.name,
         "map": adapter.map.name,
         "inputs": dict(adapter.inputs),
+        "sha256": {file: sha256(draft / file) for file in (spec.name, adapter.map.name, CONFIG)},
     }
     (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     model.draw().save(draft / "figure.svg")
@@ -87,6 +79,11 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     return model
 
 
+def sha256(file: Path) -> str:
+    """By which `attnc export` sees whether it is as it was."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def _copy_map(map: Path, draft: Path) -> None:
     """A map, and those that it uses."""
     text = map.read_text(encoding="utf-8")
@@ -97,18 +94,8 @@ def _copy_map(map: Path, draft: Path) -> None:
 
 def _convert(folder: HubFolder, adapter: Adapter, model: Model, draft: Path) -> None:
     """The weights in files no larger than theirs, with an index where there are several."""
-    given = load_weights(folder.weights)
-    parts = {folder.weights} if folder.weights.suffix == ".safetensors" else set(folder.path.glob("*.safetensors"))
-    limit = max(part.stat().st_size for part in parts)
-    listed: dict[str, str] = {}
-    for number, part in enumerate(convert_shards(given, Map.read(adapter.map), model, limit), 1):
-        file = f"weights-{number:05}.safetensors"
-        save(draft / file, part)
-        listed |= dict.fromkeys(part, file)
-    if len(set(listed.values())) == 1:
-        (draft / "weights-00001.safetensors").rename(draft / WEIGHTS)
-    else:
-        (draft / INDEX).write_text(json.dumps({"weight_map": listed}, indent=2) + "\n", encoding="utf-8")
+    parts = convert_shards(load_weights(folder.weights), Map.read(adapter.map), model, largest_file(folder.weights))
+    save_parts(draft, WEIGHTS.removesuffix(".safetensors"), parts)
 
 
 def _readme(folder: HubFolder, spec: str, model: str, name: str) -> str:

@@ -67,15 +67,20 @@ def convert_shards(given: Weights, map: Map, model: Model, limit: int) -> Iterat
     problems: list[str] = []
     full, links = _planned(map, _ways(map, model.weights, problems), given, problems)
     _raise(problems, map, model)
+    yield from in_parts((_made(link, full, problems) for link in links), limit)
+    _raise(problems, map, model)
+
+
+def in_parts(made: Iterable[Iterable[tuple[str, Array]]], limit: int) -> Iterator[dict[str, Array]]:
+    """Arrays by name, in parts of at most `limit` bytes; what comes together stays together."""
     part: dict[str, Array] = {}
-    for link in links:
-        arrays = dict(_made(link, full, problems))
+    for some in made:
+        arrays = dict(some)
         if part and sum(array.nbytes for array in (*part.values(), *arrays.values())) > limit:
             yield part
             part = {}
         part.update(arrays)
         del arrays
-    _raise(problems, map, model)
     yield part
 
 
@@ -163,29 +168,51 @@ def _made(link: _Link, given: Mapping[str, Array], problems: list[str]) -> list[
     return list(zip((spec.path for spec in link.ours), parts, strict=True))
 
 
-def _back(
-    map: Map, ways: _Ways, given: dict[str, Array], model: Model, problems: list[str], like: Iterable[str] | None
-) -> dict[str, Array]:
-    """Ours -> theirs, in the order of the spec."""
+def unconverted(given: Mapping[str, Array], map: Map, model: Model) -> Iterator[list[tuple[str, Array]]]:
+    """The model's own weights as someone else's, as `convert(reverse=True)` gives them, but for second names of tied
+    ones: rule by rule, each made when it is asked for. Raises as `convert` does.
+    """
+    problems = _unlike(given, model)
+    ways = _ways(map, model.weights, problems)
+    _raise(problems, map, model)
+    for link in _chosen(ways, None):
+        yield _unmade(link, given, problems)
+        _raise(problems, map, model)
+
+
+def _unlike(given: Mapping[str, Array], model: Model) -> list[str]:
+    """What is missing, unexpected or of another shape among the model's own weights."""
     specs = model.weights
+    problems = []
     unexpected = {name: array.shape for name, array in given.items() if name not in specs}
     for path, spec in specs.items():
         if path not in given:
             problems.append(f"missing: {spec}{_near(path, unexpected)}")
         elif given[path].shape != spec.shape:
             problems.append(f"wrong shape: {spec}, but given {list(given[path].shape)}")
-    problems += [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
+    return problems + [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
+
+
+def _unmade(link: _Link, given: Mapping[str, Array], problems: list[str]) -> list[tuple[str, Array]]:
+    """What one rule gives back: names of theirs with their arrays."""
+    try:
+        parts = _backward(link, [given[spec.path] for spec in link.ours])
+    except _Misfit as wrong:
+        problems.append(f"wrong shape: {' and '.join(str(spec) for spec in link.ours)}: {wrong}")
+        return []
+    return list(zip(link.theirs, parts, strict=True))
+
+
+def _back(
+    map: Map, ways: _Ways, given: dict[str, Array], model: Model, problems: list[str], like: Iterable[str] | None
+) -> dict[str, Array]:
+    """Ours -> theirs, in the order of the spec."""
+    problems += _unlike(given, model)
     if problems:
         return {}
     wanted, bare = in_full(map, like) if like is not None else (None, [])
-    found: dict[str, Array] = {}
-    for link in _chosen(ways, wanted):
-        try:
-            parts = _backward(link, [given[spec.path] for spec in link.ours])
-        except _Misfit as wrong:
-            problems.append(f"wrong shape: {' and '.join(str(spec) for spec in link.ours)}: {wrong}")
-        else:
-            found.update(zip(link.theirs, parts, strict=True))
+    links = _chosen(ways, wanted)
+    found = {name: array for link in links for name, array in _unmade(link, given, problems)}
     for pattern, tied in map.ties:
         for original in list(found):
             values = matched(tied, original)

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -99,6 +99,38 @@ def save(path: str | os.PathLike[str], weights: Mapping[str, Any], metadata: Map
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     with whole(path) as file:
         _write(file, arrays, dict(metadata) if metadata else None)
+
+
+def save_parts(
+    folder: Path, stem: str, parts: Iterable[Mapping[str, Any]], metadata: Mapping[str, str] | None = None
+) -> None:
+    """`save` to STEM.safetensors in the folder; of several parts to a file each, and an index as the hub has it.
+
+    Raises as `save` does. A part may be let go of when the next one is asked for.
+    """
+    listed: list[list[str]] = []
+    for part in parts:
+        save(folder / f"{len(listed)}.part", part, metadata)
+        listed.append([*part])
+    if len(listed) == 1:
+        (folder / "0.part").rename(folder / f"{stem}.safetensors")
+        return
+    index: dict[str, str] = {}
+    for number, names in enumerate(listed):
+        file = f"{stem}-{number + 1:05}-of-{len(listed):05}.safetensors"
+        (folder / f"{number}.part").rename(folder / file)
+        index |= dict.fromkeys(names, file)
+    size = sum(file.stat().st_size for file in folder.glob(f"{stem}-*.safetensors"))
+    told = {"metadata": {"total_size": size}, "weight_map": index}
+    (folder / f"{stem}.safetensors{_INDEX}").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+
+
+def largest_file(path: Path) -> int:
+    """The bytes of a safetensors file, or of the largest that an index lists."""
+    if not path.name.endswith(_INDEX):
+        return path.stat().st_size
+    listed = json.loads(path.read_bytes())["weight_map"].values()
+    return max(path.with_name(file).stat().st_size for file in {*listed})
 
 
 def _write(path: Path, arrays: dict[str, Array], metadata: dict[str, str] | None) -> None:

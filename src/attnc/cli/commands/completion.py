@@ -11,7 +11,7 @@ from ..output import CLEAN, CannotRun
 SUMMARY = "print a script that completes commands, options and files in a shell"
 SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 # By what stands for them in the help: arguments that are files, and folders.
-FILES = ("FILE", "FILE[:NAME]", "OUT", "MAP", "IN", "W", "X.npz")
+FILES = ("FILE", "FILE[:NAME]", "DIR|FILE[:NAME]", "OUT", "MAP", "IN", "W", "X.npz")
 FOLDERS = ("DIR", "OUT/")
 
 
