@@ -29,7 +29,7 @@ from .build import Axes, Kept, StepBuilder
 from .cut import remembered
 from .demand import DemandAnalysis, anew
 from .facts import SiteFacts
-from .finality import unsettled
+from .finality import Finality, finality
 from .lengths import lengths
 from .prepare import Prepare
 from .sites import TIME, Cell, Demand, NoStep, Site, Sites, grouped
@@ -161,8 +161,10 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     root = tree.root
     facts = SiteFacts(root)
     first = DemandAnalysis(root, results, facts, None)
-    changing = unsettled(root, time) if first.at_once or first.open else frozenset[Cell]()
-    if changing:
+    found = finality(root, time) if first.at_once or first.open else Finality()
+    changing = frozenset[Cell]()
+    while more := (found.unsettled | first.filled(found.early)) - changing:
+        changing |= more
         first = DemandAnalysis(root, results, facts, None, changing)
     analysis = DemandAnalysis(root, results, facts, remembered(first), changing)
     taken = lengths(graph, time) if root.families != {time.family} and time.extent is None else (0, 1)

@@ -352,7 +352,8 @@ class DemandAnalysis:
     remembered: cells whose new items join a cache; None: to find what could be.
     made_of:    for each cell demanded for a visible range, the cells that it can be made anew from; None: it cannot be.
     sinks:      those of these cells that are read by what does not itself hold the range.
-    unsettled:  cells whose items may still change with those after them (finality.py): they are not remembered.
+    unsettled:  cells whose items may still change with those after them, or that are known before there is an item to
+                make them of (finality.py): they are not remembered.
     at_once:    what is made of items and done for all items at each step, in words.
     open:       whether something is read of which it is not known that it comes no later.
     """
@@ -377,6 +378,14 @@ class DemandAnalysis:
             cell = root.cells[value.id]
             self._demand(cell, dict.fromkeys(cell.axes), None)
         self._site(root)
+
+    def filled(self, cells: Iterable[Cell]) -> set[Cell]:
+        """Those of the cells that might be remembered and of which more items are wanted than there are."""
+        return {
+            cell
+            for cell in cells
+            if cell in self.made_of and any(m is not None and not is_range(m) for demand in cell.demands for m in demand)
+        }
 
     # -- one demand ----------------------------------------------------------------------------------------------
 

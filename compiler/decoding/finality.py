@@ -1,18 +1,23 @@
-"""Which values may be kept (`unsettled` names the others): those whose items depend on no item after them.
+"""Which values may be kept: those whose items depend on no item after them (`unsettled`, those that may still change).
 
 The result of a causal model does; a value on the way to it need not. Inside a chunk of items each may see all of the
 chunk, as long as what leaves the chunk does so later. The reach of each value says so, as in the proof of causality.
+
+Where more items are wanted than there are, any will do of a value of which the proof takes an item to be as late as it
+stands. Of one that is `early`, `x[seq = seq - 1]`, the next item is known, and an item at hand may depend on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..causality.caller_sizes import CallerSizes, made_of
 from ..causality.leak import Trace
 from ..causality.proof import reach_of_input
 from ..causality.reach import TOP, Info
-from ..graph.nodes import Repeat
+from ..graph.nodes import Apply, Graph, Repeat
+from ..graph.traits import Arrange, Choice, Gather, IndexMap, OpTraits, Pointwise
 from ..graph.values import Value
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, holds
@@ -22,8 +27,17 @@ from .sites import TIME, Cell, Site
 Carried = tuple[Site, int]  # the site around a repeat and its bodies' place there; the number of the value
 
 
-def unsettled(root: Site, time: Axis) -> set[Cell]:
-    """The values made of items along time of which an item may still change with those after it."""
+@dataclass(frozen=True, slots=True)
+class Finality:
+    """Of the values made of items along time: those of which an item may still change with those after it, and those
+    of which an item depends on none as late as it stands.
+    """
+
+    unsettled: frozenset[Cell] = frozenset()
+    early: frozenset[Cell] = frozenset()
+
+
+def finality(root: Site, time: Axis) -> Finality:
     claimed = frozenset({time.family})
     sizes = CallerSizes(frozenset(part.family for part in made_of(time)), claimed=claimed)
     direct = any(axis.family == time.family for entry in root.graph.inputs for axis in entry.value.type.axes)
@@ -48,8 +62,11 @@ def unsettled(root: Site, time: Axis) -> set[Cell]:
                     changing.add((id(repeat), number))
         if len(changing) == before:
             break
-    cells = (cell for site in root.walk() for cell in site.cells.values())
-    return {cell for cell in cells if cell.kind == TIME and not _settled(facts, cell.site, cell.value)}
+    cells = [cell for site in root.walk() for cell in site.cells.values() if cell.kind == TIME]
+    return Finality(
+        frozenset(cell for cell in cells if not _settled(facts, cell.site, cell.value)),
+        frozenset(cell for cell in cells if _early(facts, cell.site, cell.value) or _read_by_choice(cell)),
+    )
 
 
 def _bodies(root: Site) -> Iterator[tuple[Site, Repeat]]:
@@ -67,7 +84,56 @@ def _settled(facts: SiteFacts, site: Site, value: Value) -> bool:
     return all(any(holds(here - form) or holds(none - form) for form in bound) for reach in reaches for bound in reach)
 
 
+def _early(facts: SiteFacts, site: Site, value: Value) -> bool:
+    """Whether an item of a chunk to come may be needed before its first item of time is there."""
+    last = _place(site, value)
+    if last is None:
+        return False
+    first = last - LinearForm.number(site.paces[_paced(site, value)[0].family].size - 1)
+    reaches = [infos[value.id].reach for infos in facts.infos[site]]
+    return not all(any(all(holds(form - first) for form in bound) for bound in reach) for reach in reaches)
+
+
+def _read_by_choice(cell: Cell) -> bool:
+    """Whether it is another item, or made of one, on a side of a `select`: there less may be read of it than is known
+    of the value alone, as of `x[seq = max(seq - 1, 0)]` where seq is more than 0.
+    """
+    graph, node = cell.site.graph, cell.node
+    if not isinstance(node, Apply) or not any(_is_gather(cell.site, each) for each in _pointwise_above(graph, node)):
+        return False
+    made = {cell.value.id}
+    for each in graph.nodes:
+        match each:
+            case Apply(traits=OpTraits(reads=Pointwise(meaning))) if any(one.id in made for one in each.operands):
+                if meaning == Choice():
+                    return True
+                made.add(each.out.id)
+            case Apply(traits=OpTraits(reads=Arrange(IndexMap.NEW))) if each.operands[0].id in made:
+                made.add(each.out.id)
+    return False
+
+
+def _is_gather(site: Site, node: Apply) -> bool:
+    return isinstance(node.traits.reads, Gather) and bool(site.time(node.axes))
+
+
+def _pointwise_above(graph: Graph, node: Apply) -> Iterator[Apply]:
+    """The op, and those of which it is made value by value."""
+    made_by = {each.out.id: each for each in graph.nodes if isinstance(each, Apply)}
+    todo = [node.out.id]
+    while todo:
+        above = made_by.pop(todo.pop(), None)
+        if above is not None:
+            yield above
+            if above.traits.reads == Arrange(IndexMap.NEW) or isinstance(above.traits.reads, Pointwise):
+                todo += [value.id for value in above.operands]
+
+
 def _place(site: Site, value: Value) -> LinearForm | None:
     """The last item of time that an item of the value may depend on: what is in a chunk is kept once that is over."""
-    axes = [axis for axis in site.time(value.type.axes) if axis.family in site.paces]
+    axes = _paced(site, value)
     return site.paces[axes[0].family].place(axes[0]) if axes else None
+
+
+def _paced(site: Site, value: Value) -> list[Axis]:
+    return [axis for axis in site.time(value.type.axes) if axis.family in site.paces]
