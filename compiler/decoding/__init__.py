@@ -159,17 +159,21 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
         raise NoStep(f"its result has both `{both[0][0].name}` and `{both[0][1].name}`", both[1])
     tree = Sites(graph, origin, time)
     root = tree.root
-    facts = SiteFacts(root)
+    taken = lengths(graph, time) if root.families != {time.family} and time.extent is None else (0, 1)
+    if taken is None:
+        raise NoStep(f"no number of items of `{time.name}` gives whole numbers for the widths made of it", None)
+    facts = SiteFacts(root, fills=taken != (0, 1))
     first = DemandAnalysis(root, results, facts, None)
     found = finality(root, time) if first.at_once or first.open else Finality()
     changing = frozenset[Cell]()
     while more := (found.unsettled | first.filled(found.early)) - changing:
         changing |= more
         first = DemandAnalysis(root, results, facts, None, changing)
-    analysis = DemandAnalysis(root, results, facts, remembered(first), changing)
-    taken = lengths(graph, time) if root.families != {time.family} and time.extent is None else (0, 1)
-    if taken is None:
-        raise NoStep(f"no number of items of `{time.name}` gives whole numbers for the widths made of it", None)
+    chosen = remembered(first)
+    analysis = DemandAnalysis(root, results, facts, chosen, changing)
+    while missing := {cell for cell, made_of in analysis.made_of.items() if made_of is None} - chosen:
+        chosen |= missing  # with this choice they are wanted in further modes
+        analysis = DemandAnalysis(root, results, facts, chosen, changing)
     axes = Axes(time, taken)
     maker = StepBuilder(analysis, axes)
     entering: list[tuple[Cell, tuple[None]]] = [

@@ -194,7 +194,7 @@ class _Use:
         if pace is None:
             return math.inf
         if mode is ENTIRE:
-            return 1 if pace.size == 1 else math.inf
+            return 1 if pace.size == 1 and not self.facts.fills else math.inf
         return pace.size * (mode.size if isinstance(mode, Aligned) else 1)
 
     def _one_by_one(self, axis: Axis) -> NoForm:

@@ -39,12 +39,14 @@ class SiteFacts:
 
     inputs:  what is known of the model's inputs.
     carried: of the value of that number which goes round in a repeat; None if nothing is asked of what values reach.
+    fills:   whether all items may be more than there are, copies of the last one.
     """
 
     root: Site
     inputs: list[Info] | None = None
     outermost: CallerSizes = field(default_factory=CallerSizes)
     carried: Callable[[Site, int, CallerSizes], Info] | None = None
+    fills: bool = False
     sizes: dict[Site, CallerSizes] = field(default_factory=dict)
     infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
     where: dict[Site, Where] = field(default_factory=dict)

@@ -10,16 +10,17 @@ stands. Of one that is `early`, `x[seq = seq - 1]`, the next item is known, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..causality.caller_sizes import CallerSizes, made_of
 from ..causality.leak import Trace
 from ..causality.proof import reach_of_input
 from ..causality.reach import TOP, Info
-from ..graph.nodes import Apply, Graph, Repeat
+from ..graph.nodes import Apply, Call, Graph, Repeat
 from ..graph.traits import Arrange, Choice, Gather, IndexMap, OpTraits, Pointwise
 from ..graph.values import Value
-from ..sizes.axes import Axis
+from ..sizes.arithmetic import replaced
+from ..sizes.axes import Axis, SizeOf, Static
 from ..sizes.forms import LinearForm, holds
 from .facts import SiteFacts
 from .sites import TIME, Cell, Site
@@ -132,7 +133,20 @@ def _pointwise_above(graph: Graph, node: Apply) -> Iterator[Apply]:
 def _place(site: Site, value: Value) -> LinearForm | None:
     """The last item of time that an item of the value may depend on: what is in a chunk is kept once that is over."""
     axes = _paced(site, value)
-    return site.paces[axes[0].family].place(axes[0]) if axes else None
+    if not axes:
+        return None
+    pace = site.paces[axes[0].family]
+    return replace(pace, before=_in_words_of(site, pace.before)).place(axes[0])
+
+
+def _in_words_of(site: Site, size: Static) -> Static:
+    """A size of those who call a block, in the axes that are given to it."""
+    if site.parent is None:
+        return size
+    node = site.parent.graph.nodes[site.index]
+    given = {actual: formal for formal, actual in node.axes} if isinstance(node, Call) else {}
+    outer = _in_words_of(site.parent, size)
+    return replaced(outer, lambda part: SizeOf(given.get(part.axis, part.axis)) if isinstance(part, SizeOf) else part)
 
 
 def _paced(site: Site, value: Value) -> list[Axis]:

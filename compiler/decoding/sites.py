@@ -164,13 +164,16 @@ def families_inside(node: Call | Scan, families: frozenset[int]) -> frozenset[in
     return frozenset(found)
 
 
-def grouped(graph: Graph, families: frozenset[int]) -> frozenset[int]:
-    """The families of a graph's axes, beside these, whose extents follow from that of time."""
+def grouped(graph: Graph, families: frozenset[int], told: frozenset[int] = frozenset()) -> frozenset[int]:
+    """The families of a graph's axes, beside these, whose extents follow from that of time.
+
+    told: those of which the caller says how many there are: of `seq = prefix + text` in a block the prefix, too.
+    """
     found = {axis.family for axis in graph.axes if _follows(axis, families)}
     given = {axis.family for item in graph.inputs for axis in item.value.type.axes}
     for axis in graph.axes:  # of `seq = chunk * 16` the chunks, where no input says how many there are
         if axis.family in families and axis.size is not None:
-            found |= {part.family for part in axes_in(axis.size) if part.extent is None} - given
+            found |= {part.family for part in axes_in(axis.size) if part.extent is None} - given - told
     return frozenset(found) - families
 
 
@@ -223,7 +226,8 @@ class Sites:
                     for formal, actual in node.axes
                     if actual.family in site.paces
                 }
-            families |= grouped(graph, families)
+            told = (formal.family for formal, _ in node.axes) if isinstance(node, Call) else ()
+            families |= grouped(graph, families, frozenset(told))
             name = segment(site.graph, place)
             found.append(Site(graph, nested, families, paces(graph, known), site, place, name, repeat, passes))
         return found[number]
