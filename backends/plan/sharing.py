@@ -78,12 +78,11 @@ class Homes:
             elif isinstance(node, Repeat) and node.shared and self.learns(node):  # passes that differ have one module
                 for body in node.bodies[1:]:
                     self._pair(node.bodies[0], body)
-            if isinstance(node, Repeat) and node.beside:  # what its bodies call are modules of this graph
-                for body in node.bodies:
-                    for inner in self._beside(body):
-                        site = (id(graph), _named(inner))
-                        self._sites[id(body), _named(inner)] = site
-                        self._pair(first.setdefault(site, inner.graph), inner.graph)
+            for body in _beside(node):  # what it calls are modules of this graph
+                for inner in self._called_beside(body):
+                    site = (id(graph), _named(inner))
+                    self._sites[id(body), _named(inner)] = site
+                    self._pair(first.setdefault(site, inner.graph), inner.graph)
         self._order[id(graph)] = len(self._order)
 
     def _visit_step(self, graph: Graph) -> None:
@@ -117,7 +116,7 @@ class Homes:
             return
         self._home[id(other)] = one
         nested = self._learning(one)
-        for name, node in self._learners(other):
+        for name, node in self._modules_of(other):
             mine, theirs = (self._module((id(graph), name)) for graph in (one, other))
             if mine != theirs:
                 self._sites[theirs] = mine
@@ -127,18 +126,20 @@ class Homes:
     def _learning(self, graph: Graph) -> dict[str, Call | Scan | Repeat]:
         """The first node of each name."""
         first: dict[str, Call | Scan | Repeat] = {}
-        for name, node in self._learners(graph):
+        for name, node in self._modules_of(graph):
             first.setdefault(name, node)
         return first
 
-    def _beside(self, body: Graph) -> Iterator[Call | Scan]:
-        """The calls with weights in the body of a repeat whose weights stand beside those of the graph around."""
-        for _, node in self._learners(body):
-            if isinstance(node, Call | Scan):
-                yield node
-            elif node.beside:
-                for inner in node.bodies:
-                    yield from self._beside(inner)
+    def _called_beside(self, body: Graph) -> Iterator[Call | Scan]:
+        """The calls with weights in a graph whose weights stand beside those of the graph around."""
+        return (node for _, node in self._modules_of(body) if isinstance(node, Call | Scan) and not _beside(node))
+
+    def _modules_of(self, graph: Graph) -> Iterator[tuple[str, Call | Scan | Repeat]]:
+        """The nodes with weights of a graph, and of those whose weights stand beside its own."""
+        for name, node in self._learners(graph):
+            yield name, node
+            for inner in _beside(node):
+                yield from self._modules_of(inner)
 
     def _learners(self, graph: Graph) -> Iterator[tuple[str, Call | Scan | Repeat]]:
         """The nodes whose graphs have weights, with the name of these. Others may go by any name."""
@@ -160,6 +161,17 @@ def differing(calls: list[Call | Scan]) -> Iterator[tuple[Graph, list[Axis], lis
     for graph in dict.fromkeys(call.graph for call in calls):
         axes = [axis for place, axis in enumerate(graph.axes) if len(sizes[place, axis.name]) > 1]
         yield graph, axes, [const for place, const in enumerate(graph.consts) if len(values[place]) > 1]
+
+
+def _beside(node: Node) -> tuple[Graph, ...]:
+    """The graphs of a node whose weights stand beside those of the graph around: rewrites make a scan's of a part."""
+    match node:
+        case Repeat(beside=True):
+            return node.bodies
+        case Scan(name=""):
+            return (node.graph,)
+        case _:
+            return ()
 
 
 def _named(node: Call | Scan | Repeat) -> str:

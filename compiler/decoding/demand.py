@@ -381,11 +381,11 @@ class DemandAnalysis:
 
     def filled(self, cells: Iterable[Cell]) -> set[Cell]:
         """Those of the cells that might be remembered and of which more items are wanted than there are."""
-        return {
-            cell
-            for cell in cells
-            if cell in self.made_of and any(m is not None and not is_range(m) for demand in cell.demands for m in demand)
-        }
+
+        def more(mode: Mode) -> bool:
+            return mode is not None and not is_range(mode)
+
+        return {each for each in cells if each in self.made_of and any(more(m) for d in each.demands for m in d)}
 
     # -- one demand ----------------------------------------------------------------------------------------------
 
