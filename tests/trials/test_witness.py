@@ -295,3 +295,34 @@ def test_what_is_rounded_is_no_change() -> None:
     same = np.nextafter([0.5, 0.5, 0.5], [0.0, 0.5, 1.0])
     assert 0 < same.std() < 1e-15 and 1e-13 < SHARE * spread(same) < 1e-11
     assert spread(np.array([0.0, 2.0, np.inf])) == 1.0
+
+
+CANCELS = """
+width seq
+width chunk = seq / at
+width at = 4
+depth d = 12
+
+# All of a chunk less all of it: in numbers as large as these are, what is left of later items is rounding.
+model f(x: [seq, d]) -> [seq, d] causal seq {{
+    K = split[seq -> chunk, at](linear.K[d -> d](x))
+    V = split[seq -> chunk, at](linear.V[d -> d](x))
+    e = exp(K)
+    n = cumsum[at](e * V) + broadcast[at](cumsum[chunk](sum[at](e * V)) - sum[at](e * V))
+    w = cumsum[at](e) + broadcast[at](cumsum[chunk](sum[at](e)) - sum[at](e))
+    return sigmoid(linear.Q[d -> d](x)) * merge[chunk, at -> seq](n / w)
+}}
+"""
+SMALL = """
+width seq
+model f(x: [seq]) -> [seq] causal seq {{
+    return x + {} * flip[seq](x)
+}}
+"""
+
+
+def test_rounding() -> None:
+    """What cancels is no leak, though it moves by more than what rounds a number once; one as small as that is."""
+    assert claim(CANCELS.format()).witness is None
+    found = claim(SMALL.format("0.00001")).witness
+    assert found is not None and found.share < 1e-3

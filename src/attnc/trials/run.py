@@ -51,7 +51,7 @@ class RunnableGraph:
         if sum(spec.size for spec in self.weights.values()) > WEIGHTS:
             raise NotTried(f"it has more than {WEIGHTS:,} weights")
         self._values = {path: np.zeros(spec.shape) for path, spec in self.weights.items()}
-        self._compiled: dict[bool, Any] = {}
+        self._compiled: dict[tuple[bool, bool], Any] = {}
 
     def redraw(self, numbers: np.random.Generator, positive: bool) -> None:
         """Weights of no particular kind, whatever their init: none is zero. positive: all above 0."""
@@ -70,14 +70,19 @@ class RunnableGraph:
         given = [entry for entry in self.inputs if entry.default is None or large]
         return {e.name: _drawn(e, numbers, sizes, within, range(-most if negative else 0, most)) for e in given}
 
-    def __call__(self, inputs: Mapping[str, Array], *, fast: bool) -> list[Array]:
-        """The results; inputs have the same leading batch axes. fast: its code is rewritten, as a model's is."""
-        if fast not in self._compiled:
+    def __call__(self, inputs: Mapping[str, Array], *, fast: bool, coarse: bool = False) -> list[Array]:
+        """The results; inputs have the same leading batch axes. fast: its code is rewritten, as a model's is. coarse:
+        in float32.
+        """
+        dtype = "float32" if coarse else "float64"
+        if (fast, coarse) not in self._compiled:
             passes = PASSES if fast else ()
-            self._compiled[fast] = build_numpy(self.graph, weights=self._values, dtype="float64", passes=passes)
-        compiled = self._compiled[fast]
+            self._compiled[fast, coarse] = build_numpy(self.graph, weights=self._values, dtype=dtype, passes=passes)
+        compiled = self._compiled[fast, coarse]
         for path, value in self._values.items():
             compiled.weights[path][...] = value
+        if coarse:
+            inputs = {name: x.astype(dtype) if x.dtype == np.float64 else x for name, x in inputs.items()}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             made = compiled(**inputs)
