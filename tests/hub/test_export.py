@@ -102,7 +102,7 @@ def padded(prompts: list[list[int]]) -> tuple[Tensor, Tensor]:
         pytest.param("llama", 0, "20KB", marks=pytest.mark.slow),
         *(
             pytest.param(kind, seed, "20KB", marks=pytest.mark.slow)
-            for kind in ("phi3", "gemma2", "starcoder2", "smollm3", "olmo2")
+            for kind in ("phi3", "gemma2", "starcoder2", "smollm3", "olmo2", "falcon", "codegen", "opt")
             for seed in range(4)
         ),
     ],

@@ -64,6 +64,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
         "model": model.name,
         "map": adapter.map.name,
         "inputs": dict(adapter.inputs),
+        "names": sorted(load_weights(folder.weights)),
         "sha256": {file: sha256(draft / file) for file in (spec.name, adapter.map.name, CONFIG)},
     }
     (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")

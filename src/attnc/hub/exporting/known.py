@@ -23,7 +23,8 @@ def write_known(imported: Imported, weights: Mapping[str, Any], limit: int, draf
     Raises HubError for a folder that is not as it was imported, WeightsError for weights that are not the spec's.
     """
     _as_imported(imported)
-    made = unconverted(weights, Map.read(imported.map), imported.model)
+    names = read_json(imported.path / ABOUT).get("names")  # where the map leaves a choice, as they were
+    made = unconverted(weights, Map.read(imported.map), imported.model, names)
     save_parts(draft, "model", in_parts(made, limit), {"format": "pt"})
     for file in (GENERATION, *TOKENIZER):
         if (imported.path / file).is_file():
