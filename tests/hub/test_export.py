@@ -334,6 +334,27 @@ def test_onnx(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_onnx_of_an_encoder_and_decoder(tmp_path: Path) -> None:
+    """`prepare` takes the source by the spec's names."""
+    pytest.importorskip("onnxscript", reason='needs onnxscript: pip install ".[interop]"')
+    runtime = pytest.importorskip("onnxruntime", reason='needs onnxruntime: pip install ".[interop]"')
+    spec = attnc.load(Path(__file__).parents[2] / "examples" / "transformer.attn", config="tiny")
+    net: Any = spec.model("transformer").torch(seed=1).eval()
+    attnc.weights.save(tmp_path / "own.safetensors", net.state_dict())
+    hub.export_model(spec.model("transformer"), tmp_path / "own.safetensors", tmp_path / "out", "onnx", room=20)
+    first, later = (runtime.InferenceSession(str(tmp_path / "out" / f"{name}.onnx")) for name in ("prepare", "step"))
+    items = torch.tensor([[3, 1], [4, 1], [5, 9]])
+    source = {
+        "source_ids": torch.tensor([[2, 7, 1, 8]] * 3),
+        "real": torch.tensor([[True] * 4, [True] * 4, [True] * 3 + [False]]),
+    }
+    given = {name: x.numpy() for name, x in {"items": items, **source}.items()}
+    kept = dict(zip([one.name for one in first.get_outputs()], first.run(None, given), strict=True))
+    scores = later.run(None, {"items": items.numpy(), **kept})[0]
+    torch.testing.assert_close(torch.from_numpy(scores), net(source["source_ids"], items, source["real"])[:, -1:])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [GPT, STATES])
 def test_torch_export(text: str, tmp_path: Path) -> None:
     net, spec, file = own(text, tmp_path)

@@ -37,8 +37,11 @@ def write_programs(model: Model, weights: Mapping[str, Any], to: str, room: int 
                 if to == "torch-export":
                     torch.export.save(program, draft / f"{name}.pt2")
                 else:
-                    file, names = str(draft / f"{name}.onnx"), _results(name, programs)
-                    torch.onnx.export(program, (), file, output_names=names, dynamo=True, verbose=False)
+                    file, made = str(draft / f"{name}.onnx"), _results(name, programs)
+                    taken = [str(one).removeprefix("inputs_") for one in program.graph_signature.user_inputs]
+                    torch.onnx.export(
+                        program, (), file, input_names=taken, output_names=made, dynamo=True, verbose=False
+                    )
     except ImportError:
         raise HubError('ONNX needs onnxscript: pip install "onnxscript>=0.7"') from None
     except (RuntimeError, ValueError, TypeError, NotImplementedError) as wrong:  # what exporters raise
