@@ -334,7 +334,7 @@ def _shown(limits: Sequence[LinearForm]) -> str:
     simple = [offset for limit in limits if (offset := without_quotients(limit).offset) is not None]
     if simple:
         axis, by = min(simple, key=lambda offset: offset[1])
-        return f"`{axis.name}`" + (f" + {by}" if by else "")
+        return f"`{axis.name}`" + (f" {'+' if by > 0 else '-'} {abs(by)}" if by else "")
     return f"`{show(without_quotients(limits[0]))}`"
 
 

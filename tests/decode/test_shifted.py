@@ -143,3 +143,9 @@ def test_prefix() -> None:
     model = attnc.loads(PREFIX).model("net")
     assert not model.decoding.at_once
     check(model, 0, lead=np.random.default_rng(5).standard_normal((2, 3, 4)))
+
+
+def test_words() -> None:
+    """A leak through what is shifted says by how much."""
+    wrong = HOURGLASS.replace("|k| + 1, 0", "1, 0").replace("width k = 2", "width k = 3")
+    assert any("up to `seq` - 1" in label.text for one in attnc.check(wrong) for label in one.related)
