@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..compiler.graph.values import IndexInto, Scalar
 from ..weights.convert import convert
-from ..weights.maps import Map, matched
+from ..weights.maps import Map, ignored
 from .folder import CONFIG
 from .imported import Imported
 from .problem import HubError
@@ -59,9 +59,8 @@ def reference(imported: Imported) -> Any:
     theirs = convert(imported.weights, imported.map, imported.model, reverse=True, like=names)
     tensors = {name: torch.tensor(array.astype("float32")) for name, array in theirs.items()}
     lost, unknown = model.load_state_dict(tensors, strict=False)
-    reckoned = Map.read(imported.map).ignored  # tables that theirs makes itself
-    parameters = dict(model.named_parameters())
-    lost = [name for name in lost if name in parameters and not any(matched(one, name) is not None for one in reckoned)]
+    unused = ignored(Map.read(imported.map), names)  # and tables that theirs makes itself
+    lost = [name for name in lost if name in dict(model.named_parameters()) and name not in unused]
     if lost or unknown:
         raise HubError(f"transformers' {architecture} has other weights: {', '.join([*lost, *unknown][:5])}")
     return model

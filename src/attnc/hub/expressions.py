@@ -15,9 +15,14 @@ def get(table: Mapping[str, Any] | None, name: str, otherwise: Any = None) -> An
     return otherwise if found is None else found
 
 
+def item(value: Any, place: int) -> Any:
+    """What a list has at a place; what is no list has itself everywhere."""
+    return value[place] if isinstance(value, list | tuple) else value
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (get, len, range, min, max, abs, sum, math.floor, math.ceil, math.sqrt, math.log, math.cos)
+    for function in (get, item, len, range, min, max, abs, sum, math.floor, math.ceil, math.sqrt, math.log, math.cos)
 }
 
 

@@ -279,3 +279,9 @@ def in_full(map: Map, names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
         return name
 
     return {full(name): name for name in known}, bare
+
+
+def ignored(map: Map, names: Iterable[str]) -> set[str]:
+    """Those of the names that the map ignores."""
+    full, _ = in_full(map, names)
+    return {name for whole, name in full.items() if any(matched(one, whole) is not None for one in map.ignored)}

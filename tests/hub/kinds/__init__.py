@@ -1,7 +1,15 @@
-"""Random small configurations of each kind of model that an adapter knows, drawn from all its options."""
+"""Random small configurations of each kind of model that an adapter knows, drawn from all its options.
+
+Each file here has its KINDS, which are put together: none needs to be named.
+"""
 
 from __future__ import annotations
 
-from . import classics, decoders, encoders
+import pkgutil
+from importlib import import_module
 
-KINDS = decoders.KINDS | classics.KINDS | encoders.KINDS
+from .drawing import Kind
+
+KINDS: dict[str, Kind] = {}
+for _file in pkgutil.iter_modules(__path__):
+    KINDS |= getattr(import_module(f"{__name__}.{_file.name}"), "KINDS", {})
