@@ -5,7 +5,8 @@
     map = "llama.map"                     # which weights are which (attnc.weights.maps)
     include = ["rope.toml"]               # tables of other files, which this one adds to
     optional = ["head_dim"]               # keys that may lack: then None
-    harmless = ["initializer_range"]      # keys that do not change what is computed
+    harmless = ["initializer_range"]      # keys that do not change what is computed, also in nested tables
+    batched = true                        # whether theirs has examples where the spec has no axis for them
 
     [architectures]                       # of config.json, and the model of the spec
     MistralForCausalLM = "decoder"
@@ -55,6 +56,7 @@ Table = Mapping[str, Any]
 _TEXTS = ("model_type", "spec", "map")
 _LISTS = ("optional", "harmless")
 _TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes", "bounds")
+_TRUTHS = ("batched",)
 _DEEPEST = 8  # files that include files
 
 _PACKAGED = Path(__file__).resolve().parents[1] / "zoo"  # in the wheel
@@ -79,6 +81,7 @@ class Adapter:
     bounds: Table
     optional: frozenset[str] = field(default=frozenset())
     harmless: frozenset[str] = field(default=frozenset())
+    batched: bool = True
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -104,6 +107,7 @@ class Adapter:
             Path(tables["map"]),
             optional=frozenset(tables.get("optional", [])),
             harmless=frozenset(tables.get("harmless", [])),
+            batched=tables.get("batched", True),
             **{name: tables.get(name, {}) for name in _TABLES},
         )
 
@@ -156,11 +160,18 @@ def _check(path: Path, own: dict[str, Any]) -> None:
             good = isinstance(value, list) and all(isinstance(one, str) for one in value)
         elif name in _TEXTS:
             good = isinstance(value, str)
+        elif name in _TRUTHS:
+            good = isinstance(value, bool)
         else:
-            known = ", ".join((*_TEXTS, "include", *_LISTS, *_TABLES))
+            known = ", ".join((*_TEXTS, "include", *_LISTS, *_TRUTHS, *_TABLES))
             raise HubError(f"{path}: an adapter has no entry `{name}`; it has {known}")
         if not good:
-            kind = "a table" if name in _TABLES else "text" if name in _TEXTS else "a list of texts"
+            kinds = {
+                **dict.fromkeys(_TABLES, "a table"),
+                **dict.fromkeys(_TEXTS, "text"),
+                **dict.fromkeys(_TRUTHS, "true or false"),
+            }
+            kind = kinds.get(name, "a list of texts")
             raise HubError(f"{path}: `{name}` must be {kind}")
     for table in ("architectures", "inputs", "terms"):
         for name, value in own.get(table, {}).items():

@@ -130,7 +130,7 @@ def drawn(
         type, name = entry.value.type, entry.name
         if name not in imported.inputs:
             continue
-        shape = [count]
+        shape = [count] if imported.batched else []
         for axis in type.axes:
             if axis.extent is None:
                 free.setdefault(axis.name, min(axis.bound or length, max(length - 3 * len(free), 1)))
@@ -138,10 +138,10 @@ def drawn(
         if isinstance(type.element, IndexInto):
             given[name] = torch.randint(0, type.element.axis.extent or 1, shape, generator=draw)
         elif type.element is Scalar.BOOL:
-            padded, size = type.axes[0].name, shape[1]
+            padded, size = type.axes[-1].name, shape[-1]
             real = torch.ones(shape, dtype=torch.bool)
             if side != "none":
-                away = torch.tensor([0, size // 4, size // 2])[:, None]  # of SOME
+                away = (torch.arange(shape[0]) % SOME * size // 4)[:, None]
                 real = torch.arange(size) >= away if side == "left" else torch.arange(size) < size - away
             given[name] = real
         elif type.element is Scalar.INT:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Imported:
     """path: the folder. config, generation: what the published files say. weights: mapped, by the spec's names.
-    map: which of theirs they are. inputs: ours, and what theirs are called.
+    map: which of theirs they are. inputs: ours, and what theirs are called. batched: whether theirs has examples where
+    the spec has no axis for them.
     """
 
     path: Path
@@ -32,6 +33,7 @@ class Imported:
     inputs: Mapping[str, str]
     config: Mapping[str, Any]
     generation: Mapping[str, Any]
+    batched: bool = True
 
     def torch(self, **options: Any) -> torch.nn.Module:
         """The model in PyTorch with its weights, for inference: `net.train()` before it is trained further.
@@ -65,4 +67,6 @@ def open(path: str | Path) -> Imported:
         map, inputs = folder / Path(about["map"]).name, dict(about["inputs"])
     except (KeyError, LookupError, TypeError):
         raise HubError(f"{folder / ABOUT}: it does not name the spec, the model, the map and the inputs") from None
-    return Imported(folder, model, load_weights(weights), map, inputs, read_json(folder / CONFIG), generation)
+    config = read_json(folder / CONFIG)
+    batched = bool(about.get("batched", True))
+    return Imported(folder, model, load_weights(weights), map, inputs, config, generation, batched)

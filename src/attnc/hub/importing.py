@@ -66,6 +66,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
         "inputs": dict(adapter.inputs),
         "names": sorted(load_weights(folder.weights)),
         "sha256": {file: sha256(draft / file) for file in (spec.name, adapter.map.name, CONFIG)},
+        "batched": adapter.batched,
     }
     (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     model.draw().save(draft / "figure.svg")

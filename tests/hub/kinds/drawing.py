@@ -23,7 +23,7 @@ class Kind:
     """reference, config: the classes in transformers. options: draws a configuration.
 
     quick: one draw is in the fast suite. greedy: it generates. also: other heads, for every second draw or third one;
-    they generate nothing.
+    they generate nothing. small: weights drawn a quarter as large, of queries whose scores are not scaled.
     """
 
     reference: str
@@ -32,6 +32,7 @@ class Kind:
     quick: bool = False
     greedy: bool = True
     also: tuple[str, ...] = ()
+    small: str = "-"
 
     @property
     def heads(self) -> tuple[str, ...]:
