@@ -1,4 +1,4 @@
-"""Encoders of texts: examples/zoo/encoder, examples/zoo/modernbert."""
+"""Encoders of texts: examples/zoo/encoder, examples/zoo/modernbert, examples/zoo/deberta."""
 
 from __future__ import annotations
 
@@ -81,6 +81,29 @@ def modernbert(draw: random.Random) -> dict[str, Any]:
     } | some(draw, "norm_bias", "attention_bias", "mlp_bias", "classifier_bias", "decoder_bias", "tie_word_embeddings")
 
 
+def deberta(draw: random.Random) -> dict[str, Any]:
+    heads = draw.choice([1, 2, 3])
+    return {
+        "vocab_size": draw.choice([37, 53]),
+        "hidden_size": heads * draw.choice([8, 10]),
+        "num_hidden_layers": draw.choice([2, 3]),
+        "num_attention_heads": heads,
+        "intermediate_size": draw.choice([28, 36]),
+        "hidden_act": draw.choice(ACTS),
+        "max_position_embeddings": 40,
+        "type_vocab_size": draw.choice([0, 2]),
+        "layer_norm_eps": draw.choice([1e-7, 1e-3]),
+        "max_relative_positions": draw.choice([-1, 20]),
+        "position_buckets": draw.choice([-1, 8, 12]),
+        "pos_att_type": draw.choice([None, "p2c|c2p", "c2p", "p2c"]),
+        "norm_rel_ebd": draw.choice(["none", "layer_norm"]),
+        "conv_kernel_size": draw.choice([0, 3]),
+        "conv_act": draw.choice(["tanh", "gelu"]),
+        "num_labels": draw.choice([2, 5]),
+        "relative_attention": draw.random() < 0.8,
+    } | some(draw, "tie_word_embeddings", "position_biased_input", "share_att_key")
+
+
 KINDS = {
     "bert": Kind("BertForMaskedLM", "BertConfig", bert, True, False, _heads("Bert", "BertForPreTraining")),
     "roberta": Kind("RobertaForMaskedLM", "RobertaConfig", roberta, False, False, _heads("Roberta")),
@@ -96,5 +119,13 @@ KINDS = {
         True,
         False,
         ("ModernBertModel", "ModernBertForSequenceClassification", "ModernBertForTokenClassification"),
+    ),
+    "deberta-v2": Kind(
+        "DebertaV2ForMaskedLM",
+        "DebertaV2Config",
+        deberta,
+        True,
+        False,
+        ("DebertaV2Model", "DebertaV2ForTokenClassification"),
     ),
 }

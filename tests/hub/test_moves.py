@@ -1,0 +1,72 @@
+"""Options of a configuration that leave the weights as they are: each moves the output, or its draw were no test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attnc
+from attnc import hub, weights
+from attnc.hub import comparing
+from attnc.hub.adapters import adapter_of, adapters
+from attnc.hub.configuration import configured
+
+from .test_import import LENGTH, built, folder, torch
+
+ACTS = ("relu", "silu")
+MOVES: dict[str, dict[str, tuple[Any, ...]]] = {  # of each key two values, of which that is taken which it has not
+    "bert": {"hidden_act": ACTS, "layer_norm_eps": (1e-3, 1e-5)},
+    "roberta": {"hidden_act": ACTS, "pad_token_id": (3, 4)},
+    "electra": {"hidden_act": ACTS},
+    "distilbert": {"activation": ACTS},
+    "albert": {"hidden_act": ACTS},
+    "modernbert": {"hidden_activation": ACTS, "classifier_activation": ACTS, "local_attention": (2, 4)},
+    "deberta-v2": {"hidden_act": ACTS, "layer_norm_eps": (1e-3, 1e-5)},
+    "vit": {"hidden_act": ACTS, "layer_norm_eps": (1e-3, 1e-5)},
+    "deit": {"hidden_act": ACTS},
+    "dinov2": {"layer_norm_eps": (1e-3, 1e-5)},
+    "beit": {"hidden_act": ACTS},
+    "swin": {"hidden_act": ACTS},
+    "clip_text_model": {"hidden_act": ACTS, "eos_token_id": (2, 5)},
+    "clip": {"text_config.hidden_act": ACTS, "vision_config.hidden_act": ACTS},
+    "siglip": {"text_config.hidden_act": ACTS, "vision_config.hidden_act": ACTS},
+    "bart": {"activation_function": ACTS, "scale_embedding": (True, False)},
+    "mbart": {"activation_function": ACTS, "scale_embedding": (True, False)},
+    "pegasus": {"activation_function": ACTS, "scale_embedding": (True, False)},
+    "marian": {"activation_function": ACTS, "scale_embedding": (True, False)},
+    "m2m_100": {"activation_function": ACTS, "scale_embedding": (True, False), "pad_token_id": (2, 3)},
+    "t5": {"relative_attention_max_distance": (9, 30), "scale_decoder_outputs": (True, False)},
+    "switch_transformers": {"dense_act_fn": ACTS, "relative_attention_max_distance": (9, 30)},
+    "whisper": {"activation_function": ACTS},
+}  # fmt: skip
+
+
+def changed(config: dict[str, Any], key: str, values: tuple[Any, ...]) -> dict[str, Any]:
+    """A configuration with another value of a key, which may be that of a nested table."""
+    name, _, rest = key.partition(".")
+    if rest:
+        return config | {name: changed(config[name], rest, values)}
+    return config | {name: next(value for value in values if value != config.get(name))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MOVES)
+def test_switches_move(kind: str, tmp_path: Path) -> None:
+    hub.import_folder(folder(kind, 0, tmp_path), tmp_path / "ours")
+    ours, theirs, adapter = hub.open(tmp_path / "ours"), built(kind, 0), adapter_of(kind, adapters(), "")
+    given, _, _ = comparing.drawn(ours, LENGTH, "none", torch.Generator().manual_seed(5))
+
+    def outputs(config: dict[str, Any]) -> Any:
+        made = configured(adapter, config)
+        model = attnc.load(adapter.spec, sizes=made.sizes).model(made.model)
+        with torch.no_grad():
+            found = model.torch(weights=weights.convert(theirs.state_dict(), adapter.map, model)).eval()(**given)
+        return found[0] if isinstance(found, tuple) else found
+
+    config = dict(ours.config)
+    before = outputs(config)
+    for key, values in MOVES[kind].items():
+        moved = float((outputs(changed(config, key, values)) - before).abs().max() / before.std())
+        assert moved > (1e-4 if key.endswith("eps") else 1e-2), (key, moved)
