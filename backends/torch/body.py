@@ -437,7 +437,8 @@ class TorchBody(CodeBody):
 
     def unflatten(self, x: Val, dim: int, axes: Sequence[Axis]) -> Code:
         derived = [axis for axis in axes if self.plan.static_size(axis) and self.plan.formula(axis) is not None]
-        told = derived[-1] if derived and len(axes) > 1 else None  # by the others
+        may_be_0 = any(axis.is_width and not self.plan.static_size(axis) for axis in axes)
+        told = derived[-1] if derived and len(axes) > 1 and not may_be_0 else None  # by the others, of which none is 0
         sizes = [Code("-1") if axis == told else self.extent(axis) for axis in axes]
         return Code.of("{}.unflatten({}, {})", x.atom, dim, shape_of(sizes))
 

@@ -7,11 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from ..graph.nodes import Apply, Graph
-from ..graph.traits import Arrange, Choice, Gather, IndexMap, Normalise, OpTraits, Pointwise, Reduce, Running, Window
+from ..graph.traits import (
+    Arrange,
+    Choice,
+    Gather,
+    IndexMap,
+    Normalise,
+    OpTraits,
+    Pointwise,
+    Reduce,
+    Running,
+    Validity,
+    Window,
+)
 from ..graph.values import Role, Value
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, least, rises, show, upper_bounds, without_quotients
-from ..sizes.predicates import ALWAYS, Cases, Facts, both, differences, put, shared, without
+from ..sizes.predicates import ALWAYS, Cases, Facts, at_least_zero, both, differences, put, shared, without
 from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
 from .leak import Trace
 from .places import place
@@ -44,6 +56,8 @@ class Step:
         match traits.reads:
             case Pointwise(Choice()):
                 return self._choice(node, frozenset())
+            case Pointwise(Validity()):
+                return Info(parts[0].reach, self._ranks(node.operands[0], parts[0]))
             case Pointwise(meaning):
                 found = pointwise(meaning, parts)
                 return Info(found.reach, found.true) if traits.random else found  # multiplied: what is 0 stays so
@@ -77,10 +91,12 @@ class Step:
         """What is known of a value that is read in these cases alone."""
         return self._given(value, given | shared(cases) if cases else given)
 
+    def _maker(self, value: Value) -> Apply | None:
+        return next((each for each in self.graph.nodes if isinstance(each, Apply) and each.out.id == value.id), None)
+
     def _given(self, value: Value, given: Facts) -> Info:
         """What is known of a value where these facts hold of its indices: made again, as far back as these are read."""
-        found = self.infos[value.id]
-        node = next((each for each in self.graph.nodes if isinstance(each, Apply) and each.out.id == value.id), None)
+        found, node = self.infos[value.id], self._maker(value)
         if not given or node is None or node.traits.random:
             return found
         match node.traits.reads:
@@ -187,7 +203,16 @@ class Step:
             return Info(reach, true)
         at = LinearForm.index(node.axes[0])
         found = [upper_bounds(at, axes, case, self._ranged) for case in kept]  # of a pick of something
-        return Info(reach, true, lowers=(ZERO,), uppers=reduce(larger_of, found) if found else ())
+        return Info(reach, true, lowers=(ZERO,), uppers=reduce(larger_of, found) if found else (ZERO,))  # there is none
+
+    def _ranks(self, pick: Value, info: Info) -> Cases:
+        """Where there are picks of something: items up to u are no more than u + 1, so that their ranks are up to u."""
+        maker, found = self._maker(pick), ALWAYS
+        if maker is None or not isinstance(maker.traits.reads, Reduce) or not maker.made:
+            return found
+        for upper in info.uppers:
+            found = both(found, at_least_zero(upper - LinearForm.index(maker.made[0])))
+        return found
 
     def _normalise(self, how: Normalise, parts: list[Info], read: list[Info], kept: Cases) -> Info:
         """Items that the mask leaves out have weight zero."""

@@ -61,6 +61,8 @@ class IndexBounds:
     clamped: its form but for a clamp to limits of its own, as of an index that is kept within its axis.
     truth:   its truth value, if it is the same everywhere.
     partial: a real that a mask made zero, where `true` says less than the mask.
+    picked: what holds where it is of no pick of nothing.
+    most: a pick is at most the index of this axis and so much more.
     """
 
     form: Form | None = None
@@ -71,6 +73,8 @@ class IndexBounds:
     clamped: Form | None = None
     truth: bool | None = None
     partial: bool = False
+    picked: Facts = field(default_factory=dict)
+    most: Mapping[Axis, Poly] = field(default_factory=dict)
 
     def over(self, names: Mapping[Axis, Axis]) -> IndexBounds:
         def facts(of: Facts) -> Facts:
@@ -81,6 +85,8 @@ class IndexBounds:
             form=self.form and self.form.over(names),
             true=facts(self.true),
             false=facts(self.false),
+            picked=facts(self.picked),
+            most={names.get(axis, axis): c for axis, c in self.most.items()},
             absolute=self.absolute and self.absolute.over(names),
             clamped=self.clamped and self.clamped.over(names),
         )
@@ -89,7 +95,8 @@ class IndexBounds:
         """The same, with the axis reversed: nothing is known of its indices any more."""
         true, false = without(self.true, (axis,)), without(self.false, (axis,))
         lost = len(true) < len(self.true)
-        bounds = replace(self, true=true, false=false, exact=self.exact and not lost, partial=self.partial or lost)
+        bounds = replace(self, true=true, false=false, exact=self.exact and not lost, partial=self.partial or lost,
+                         picked=without(self.picked, (axis,)), most={})  # fmt: skip
         forms = (self.form, self.absolute, self.clamped)
         if any(form is not None and axis in form.terms for form in forms):
             return replace(bounds, form=None, absolute=None, clamped=None)
@@ -216,6 +223,26 @@ def pairs(n: Poly, left: Poly | None, right: Poly | None, values: Values) -> Pol
         return ZERO
     above = n * n if right is None else up_to(right)
     return above if left is None else above - up_to(-left - 1)
+
+
+def uneven_pairs(n: Poly, m: Poly, left: Poly | None, right: Poly | None, values: Values) -> Poly:
+    """How many (q, k) of n by m have `-left <= k - q <= right`."""
+
+    def up_to(n: Poly, m: Poly, c: Poly) -> Poly:
+        """Pairs with `q <= k + c`: the first k has c + 1 of them, if there are so many, each other one more."""
+        room, missing = m.at(values), (n - c - 1)
+        if missing.at(values) <= 0:
+            return n * m
+        if c.at(values) < -1:
+            return up_to(n, m + c + 1, -ONE) if room > -(c + 1).at(values) else ZERO
+        if missing.at(values) <= room:
+            return n * m - missing * (missing + 1) * _HALF
+        return m * (c + 1) + m * (m - 1) * _HALF
+
+    if left is not None and right is not None and (left + right).at(values) < 0:
+        return ZERO
+    above = n * m if right is None else up_to(m, n, right)
+    return above if left is None else above + up_to(n, m, left) - n * m
 
 
 _HALF = ONE * (ONE.terms[()] / 2)

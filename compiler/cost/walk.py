@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce as fold
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, Weight, makes, reads
-from ..graph.traits import Arrange, IndexMap, Normalise, Pointwise, Reduce, keeps_truths
+from ..graph.traits import (
+    SOME_TRUE,
+    Arrange,
+    Choice,
+    Compared,
+    Gather,
+    IndexMap,
+    Normalise,
+    Pointwise,
+    Reduce,
+    Validity,
+    keeps_truths,
+)
 from ..graph.typed_value import static_element
 from ..graph.values import Role, Scalar, Value
 from ..rewrites.dispatch.rows import picked_alone
 from ..sizes.axes import Axis, evaluate
-from .bands import NOTHING, Facts, Form, IndexBounds, both, of_form, step, without
+from .bands import NOTHING, Facts, Form, IndexBounds, both, either, of_form, step, without
 from .memory import Memory, needed
 from .paths.reach import Reach, Route, Routes, start
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
@@ -242,14 +255,15 @@ class _GraphWalk:
         mask = self.facts[node.mask.id] if node.mask is not None else None
         data = any(self.facts[value.id].data for value in reads(node))
         graded = has_gradient(node, [fact.graded for fact in facts])
-        self.facts[node.out.id] = Fact(
-            self._index(node, facts, mask), graded, data, self._steps(node), self._routes(node, facts, mask)
-        )
+        index = replace(self._index(node, facts, mask), picked=self._picked(node, facts, mask))
+        self.facts[node.out.id] = Fact(index, graded, data, self._steps(node), self._routes(node, facts, mask))
         work = plain_work(node, self.meter)
         if _multiplies(node):
             # An operand that nothing needs has no gradient either.
             wanted = node.out.id in self.alive
             support = self._support(node, facts)
+            for fact in facts:  # what is read at a pick of nothing need not be computed with
+                support = both(support, fact.index.picked, self.walk.values)
             for one in contractions(node, [fact.graded for fact in facts], [fact.data for fact in facts]):
                 done = one.work(self.meter, support)
                 work = work + (done if wanted else Work(done.macs, done.kept))
@@ -276,6 +290,10 @@ class _GraphWalk:
         parts = [fact.index for fact in facts]
         how = node.traits.reads
         of_data = node.out.role is Role.DATA and node.out.type.element is Scalar.BOOL
+        if of_data and how == Pointwise(Compared("==")):  # an index that is picked
+            return IndexBounds(true=_same_as(node, parts), exact=True)
+        if of_data and how == Reduce(SOME_TRUE, skips_zeros=True) and parts[0].true:
+            return IndexBounds(true=without(parts[0].true, node.axes), exact=True)
         if of_data and not keeps_truths(how) and how != Arrange(IndexMap.MIRRORED):
             return IndexBounds(exact=True)  # whatever the data say
         match how:
@@ -291,9 +309,33 @@ class _GraphWalk:
             case Reduce(skips_zeros=True) if not node.weights:  # a bias is not 0
                 some = any(part.partial for part in parts)
                 return IndexBounds(true=without(self._support(node, facts), node.axes), partial=some)
+            case Reduce(indices=True) if mask is not None:
+                of = node.axes[0]
+                return IndexBounds(
+                    most={q: c for (k, q), c in mask.index.true.items() if k == of and q not in node.axes}
+                )
             case Pointwise(meaning):
                 return step(meaning, parts, self.walk.values)
         return NOTHING
+
+    def _picked(self, node: Apply, facts: Sequence[Fact], mask: Fact | None) -> Facts:
+        """What holds where the result is of no pick of nothing."""
+        given = dict[tuple[Axis, Axis], Poly]()
+        for fact in facts:
+            given |= both(given, fact.index.picked, self.walk.values)
+        match node.traits.reads:
+            case Reduce(indices=True) if mask is not None and node.made:  # of those up to q + c there are q + c + 1
+                of, (rank,) = node.axes[0], node.made
+                return {(rank, q): c for (k, q), c in mask.index.true.items() if k == of}
+            case Gather():
+                return {**without(facts[0].index.picked, node.axes), **facts[1].index.picked}
+            case Arrange(IndexMap.SAME):
+                return IndexBounds(picked=given).over({node.axes[0]: node.made[0]}).picked
+            case Pointwise(Choice() | Validity()):
+                return {}
+            case Pointwise() | Arrange(IndexMap.NEW) | Normalise():
+                return given
+        return given if without(given, node.axes) == given else {}
 
     @property
     def reach(self) -> Reach:
@@ -527,6 +569,17 @@ def _but_gradients(part: Part) -> Part:
     return replace(part, work=work, parts=tuple(map(_but_gradients, part.parts)))
 
 
+def _same_as(node: Apply, parts: Sequence[IndexBounds]) -> Facts:
+    """What is as an index that is picked, at most another, is at most that, too: `past == pick`."""
+    found = {}
+    for one, other in (parts, parts[::-1]):
+        for axis, c in other.most.items():
+            if one.form is not None and list(one.form.terms.values()) == [ONE]:
+                (own,) = one.form.terms
+                found[own, axis] = c - one.form.constant
+    return found
+
+
 def _multiplies(node: Apply) -> bool:
     """Whether it sums products."""
     match node.traits.reads:
@@ -558,38 +611,48 @@ def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
 
 
 def _masks(inside: _GraphWalk) -> _Late:
-    """For scores that only a masked softmax or sum reads, by way of pointwise ops: what the mask keeps."""
-    makers = {node.out.id: node for node in inside.graph.nodes if isinstance(node, Apply)}
-    found: dict[int, Value] = {}
+    """For scores that masked ops alone read, softmax or `topk`, by way of pointwise ops: what the masks keep."""
+    makers = {node.out.id for node in inside.graph.nodes if isinstance(node, Apply)}
+    found: dict[int, list[list[Value]]] = {}  # for each reader its masks
+
+    def of(value: Value) -> list[Value]:
+        some = found.get(value.id, [])
+        return [mask for masks in some for mask in masks] if len(some) == len(inside.readers.get(value.id, ())) else []
+
     for node in reversed(inside.graph.nodes):
         if not isinstance(node, Apply):
             continue
-        mask = node.mask
-        if mask is None and isinstance(node.traits.reads, Pointwise):
-            mask = found.get(node.out.id)
-        if mask is None:
-            continue
-        for value in node.operands:
-            maker = makers.get(value.id)
-            if maker is not None and len(inside.readers.get(value.id, ())) == 1:
-                found[value.id] = mask
-    return _Late(inside, found)
+        masks = [node.mask] if node.mask is not None else []
+        if not masks and isinstance(node.traits.reads, Pointwise):
+            masks = of(node.out)
+        for value in node.operands if masks else ():
+            if value.id in makers:
+                found.setdefault(value.id, []).append(masks)
+    return _Late(inside, of)
 
 
 @dataclass
 class _Late:
     """Facts of masks that the walk reaches only after their scores: worked out when they are asked for.
 
-    Only masks made of indices alone say anything, and these can be looked at ahead of their turn.
+    Only masks made of indices, and of picks under such masks, say anything, and these can be looked at ahead of their
+    turn. masks: those of a value, of which each item is read that one of them keeps.
     """
 
     inside: _GraphWalk
-    masks: Mapping[int, Value]
+    masks: Callable[[Value], list[Value]]
+    asked: set[int] = field(default_factory=set)  # a mask may be of picks by the same scores
 
     def of(self, scores: Value) -> Facts:
-        """What the mask keeps, along the scores' own axes; the mask may have had others, too."""
-        kept = self._fact(self.masks[scores.id]).index.true if scores.id in self.masks else {}
-        return {key: c for key, c in kept.items() if {*key} <= {*scores.type.axes}}
+        """What the masks keep, along the scores' own axes; they may have had others, too."""
+        if scores.id in self.asked:
+            return {}
+        values = self.inside.walk.values
+        self.asked.add(scores.id)
+        kept = [self._fact(mask).index.true for mask in self.masks(scores)]
+        self.asked.remove(scores.id)
+        found = fold(lambda a, b: either(a, b, values), kept) if kept else {}
+        return {key: c for key, c in found.items() if {*key} <= {*scores.type.axes}}
 
     def _fact(self, value: Value) -> Fact:
         known = self.inside.facts.get(value.id)

@@ -14,7 +14,7 @@ from ..graph.nodes import Apply, Node, Weight
 from ..graph.traits import Gather, Lookup, Pointwise
 from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Axis
-from .bands import Facts, limits, pairs
+from .bands import Facts, limits, pairs, uneven_pairs
 from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, product
 from .scope import SizeScope
 
@@ -106,10 +106,10 @@ class Contraction:
     def _kept(self, meter: Meter, support: Facts, lead: Poly) -> Poly:
         for q, k in support:
             if q in self.axes and k in self.axes:
-                n = meter.scope.size(q)
-                left, right = limits(support, q, k)
+                n, m = meter.scope.size(q), meter.scope.size(k)
+                bounds = *limits(support, q, k), meter.values
                 rest = meter.scope.product(axis for axis in self.axes if axis not in (q, k))
-                return pairs(n, left, right, meter.values) * rest * lead
+                return (pairs(n, *bounds) if n == m else uneven_pairs(n, m, *bounds)) * rest * lead
         return meter.scope.product(self.axes) * lead
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from attnc.compiler.cost.bands import pairs
+from attnc.compiler.cost.bands import pairs, uneven_pairs
 from attnc.compiler.cost.polynomials.polynomial import CONST, WIDTH, Poly, SizeSymbol
 from attnc.compiler.cost.polynomials.show import formula
 
@@ -24,6 +24,18 @@ def test_every_pair_is_counted() -> None:
         limits = [None if limit is None else Poly.of(limit) for limit in (left, right)]
         found = pairs(Poly.of(size), *limits, {}).at({})
         assert found == kept, (size, left, right)
+
+
+def test_every_pair_of_two_axes_is_counted() -> None:
+    limits = [None, *range(-6, 7)]
+    for size, other, left, right in product(range(6), range(6), limits, limits):
+        kept = sum(
+            (left is None or k - q >= -left) and (right is None or k - q <= right)
+            for q in range(size)
+            for k in range(other)
+        )
+        polys = [None if limit is None else Poly.of(limit) for limit in (left, right)]
+        assert uneven_pairs(Poly.of(size), Poly.of(other), *polys, {}).at({}) == kept, (size, other, left, right)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 HEAD = """
 width seq{ragged}
 width past like seq
+width rank like seq
 width best = 3
 depth d = 4
 
@@ -55,6 +56,10 @@ CAUSAL = {
     "    return sum[best](y + 1) + mean[best](z + 2)",
     "a scan over picks": f"{START}    h = scan[best] cell(v[past = pick], h = 0)\n    return mean[best](h + 1)",
     "a scan along the sequence": f"{START}    y = scan[seq] cell(v[past = pick], h = 0)\n    return mean[best](y + 1)",
+    "what there is of all": f"{START}    every = argsort[past -> rank](s where past <= seq)\n"
+    "    return mean[rank](v[past = every] + 1)",
+    "never one": f"{START}    none = topk[past -> best](s where past < seq and seq - past < 1)\n"
+    "    return x + sum[best](v[past = none] + 1)",
     "shared blocks": f"{START}    share f = layer\n    y = f[best](v[past = pick])\n"
     "    z = f[best](broadcast[best](x))\n"
     "    return mean[best](y * z + 1)",
@@ -119,6 +124,10 @@ REFUSED = {
     "one after": START.replace("<=", "<= 1 +") + "    return mean[best](v[past = pick])",
     "no mask": START.replace(" where past <= seq", "") + "    return mean[best](v[past = pick])",
     "the other way": START.replace("past <= seq", "past >= seq") + "    return mean[best](v[past = pick])",
+    "the next of all": f"{START}    every = argsort[past -> rank](s where past <= seq + 1)\n"
+    "    return mean[rank](v[past = every] + 1)",
+    "a rank behind": f"{START}    every = argsort[past -> rank](s where past <= seq)\n"
+    "    return x + sum[rank](select(valid(every[rank = min(rank + 1, |rank| - 1)]), 1, 0))",
     "the next of each": f"{START}    return mean[best](v[past = min(pick + 1, |past| - 1)])",
     # A comparison with a pick of nothing is false, so that its opposite holds for every item.
     "not a comparison": f"{START}    return max[best](sum[past](v where not (pick < past)))",

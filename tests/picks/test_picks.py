@@ -136,6 +136,9 @@ ALONG = {
     "sum[longer](pad[best -> longer](y, left = 1, value = 2))": lambda y, z: y.sum(0) + 4,
     "y[best = 0]": lambda y, z: y[0],
     "mean[local](y[best = int(local) + 1] + 1)": lambda y, z: y[1:].mean(0) + 1 if len(y) > 1 else 0 * X[0],
+    "mean[best](y[best = max(best - 1, 0)] + 1)": lambda y, z: (
+        y[[0, 0, *range(1, len(y))][: min(len(y) + 1, 3)]].mean(0) + 1 if len(y) else 0 * X[0]
+    ),
     "y[best = argmax[best](sum[d](0 - y))]": lambda y, z: y[y.sum(1).argmin()],
     "mean[local](y[best = topk[best -> local](sum[d](0 - y))] + 1)": lambda y, z: (
         y[np.argsort(y.sum(1), kind="stable")[:2]].mean(0) + 1
@@ -176,3 +179,16 @@ def test_along_the_axis_of_picks(text: str) -> None:
     found = both(body, {"s": S, "x": X / 8, "w": z}, BLOCKS)
     right = [ALONG[text](X[[p for p in picks if p >= 0]] / 8, z) for picks in PICKED]
     np.testing.assert_allclose(found, right, rtol=1e-10)
+
+
+def test_no_items_along_a_derived_depth() -> None:
+    body = (
+        "model m(s: [seq, past, half], x: [past, two]) -> [seq, best, half, two] {\n"
+        "    return x[past = topk[past -> best](s where past < seq)]\n}"
+    )
+    head = HEAD.replace("half = 2, two = 2", "two = 2, half = d / two")
+    model = attnc.loads(f"{head}\n{body}\n").model("m")
+    for n in (0, 1, 3):
+        s, x = np.zeros((n, n, 2)), np.ones((n, 2))
+        found = model.torch()(torch.tensor(s), torch.tensor(x))
+        assert found.shape == (n, 3, 2, 2) and found.sum() == 4 * sum(min(i, 3) for i in range(n))

@@ -97,6 +97,7 @@ def const(s: Scope) -> Val | None:
 # -- repeats and ifs -------------------------------------------------------------------------------------------------
 
 
+OF_PICKS = {"valid": 5, "topk": 8, "argmax": 6, "picked": 8}  # weights in programs with picks
 RARER = {"call": 16, "scan": 6, "share": 7, "repeat": 10, "if": 6}  # weights within repeats and branches
 
 
@@ -114,6 +115,8 @@ def inside(s: Scope, names: set[str], carried: frozenset[str] = frozenset(), sha
 def fill(s: Scope, rows: int) -> None:
     """So many statements."""
     weights = [RARER.get(name, weight) if s.outer else weight for name, (weight, _) in ROWS.items()]
+    if s.gen.picks:
+        weights = [OF_PICKS.get(name, weight) for name, weight in zip(ROWS, weights, strict=True)]
     for name in s.gen.rng.choices(list(ROWS), weights, k=rows):
         if s.nested >= 2 and name in ("repeat", "if"):
             continue
@@ -158,7 +161,7 @@ def repeat(s: Scope) -> Val | None:
     if not starts:
         return None
     shared = s.chance(0.4)
-    body = inside(s, set(), frozenset(start.text for start in starts), shared)
+    body, read = inside(s, set(), frozenset(start.text for start in starts), shared), len(s.draft.whole)
     ids = [next(s.gen.ids) for _ in starts]
     for start, id in zip(starts, ids, strict=True):
         body.vals = [val for val in body.vals if val.text != start.text]
@@ -219,6 +222,9 @@ def repeat(s: Scope) -> Val | None:
         finals.append(final)
     if not s.model and len({start.deps for start in starts}) > 1:
         return None
+    nothing = frozenset().union(*(val.nothing for val in (*starts, *ends)))
+    if any(axis.name in s.draft.whole[read:] for axis in nothing):  # it may come round to what reads all
+        return None
     marked = any(start.mark or start.scaled for start in starts)  # of unlike passes D6 looks at each
     if s.model and body.deciding.get(index) and not marked and s.chance(0.4):
         made_anew(body, s.pick(finals), index)
@@ -262,7 +268,8 @@ def repeat(s: Scope) -> Val | None:
     for start, end, id in zip(starts, ends, outs, strict=True):
         s.vals = [val for val in s.vals if val.text != start.text]
         val = replace(end, deps=frozenset(d for d in end.deps if not d.startswith("carry:")) | start.deps, role=DATA,
-                      mark=frozenset(), reach=start.reach if kept_all else None)  # fmt: skip
+                      mark=frozenset(), reach=start.reach if kept_all else None,
+                      nothing=nothing & set(end.axes))  # fmt: skip
         s.variable(val, start.text, id)
     s.used -= set(outs)
     return None
@@ -370,7 +377,8 @@ def branch(s: Scope) -> Val | None:
     s.draft.learns = s.draft.learns or learns
     s.tag("static if")
     reach = None if ends[0].reach is None or ends[1].reach is None else ends[0].reach | ends[1].reach
-    return s.variable(replace(ends[0], reach=reach, mark=frozenset()), made, id)
+    nothing = ends[0].nothing | ends[1].nothing
+    return s.variable(replace(ends[0], reach=reach, mark=frozenset(), nothing=nothing), made, id)
 
 
 # -- blocks ----------------------------------------------------------------------------------------------------------
@@ -463,8 +471,8 @@ def new_block(gen: Gen, cell: bool = False, model: bool = False) -> Unit | None:
     unit = Unit(
         keyword, name, tuple(draft.formals), tuple(results), tuple(s.stmts), tuple(generics),
         frozenset(draft.need), frozenset(draft.must), frozenset(draft.pinned), frozenset(draft.met),
-        numbers=tuple(numbers), names=frozenset(s.names), learns=draft.learns, sums=draft.sums,
-        doc=rng.choice(["", "What it does."]),
+        whole=frozenset(draft.whole), numbers=tuple(numbers), names=frozenset(s.names), learns=draft.learns,
+        sums=draft.sums, doc=rng.choice(["", "What it does."]),
     )  # fmt: skip
     text = unit.text()
     said = re.sub(r"\b\w+ = |^model\b", "", text, flags=re.M)  # what a call in it gives anew it does not mention
@@ -726,6 +734,11 @@ def finish(
     """The results of a call as values of the caller."""
     s.draft.met |= {frozenset(actual[name].name if name in actual else name for name in pair) for pair in unit.met}
     s.draft.sums = s.draft.sums or unit.sums
+    whole = {actual[name] for name in unit.whole if name in actual}
+    stood = frozenset().union(*(arg.nothing for arg in args.values()))
+    if not stood.isdisjoint(whole) or (stood and unit.foreign):
+        return None
+    s.draft.whole += [axis.name for axis in whole]
     for arg in args.values():  # what lifts may meet anything in the body
         s.met({*actual.values(), *arg.axes}) if set(arg.axes) - set(actual.values()) else None
     out: list[Val] = []
@@ -762,7 +775,8 @@ def finish(
             actual[val.into.name] if val.into else None, role,
             mark=frozenset() if added else frozenset(actual[axis.name] for axis in val.mark),
             sources=axes, deps=frozenset().union(*(arg.deps for arg in deps)), big=max(5.0, val.big), uses=uses,
-            reach=reach, learns=unit.learns or any(arg.learns for arg in args.values()),
+            reach=reach, nothing=frozenset(axes if stood or val.nothing else ()),
+            learns=unit.learns or any(arg.learns for arg in args.values()),
         ))  # fmt: skip
     s.gen.ops += 1
     s.tag("call")
@@ -867,15 +881,12 @@ def scan(s: Scope) -> Val | None:
         given = {name: val.run(env) for name, val in args.items()}
         reals = {f.name for f in unit.formals if f.val.element == "real"}
         state = {name: arr.full(declared[name], env.sizes) for name, arr in given.items() if name in states}
-        state = {name: Arr(arr.data * 1.0, arr.axes) if name in reals else arr for name, arr in state.items()}
+        state = {name: replace(arr, data=arr.data * 1.0) if name in reals else arr for name, arr in state.items()}
         kept: list[list[Arr]] = [[] for _ in unit.results]
         for at in range(env.sizes[axis_name]):
             now = dict(given)
             for name in steps:
-                if axis_name in given[name].axes:
-                    place = given[name].axes.index(axis_name)
-                    rest = tuple(a for a in given[name].axes if a != axis_name)
-                    now[name] = Arr(given[name].data.take(at, place), rest)
+                now[name] = given[name].take(at, axis_name)
             now.update(state)
             found = enter(unit, env, bound, now, f"{env.path}{path}")
             for place, result in enumerate(unit.results):
@@ -888,8 +899,7 @@ def scan(s: Scope) -> Val | None:
                 axes = [actual[a.name].name for a in unit.results[place].axes]
                 out.append(Arr(np.zeros((0, *(env.sizes[a] for a in axes))), (axis_name, *axes)))
                 continue
-            order = named.union(arrs)
-            out.append(Arr(np.stack(np.broadcast_arrays(*(arr.along(order) for arr in arrs))), (axis_name, *order)))
+            out.append(named.stack(arrs, axis_name))
         return out
 
     s.tag("scan")
@@ -1014,6 +1024,8 @@ def _rotary(s: Scope) -> Val | None:
         return None
     x, depths = found
     d = s.pick(depths)
+    if d in x.nothing:
+        return None
     widths = [axis for axis in x.axes if axis.width]
     if not widths:
         return None
@@ -1030,7 +1042,7 @@ def _rotary(s: Scope) -> Val | None:
         angle = np.arange(env.sizes[n.name])[:, None] / 10000 ** (2 * np.arange(size // 2) / size)
         a, b = data[..., : size // 2], data[..., size // 2 :]
         sin, cos = np.sin(angle), np.cos(angle)
-        return Arr(np.concatenate([a * cos - b * sin, b * cos + a * sin], -1), (*rest, n.name, d.name))
+        return Arr(np.concatenate([a * cos - b * sin, b * cos + a * sin], -1), (*rest, n.name, d.name), xs[0].valid)
 
     return s.make(f"rotary[{n.name}, {d.name}]({x.text})", [x], run, axes=x.axes, big=x.big * 2)
 
@@ -1078,7 +1090,7 @@ def _attend(s: Scope) -> Val | None:
 def external(s: Scope) -> Val | None:
     """An op of the user's own: `judge.py` supplies the module."""
     x = s.real()
-    if x is None or s.gen.rng.random() < 0.3:
+    if x is None or s.gen.rng.random() < 0.3 or x.nothing:  # what the user wrote knows no picks of nothing
         return None
     if s.chance(0.5):
         line = 'op doubled(x: []) -> [] = "attnc_soundness_external:doubled"'

@@ -1,4 +1,4 @@
-"""`generate(seed)`: a random well-typed program, the same for the same seed."""
+"""`generate(seed)`: a random well-typed program, the same for the same seed; `picks`: with picks under masks in it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import Any
 
 from .attention import attend
 from .blocks import fill, new_block
+from .picks import picked
 from .program import Axis, Program, Result, Unit, Val
 from .scope import Draft, Gen, Scope
 
 WIDTHS = ["seq", "target", "source", "frame", "query"]
 RAGGED = 0.12  # of the widths that may be
 DEPTHS = ["model", "inner", "vocab", "state", "channel", "bucket"]
+
+
+OF_PICKS = r"\b(topk|argsort|argmax)\[.* where "
 
 
 def declare(gen: Gen) -> None:
@@ -118,6 +122,8 @@ def write(gen: Gen, seed: int) -> Program | None:
     s = Scope(gen, list(gen.axes), Draft(), consts=dict(gen.consts), deciding={"layers": False}, model=True)
     for _ in range(rng.randint(1, 3)):
         s.input(s.random_axes(1, 3))
+    for _ in range(rng.randint(1, 2) if gen.picks else 0):
+        picked(s)
     fill(s, rng.randint(9, 20))
     attend(s, random.Random(f"{seed} attention"))
     s.inputs_open = False
@@ -201,10 +207,12 @@ def omitting(program: Program, rng: random.Random) -> Program:
     return replace(program, omitted=frozenset(omitted), tags=tags)
 
 
-def generate(seed: int) -> Program:
+def generate(seed: int, picks: bool = False) -> Program:
     for attempt in range(20):
-        gen = Gen(random.Random(f"{seed} {attempt}"))
+        gen = Gen(random.Random(f"{seed} {attempt}" + " picks" * picks), picks=picks)
         program = write(gen, seed)
+        if picks and not re.search(OF_PICKS, program.model.text()):
+            continue
         if program is not None and count_ops(program) >= 8 and len(program.text) < 12_000:
             return program
     raise AssertionError(f"no program for seed {seed}")

@@ -40,10 +40,13 @@ class Fault(AssertionError):
 
 @dataclass
 class Report:
-    """What was looked at: claims of causality proved, gradients compared, and what rounding made incomparable."""
+    """What was looked at: claims of causality proved, gradients compared, inputs of which picks left something out, and
+    what rounding made incomparable.
+    """
 
     proved: int = 0
     gradients: int = 0
+    hidden: int = 0
     ill: int = 0
 
 
@@ -120,9 +123,13 @@ def running(what: str, f: Any, *args: Any, **more: Any) -> Any:
 
 
 def far(a: Array, b: Array, floor: float = 1e-3) -> float:
-    """How far apart, relative to the size of b, or to `floor` where that is less."""
+    """How far apart, relative to the size of b, or to `floor` where that is less. Where b is of nothing, a may be any
+    number.
+    """
     if a.shape != b.shape:
         return np.inf
+    if isinstance(b, np.ma.MaskedArray):
+        a, b = np.where(b.mask & np.isfinite(a), 0, a), np.where(b.mask, 0, b.data)
     if a.dtype.kind in "bi" and b.dtype.kind in "bi":
         return float(not np.array_equal(a, b))
     a, b = a.astype(float), b.astype(float)
@@ -156,7 +163,7 @@ def judge(program: Program, report: Report | None = None) -> Report:
     if program.seed % DETERMINISTIC == 0:
         _deterministic(model, program)
     values = data(inputs, program, np.float64)
-    finite = all(np.isfinite(x.astype(float)).all() for x in meant)
+    finite = all(np.isfinite(np.ma.filled(x.astype(float), 0)).all() for x in meant)
     from_torch = running("torch", on_torch, module, values)
     with np.errstate(all="ignore" if odd else None):  # then NumPy may warn of them too
         from_numpy = running("numpy", lambda: arrays(model.numpy(weights.arrays, dtype=np.float64)(**values)))
@@ -168,6 +175,7 @@ def judge(program: Program, report: Report | None = None) -> Report:
         report.proved += _causal(program, module, inputs)
         if program.seed % GRADIENTS == 0:
             report.gradients += _gradients(model, module, program, values, bool(infinite))
+        report.hidden += _forbidden(model, module, program, inputs, weights)
     return report
 
 
@@ -194,6 +202,8 @@ def _compared(
             if got.dtype.kind != kind or (kind == "f" and got.dtype != np.float64):
                 raise Fault("kind", f"{shown}: {got.dtype}", name)
             gap = far(got, want)
+            if isinstance(want, np.ma.MaskedArray) and far(from_torch[place], from_numpy[place]) > gap:
+                gap = far(from_torch[place], from_numpy[place])  # of nothing the backends say the same
             if gap > 1e-10:
                 if _unstable(program, place, inputs, weights, gap):
                     ill = True
@@ -303,6 +313,43 @@ def _gradients(
             return 0
         raise Fault("gradient", f"{slope} is not {slopes}", "nan" if slope != slope else "")
     return 1
+
+
+def _forbidden(
+    model: attnc.Model, module: torch.nn.Module, program: Program, inputs: Mapping[str, Arr], weights: Weights
+) -> int:  # fmt: skip
+    """What no pick may be of, or is read at no pick, may be no number: values and gradients do not tell."""
+    spoiled = dict(inputs)
+    with np.errstate(all="ignore"):
+        matters = program.matters(inputs, weights)
+    for name, matter in matters.items():
+        arr = inputs[name]
+        spoiled[name] = replace(arr, data=np.where(matter.along(arr.axes), arr.data, np.nan))
+    hidden = [name for name in matters if not np.isfinite(spoiled[name].data).all() and name not in program.omitted]
+    if not hidden:
+        return 0
+    function = model.numpy(weights.arrays, dtype=np.float64)
+
+    def seen(given: Mapping[str, Arr]) -> list[Array]:
+        values = data(given, program, np.float64)
+        with np.errstate(all="ignore"):
+            found = arrays(function(**values))
+        leaves = {name: torch.as_tensor(x) for name, x in values.items()}
+        moving = [x.requires_grad_() for x in leaves.values() if x.is_floating_point()]
+        moving += [parameter for parameter in module.parameters() if parameter.requires_grad]
+        result = module(**leaves)
+        parts = [*result] if isinstance(result, tuple) else [result]
+        found += [x.detach().numpy() for x in parts]
+        real = [x.tanh().sum() for x in parts if x.requires_grad]
+        grads = torch.autograd.grad(sum(real[1:], real[0]), moving, allow_unused=True) if real else []
+        return [*found, *(np.zeros(()) if g is None else g.numpy() for g in grads)]
+
+    count = 2 * len(program.model.results)
+    for place, (a, b) in enumerate(zip(seen(inputs), seen(spoiled), strict=True)):
+        if not np.allclose(b, a, 1e-9, 1e-12, equal_nan=True):
+            what = f"result {place % (count // 2)}" if place < count else f"gradient {place - count}"
+            raise Fault("forbidden", f"{what} tells what is in {hidden} where no pick is\n{a}\nis not\n{b}", what[:6])
+    return len(hidden)
 
 
 CLAIM = re.compile(r" causal \w+")

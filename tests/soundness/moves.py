@@ -93,6 +93,13 @@ def to_int(use: Use) -> V:
     return use.result(use.operands[0].arr, "int")
 
 
+@move("valid", brackets=False)
+def valid(use: Use) -> V:
+    if use.operands[0].element != "index":
+        raise use.foul("of no index")
+    return use.result(named.validity(use.operands[0].arr), "bool")
+
+
 @move("raw", brackets=False)
 def raw(use: Use) -> V:
     x = use.operands[0]
@@ -131,7 +138,7 @@ def select(use: Use) -> V:
         raise use.foul("indices of two families")
     use.referee.spread([x, y], use.line, use.scope)
     element = x.element if x.element == y.element else "real" if "real" in (x.element, y.element) else "int"
-    return use.result(pointwise(np.where, c.arr, x.arr, y.arr), element, into=x.into or y.into)
+    return use.result(named.choose(c.arr, x.arr, y.arr), element, into=x.into or y.into)
 
 
 @move("dropout", options=("p",), brackets=False)
@@ -187,8 +194,7 @@ def cumsum(use: Use) -> V:
     use.numbers()
     use.have(*use.axes)
     x = use.operands[0]
-    arr = Arr(x.arr.data.cumsum(x.arr.axes.index(use.axes[0].key)), x.arr.axes)
-    return use.result(arr, "int" if x.element == "int" else "real")
+    return use.result(named.cumsum(x.arr, use.axes[0].key), "int" if x.element == "int" else "real")
 
 
 @move("softmax", "log_softmax", masked=True)
@@ -366,14 +372,16 @@ def pad(use: Use) -> V:
     return use.result(arr, "real" if isinstance(value, float) else use.operands[0].element)
 
 
-@move("topk", "argsort", arrow=True, options=("descending",))
+@move("topk", "argsort", arrow=True, masked=True, options=("descending",))
 def rank(use: Use) -> V:
     use.numbers()
-    use.have(*use.axes)
+    x, mask = masked(use)
     use.new(use.made)
     axis, made = use.axes[0], use.made[0]
     down = use.name == "topk" or bool(use.options.get("descending", False))
-    arr = named.ranks(use.operands[0].arr, axis.key, made.key, down, made.size)
+    x = x.full([axis.key], use.sizes())
+    fewer = made.family != axis.family and not (axis.known and made.known)
+    arr = named.ranks(x, axis.key, made.key, down, made.size, named.number(True) if mask is None and fewer else mask)
     return use.result(arr, "index", into=axis)
 
 

@@ -420,7 +420,7 @@ def select(s: Scope) -> Val | None:
     a, b = pair
     element = a.element if a.element == b.element else "real"
     return s.make(
-        f"select({c.text}, {a.text}, {b.text})", [c, a, b], lambda env, xs: pointwise(np.where, *xs),
+        f"select({c.text}, {a.text}, {b.text})", [c, a, b], lambda env, xs: named.choose(*xs),
         element=element, into=a.into, big=max(a.big, b.big),
     )  # fmt: skip
 
@@ -472,6 +472,12 @@ def bounded(s: Scope, axes: Sequence[Axis], parts: Sequence[Val]) -> frozenset[A
     return frozenset(out)
 
 
+def upto(axis: Axis, parts: Sequence[Val], kept: Sequence[Axis]) -> Axis | None:
+    """The axis whose index no item that the mask keeps comes after."""
+    bound = dict(parts[1].support).get(axis) if len(parts) > 1 else None
+    return bound if bound in kept else None
+
+
 def _names(axes: Sequence[Axis]) -> str:
     return ", ".join(axis.name for axis in axes)
 
@@ -480,6 +486,8 @@ def _reduction(name: str, weight: int) -> None:
     @row(name, weight)
     def write(s: Scope) -> Val | None:
         whole = name in ("max", "min", "logsumexp", "argmax")
+        if s.gen.picks and name == "argmax" and s.chance(0.7):
+            whole = False
         if name in ("any", "all"):
             x = s.find(lambda val: val.element == "bool" and bool(val.axes))
             axes = list(x.axes) if x is not None else []
@@ -492,7 +500,7 @@ def _reduction(name: str, weight: int) -> None:
         if x is None or not axes:
             return None
         axes = [s.pick(axes)] if name == "argmax" else s.some(axes, 1, 2)
-        if name == "argmax":  # of no items there is none to choose
+        if name == "argmax" and not s.gen.picks:  # of no items there is none to choose
             s.gen.filled |= {axis.family for axis in axes}
         given = masked(s, x, axes, whole)
         if name == "argmax" and x.element == "real" and given is not None:
@@ -513,12 +521,22 @@ def _reduction(name: str, weight: int) -> None:
         element = {"any": "bool", "all": "bool", "argmax": "index", "mean": "real", "logsumexp": "real"}.get(
             name, x.element
         )
-        return s.make(
+        nothing, leaves_out = s.left(parts, axes), any(not part.nothing.isdisjoint(axes) for part in parts)
+        if name == "argmax" and (mask or leaves_out or (axes[0].width and not axes[0].fixed)):
+            nothing = frozenset(kept)
+        val = s.make(
             f"{name}[{_names(axes)}]({text})", parts,
             lambda env, xs: named.reduce(name, xs[0], xs[1] if mask else None, names, env.sizes),
             axes=kept, element=element, into=axes[0] if name == "argmax" else None,
-            big=x.big * (4 if name == "sum" else 1) + 1, reach=bounded(s, axes, parts),
+            big=x.big * (4 if name == "sum" else 1) + 1, reach=bounded(s, axes, parts), nothing=nothing,
+            upto=upto(axes[0], parts, kept) if name == "argmax" else None,
         )  # fmt: skip
+        if leaves_out and name in ("max", "min", "logsumexp"):  # over nothing it is infinite
+            return s.make(
+                f"clamp({val.text}, -9, 9)", [val], lambda env, xs: pointwise(lambda v: np.clip(v, -9, 9), xs[0]),
+                big=9, element=element,
+            )  # fmt: skip
+        return val
 
 
 for _name, _weight in {
@@ -539,7 +557,7 @@ def counting(s: Scope) -> Val | None:
     return s.make(
         f"sum[{name}](1 where {mask.text})", [mask],
         lambda env, xs: named.reduce("sum", named.number(1), xs[0], [name], env.sizes),
-        axes=[a for a in mask.axes if a != axis], element="int", acted=[axis], big=5,
+        axes=[a for a in mask.axes if a != axis], element="int", acted=[axis], big=5, nothing=s.left([mask], [axis]),
     )  # fmt: skip
 
 
@@ -553,7 +571,7 @@ def cumsum(s: Scope) -> Val | None:
     s.require(x, axis)
     name = axis.name
     return s.make(
-        f"cumsum[{name}]({x.text})", [x], lambda env, xs: Arr(xs[0].data.cumsum(xs[0].axes.index(name)), xs[0].axes),
+        f"cumsum[{name}]({x.text})", [x], lambda env, xs: named.cumsum(xs[0], name),
         element=x.element, big=x.big * 3,
     )  # fmt: skip
 
@@ -702,7 +720,7 @@ def dot(s: Scope) -> Val | None:
         )
     return s.make(
         shown, vals, lambda env, xs: named.dot(xs, names),
-        axes=[axis for axis in union if axis not in axes], reach=reach,
+        axes=[axis for axis in union if axis not in axes], reach=reach, nothing=s.left(vals, axes),
         big=math.prod(val.big for val in vals) * 2,
     )  # fmt: skip
 
@@ -770,7 +788,8 @@ def linear(s: Scope) -> Val | None:
         return pointwise(np.add, y, env.weight(f"{label}.bias", [*groups, outs])) if bias else y
 
     born = {axis: axis for axis in each}  # the weights have these
-    val = s.make(text, [x], run, axes=axes, acted=eaten, moved=born, role=WEIGHT, big=x.big * 2 + 1, learns=True)
+    val = s.make(text, [x], run, axes=axes, acted=eaten, moved=born, role=WEIGHT, big=x.big * 2 + 1, learns=True,
+                 nothing=s.left([x], eaten))  # fmt: skip
     return learned(s, val, "linear", label)
 
 
@@ -807,7 +826,8 @@ def embed(s: Scope) -> Val | None:
             return named.gather(around.weight(f"{label}.weight", [["the vocabulary"], names]), "the vocabulary", xs[0])
         return named.gather(env.weight(f"{label}.weight", [[vocab.name], names]), vocab.name, xs[0])
 
-    val = s.make(text, [ids], run, axes=[*ids.axes, *made], role=WEIGHT, big=1, learns=True)
+    val = s.make(text, [ids], run, axes=[*ids.axes, *made], role=WEIGHT, big=1, learns=True,
+                 nothing=ids.nothing)  # fmt: skip
     return learned(s, val, "embed", label)
 
 
@@ -820,7 +840,10 @@ def _norm(op: str) -> None:
             return None
         x, axes = found
         axes = s.some(axes, 1, 2)
+        if not x.nothing.isdisjoint(axes):
+            return None
         s.gen.filled |= {axis.family for axis in axes}
+        s.draft.whole += [axis.name for axis in axes]
         eps = s.pick([1e-5, 0.01]) if op == "layernorm" else s.pick([1e-6, 0.01])
         options = [x.text, *([f"eps = {eps:f}"] if eps == 0.01 else [])]
         options += [] if scale else ["scale = false"]
@@ -1093,6 +1116,42 @@ def pad(s: Scope) -> Val | None:
 # -- order and picking -------------------------------------------------------------------------------------------
 
 
+def rankable(s: Scope, a: Axis, r: Axis) -> bool:
+    """Whether that many may be picked: it is not known that there are fewer. In a block, whatever stands for them."""
+    if a == r or a.family == r.family:
+        return a != r
+    if not r.fixed or not s.model:
+        return a.fixed and r.fixed and r.size <= a.size
+    return r.size <= (s.gen.capacity[a.name] if a.bounded else a.size) or not (a.fixed or a.bounded)
+
+
+def ranked(
+    s: Scope, op: str, a: Axis, r: Axis, text: str, parts: Sequence[Val], axes: Sequence[Axis], down: bool = True
+) -> Val:
+    """The indices of what the mask, if any, keeps, in order; picks of nothing where that may be too few."""
+    fewer = a.family != r.family and not (a.fixed and r.fixed)
+    lacks = len(parts) > 1 or fewer or any(a in part.nothing for part in parts)
+
+    def run(env: Env, xs: Sequence[Arr]) -> Arr:
+        mask = xs[1] if len(xs) > 1 else named.number(True) if fewer else None
+        return named.ranks(xs[0].full([a.name], env.sizes), a.name, r.name, down, env.sizes[r.name], mask)
+
+    return s.make(
+        f"{op}[{a.name} -> {r.name}]({text})", parts, run, axes=axes, element="index", into=a, acted=[a], big=5,
+        reach=bounded(s, [a], parts), nothing=frozenset(axes) if lacks else s.left(parts, [a]),
+        upto=upto(a, parts, axes),
+    )  # fmt: skip
+
+
+@row("valid", 0)
+def valid(s: Scope) -> Val | None:
+    pick = s.find(lambda val: val.element == "index" and bool(val.nothing))
+    if pick is None:
+        return None
+    return s.make(f"valid({pick.text})", [pick], lambda env, xs: named.validity(xs[0]), element="bool",
+                  nothing=frozenset())  # fmt: skip
+
+
 def _rank(op: str) -> None:
     @row(op, 3)
     def write(s: Scope) -> Val | None:
@@ -1101,6 +1160,8 @@ def _rank(op: str) -> None:
             for a in s.axes for r in s.axes
             if a != r and (a.family == r.family or (op == "topk" and a.fixed and r.fixed and r.size <= a.size))
         ]  # fmt: skip
+        if s.gen.picks and op == "topk" and s.chance(0.6):
+            options = [(a, r) for a in s.axes for r in s.axes if rankable(s, a, r)]
         if not options:
             return None
         a, r = s.pick(options)
@@ -1116,14 +1177,15 @@ def _rank(op: str) -> None:
                 "sin", binary(s, "+", binary(s, "*", s.literal(2.7), s.position(a), 9), s.literal(0.3), 9), 1
             )
             x = binary(s, "+", x, wave, x.big)
+        given = masked(s, x, [a]) if s.gen.picks else (x.text, [x], None)
+        if given is None or any(part.has(r) for part in given[1]):
+            return None
+        text, parts, _ = given
+        axes = [r if axis == a else axis for axis in dict.fromkeys(axis for part in parts for axis in part.axes)]
         down = op == "topk" or s.chance(0.4)
         option = ", descending = true" if op == "argsort" and down else ""
         s.met([a, r])
-        return s.make(
-            f"{op}[{a.name} -> {r.name}]({x.text}{option})", [x],
-            lambda env, xs: named.ranks(xs[0].full([a.name], env.sizes), a.name, r.name, down, env.sizes[r.name]),
-            axes=[r if axis == a else axis for axis in x.axes], element="index", into=a, acted=[a], big=5,
-        )  # fmt: skip
+        return ranked(s, op, a, r, text + option, parts, axes, down)
 
 
 _rank("topk")
@@ -1188,7 +1250,7 @@ def gather(s: Scope) -> Val | None:
     if not s.fits([*rest, *own]):
         return None
     if reach == "" and x.reach and axis in x.reach:
-        reach = None
+        reach = x.reach - {axis} | {e.upto} if e.upto is not None else None
     if reach != "" and reach is not None and e.reach is not None:
         reach = frozenset(reach) | e.reach
     s.require(x, axis)
@@ -1210,7 +1272,7 @@ def gather(s: Scope) -> Val | None:
         shown, [x, e],
         lambda env, xs: named.gather(xs[0].full([axis.name], env.sizes), axis.name, xs[1]),
         axes=[*rest, *own], element=x.element, into=x.into, mark=frozenset() if axis in x.mark else x.mark, big=x.big,
-        reach=reach,
+        reach=reach, nothing=(x.nothing - {axis}) | e.nothing | frozenset(e.axes if axis in x.nothing else ()),
     )  # fmt: skip
 
 
@@ -1221,7 +1283,7 @@ def cross_entropy(s: Scope) -> Val | None:
         return None
     x, axes = found
     vocab = s.pick(axes)
-    if vocab.own:
+    if vocab.own or vocab in x.nothing:
         return None
     x = unmarked(s, x, [vocab])
     ids = s.find(
@@ -1246,6 +1308,7 @@ def cross_entropy(s: Scope) -> Val | None:
         f"cross_entropy[{vocab.name}]({x.text}, {ids.text}{option})", [x, ids],
         lambda env, xs: named.cross_entropy(xs[0].full([vocab.name], env.sizes), xs[1], vocab.name, smoothing),
         axes=[a for a in dict.fromkeys((*x.axes, *ids.axes)) if a != vocab], big=x.big + 3,
+        nothing=x.nothing | ids.nothing,
     )  # fmt: skip
 
 

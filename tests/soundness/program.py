@@ -53,6 +53,8 @@ class Val:
     support: (k, q) for a truth value that holds only where k <= q.
     covers:  axes along which some item holds, for each index of the others.
     reach:   axes of the model's stream whose index bounds the items that it hangs on; None: any.
+    nothing: axes along which picks of nothing may stand.
+    upto:    for an index, the axis whose index it is no larger than.
     """
 
     text: str
@@ -74,6 +76,8 @@ class Val:
     owner: str = ""  # the formal that it is, unchanged
     scaled: frozenset[Axis] = frozenset()
     static: bool = False
+    nothing: frozenset[Axis] = frozenset()
+    upto: Axis | None = None
 
     def has(self, axis: Axis) -> bool:
         return axis in self.axes
@@ -110,7 +114,7 @@ class Weights:
 
 @dataclass
 class Env:
-    """One run of one block."""
+    """One run of one block. matters: of an input that only picks are made of, or read at, which items may matter."""
 
     sizes: dict[str, int]
     weights: Weights
@@ -118,6 +122,7 @@ class Env:
     values: dict[int, Arr] = field(default_factory=dict)
     formals: dict[str, Arr] = field(default_factory=dict)
     consts: dict[str, float] = field(default_factory=dict)
+    matters: dict[str, Arr] = field(default_factory=dict)
 
     def weight(self, name: str, dims: Sequence[Sequence[str]], capacity: Mapping[str, int] | None = None) -> Arr:
         """A stored array: one dimension for each group of axes. capacity: of bounded widths, allocated at the bound."""
@@ -216,6 +221,7 @@ class Unit:
     must:   formals that no number may stand in for.
     pinned: parameters whose size must be as written for; even: whose size must be even.
     met:    pairs of axes that some value carries both of.
+    whole:  axes that are read as a whole, along which no picks of nothing may stand.
     sums:   operands of a sum differ in their axes: what one argument has in addition, all have.
     implicit: file axes that it mentions, itself or by what it calls; consts: those of the file's consts.
     names:  of weights, in a model: they stand beside those of the model that calls it.
@@ -231,6 +237,7 @@ class Unit:
     must: frozenset[str] = frozenset()
     pinned: frozenset[str] = frozenset()
     met: frozenset[frozenset[str]] = frozenset()
+    whole: frozenset[str] = frozenset()
     implicit: frozenset[str] = frozenset()
     numbers: tuple[Number, ...] = ()
     consts: frozenset[str] = frozenset()
@@ -375,7 +382,7 @@ class Program:
         return replace(arr, data=data)
 
     def evaluate(self, inputs: Mapping[str, Arr], weights: Weights) -> list[np.ndarray[Any, Any]]:
-        """What the model means, results in declared order under the batch axes."""
+        """What the model means, results in declared order under the batch axes; what is of nothing is masked."""
         if not any(axis.ragged for axis in self.axes):
             return self._evaluate(inputs, weights, self.extents, self.batch)
         rank = len(self.batch)
@@ -391,24 +398,44 @@ class Program:
         for place, result in enumerate(self.model.results):
             first = next(iter(alone.values()))[place]
             whole = np.zeros((*self.batch, *(axis.size for axis in result.axes)), first.dtype)
+            if any(isinstance(values[place], np.ma.MaskedArray) for values in alone.values()):
+                whole = np.ma.array(whole, mask=np.zeros(whole.shape, bool))
             for example, values in alone.items():
                 whole[(*example, *map(slice, values[place].shape))] = values[place]
             out.append(whole)
         return out
 
+    def matters(self, inputs: Mapping[str, Arr], weights: Weights) -> dict[str, Arr]:
+        """Of inputs that only picks are made of, or read at, which items may matter."""
+        found: dict[str, Arr] = {}
+        if any(axis.ragged for axis in self.axes):
+            return found
+        self._evaluate(inputs, weights, self.extents, self.batch, found)
+        return {name: arr for name, arr in found.items() if name in inputs}
+
     def _evaluate(
-        self, inputs: Mapping[str, Arr], weights: Weights, sizes: dict[str, int], batch_sizes: tuple[int, ...]
+        self,
+        inputs: Mapping[str, Arr],
+        weights: Weights,
+        sizes: dict[str, int],
+        batch_sizes: tuple[int, ...],
+        matters: dict[str, Arr] | None = None,
     ) -> list[np.ndarray[Any, Any]]:
         given = {f.name: f.default for f in self.model.formals if f.name in self.omitted and f.default is not None}
         names = {f.name: [axis.name for axis in f.val.axes] for f in self.model.formals}
         formals = {**inputs, **{name: number(value).full(names[name], sizes) for name, value in given.items()}}
-        env = Env(dict(sizes), weights, formals=formals)
+        env = Env(dict(sizes), weights, formals=formals, matters={} if matters is None else matters)
         batch = tuple(f"#{i}" for i in range(len(batch_sizes)))
         out = []
         for result, arr in zip(self.model.results, self.model.run(env), strict=True):
             names = (*batch, *(axis.name for axis in result.axes))
             shape = (*batch_sizes, *(sizes[axis.name] for axis in result.axes))
-            out.append(np.broadcast_to(arr.along(names), shape))
+            found = np.broadcast_to(arr.along(names), shape)
+            if arr.valid is not None:
+                valid = np.broadcast_to(arr.valid.along(names), shape)
+                index = result.val.element == "index"
+                found = np.where(valid, found, -1) if index else np.ma.array(found, mask=~valid)
+            out.append(found)
         return out
 
     def pruned(self) -> Program:

@@ -747,9 +747,7 @@ class Referee:
         kept: list[list[V]] = [[] for _ in block.results]
         for at in range(axis.size):
             for name in steps:
-                arr = args[name].arr
-                place = arr.axes.index(axis.key)
-                item = Arr(arr.data.take(at, place), tuple(key for key in arr.axes if key != axis.key))
+                item = args[name].arr.take(at, axis.key)
                 now[name] = replace(args[name], arr=item, mark=args[name].mark - {axis.key} if axis.key not in
                                     args[name].mark else frozenset())  # fmt: skip
             step = replace(inner, values={}, owned=set(), shares={})
@@ -768,9 +766,8 @@ class Referee:
                 arr = Arr(np.zeros((0, *(one.size for one in axes))), (axis.key, *(one.key for one in axes)))
                 out.append(V(arr, element, into, role))
                 continue
-            order = named.union([value.arr for value in values])
-            data = np.stack(np.broadcast_arrays(*(value.arr.along(order) for value in values)))
-            out.append(replace(values[0], arr=Arr(data, (axis.key, *order)), role=role, mark=frozenset(), static=False))
+            arr = named.stack([value.arr for value in values], axis.key)
+            out.append(replace(values[0], arr=arr, role=role, mark=frozenset(), static=False))
         return out
 
 

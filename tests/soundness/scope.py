@@ -41,6 +41,7 @@ class Gen:
     promised: list[tuple[Val, Axis]] = field(default_factory=list)  # results that are claimed causal
     ids: Any = field(default_factory=count)
     ops: int = 0
+    picks: bool = False  # it is to have picks under masks
 
     def fresh(self, prefix: str) -> str:
         return f"{prefix}{next(self.ids)}"
@@ -66,6 +67,7 @@ class Draft:
     met: set[frozenset[str]] = field(default_factory=set)
     splits: dict[frozenset[str], tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     merges: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)
+    whole: list[str] = field(default_factory=list)
     learns: bool = False
     sums: bool = False
 
@@ -130,9 +132,13 @@ class Scope:
         reach: frozenset[Axis] | str | None = "",
         big: float = 1.0,
         atom: bool = True,
+        nothing: frozenset[Axis] | None = None,
         **more: Any,
     ) -> Val:
-        """An expression of others: its axes are theirs unless said; `acted` are those that it needs to be there."""
+        """An expression of others: its axes are theirs unless said; `acted` are those that it needs to be there.
+
+        Picks of nothing stand along the axes that they stood along, and along new ones, unless said.
+        """
         parts = tuple(operands)
         if axes is None:
             axes = tuple(dict.fromkeys(a for part in parts for a in part.axes))
@@ -150,6 +156,10 @@ class Scope:
             if reach is not None and (reach & set(acted) or any(self.tells(axis) for axis in acted)):
                 reach = None
         assert not isinstance(reach, str)
+        if nothing is None:
+            stood = frozenset().union(*(part.nothing for part in parts))
+            known = {axis for part in parts for axis in part.axes}
+            nothing = frozenset(axis for axis in axes if axis in stood or (stood and axis not in known))
         self.met(axes)
         self.gen.ops += 1
         runs = [part.run for part in parts]
@@ -164,6 +174,7 @@ class Scope:
             deps=frozenset().union(*(part.deps for part in parts)),
             big=big,
             reach=reach,
+            nothing=nothing,
             uses=frozenset().union(*(part.uses for part in parts)),
             atom=atom,
             learns=more.pop("learns", False) or any(part.learns for part in parts),
@@ -173,6 +184,11 @@ class Scope:
     def tells(self, axis: Axis) -> bool:
         """Whether what is summed over the axis tells how many items there are in the model's stream."""
         return axis.width and not axis.fixed and (axis.family == self.gen.stream or axis.derived)
+
+    def left(self, parts: Sequence[Val], axes: Iterable[Axis]) -> frozenset[Axis]:
+        """Where picks of nothing stand after an op on these axes, which leaves out those along them."""
+        acted = set(axes)
+        return frozenset().union(*(part.nothing for part in parts if acted.isdisjoint(part.nothing)))
 
     def require(self, val: Val, axis: Axis) -> None:
         """The value must have the axis, whatever a call leaves out."""
@@ -337,7 +353,7 @@ class Scope:
         return self.make(
             f"broadcast[{names}]({val.text})", [val],
             lambda env, xs: xs[0].full([axis.name for axis in axes], env.sizes), axes=(*axes, *val.axes), big=val.big,
-            element=val.element, into=val.into, mark=val.mark,
+            element=val.element, into=val.into, mark=val.mark, nothing=val.nothing,
         )  # fmt: skip
 
     def together(self, vals: Sequence[Val], outer: bool = False) -> list[Val] | None:
@@ -430,6 +446,7 @@ class Scope:
                 [val],
                 lambda env, xs: reduce("mean", xs[0], None, names, env.sizes),
                 axes=[axis for axis in val.axes if axis in axes], acted=extra, big=val.big,
+                nothing=self.left([val], extra),
             )  # fmt: skip
         return self.broadcast(val, lacking)
 

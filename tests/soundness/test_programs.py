@@ -40,8 +40,8 @@ def fault(program: Program) -> Fault | None:
     return None
 
 
-def check(seed: int, report: Report) -> None:
-    program = generate(seed)
+def check(seed: int, report: Report, picks: bool = False) -> None:
+    program = generate(seed, picks)
     try:
         judge(program, report)
     except Fault as found:
@@ -53,15 +53,17 @@ def check(seed: int, report: Report) -> None:
 
         small = shrink(program, same)
         last = fault(small) or first
+        which = f"seed {seed}{' with picks' * picks}"
         pytest.fail(
-            f"seed {seed}\n\n{small.text}\n{small.files or ''}{small.extents}, batch {small.batch}\n\n{last}", False
+            f"{which}\n\n{small.text}\n{small.files or ''}{small.extents}, batch {small.batch}\n\n{last}", False
         )
 
 
-def judged(seeds: range) -> None:
+def judged(seeds: range, picks: bool = False) -> None:
     report = Report()
     for seed in seeds:
-        check(seed, report)
+        check(seed, report, picks)
+    assert report.hidden >= picks * (len(seeds) // 3)
     assert report.ill <= 1 + len(seeds) // 20
     assert report.gradients >= len(seeds) // 6
     assert report.proved >= len(seeds) // 2
@@ -72,6 +74,14 @@ def judged(seeds: range) -> None:
 )
 def test_programs_run(start: int) -> None:
     judged(range(start, start + FEW))
+
+
+@pytest.mark.parametrize(
+    "start", [pytest.param(start, marks=pytest.mark.slow if start >= 2 * FEW else ()) for start in range(0, QUICK, FEW)]
+)
+def test_programs_with_picks_run(start: int) -> None:
+    """What a mask forbids a pick is of no matter: neither in values nor in gradients, which `judge` looks at, too."""
+    judged(range(start, start + FEW), picks=True)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -109,5 +119,18 @@ def test_what_many_programs_show(record_property: Show) -> None:
     shows(range(QUICK, QUICK + MANY), record_property)
 
 
+def test_what_the_programs_with_picks_show() -> None:
+    programs = [generate(seed, picks=True) for seed in range(100)]
+    found = Counter(tag for program in programs for tag in shown(program))
+    found["valid"] = sum(" valid(" in program.text for program in programs)
+    wanted = {
+        "(picks under a mask)", "(read at picks)", "(where)", "(empty width)", "(ragged width)", "topk", "argsort",
+        "argmax", "valid", "gather", "concat", "merge", "split", "layernorm", "(call)", "(scan)", "(repeat)",
+    }  # fmt: skip
+    assert {name for name in wanted if found[name] < 4} == set()
+
+
 def test_a_seed_gives_one_program() -> None:
-    assert [generate(seed).all_text for seed in range(20)] == [generate(seed).all_text for seed in range(20)]
+    for picks in (False, True):
+        texts = [[generate(seed, picks).all_text for seed in range(20)] for _ in range(2)]
+        assert texts[0] == texts[1]

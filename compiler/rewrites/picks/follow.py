@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ....dsl.diagnostic import Diagnostic
-from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, reads
+from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, makes, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...sizes.axes import Axis
 from ..simplify.dead import alive
@@ -194,7 +194,8 @@ class _Body(Making):
             told = (one.name for one in outputs if (held := self.held.get(one.value.id)) and held.valid is value)
             name = _free(f"{next(told, None) or 'result'}_valid", names)
             outputs.append(Output(name, value, value.type.axes))
-        graph = alive(replace(self.old, nodes=tuple(self.nodes), outputs=tuple(outputs)))
+        written = {value.id for node in self.old.nodes for value in makes(node)}  # of which there may be complaints
+        graph = alive(replace(self.old, nodes=tuple(self.nodes), outputs=tuple(outputs)), written)
         ids = {value.id for node in graph.nodes for value in reads(node)} | {one.value.id for one in graph.outputs}
         needed = [n for n, one in enumerate(self.sources) if n not in going and (n in also or one.id in ids)]
         taken = {item.name for item in self.old.inputs}

@@ -213,9 +213,10 @@ def _gather(body: Making, node: Apply) -> None:
     mask = node.mask if of_e is None else body.both(node.mask, of_e.valid)
     valid = None if of_x is None else of_x.valid
     if valid is not None and node.axes[0] in valid.type.axes:
-        own = tuple(axis for axis in e.type.axes if axis not in valid.type.axes)
         at = valid.type.axes.index(node.axes[0])
-        axes = (*valid.type.axes[:at], *own, *valid.type.axes[at + 1 :])
+        before, after = valid.type.axes[:at], valid.type.axes[at + 1 :]
+        own = tuple(axis for axis in e.type.axes if axis not in (*before, *after))
+        axes = (*before, *own, *after)
         shared = replace(valid.type, axes=tuple(dict.fromkeys(axes)), broadcast_axes=frozenset())
         valid = body.apply(node.traits, (valid, e), shared, axes=node.axes, made=own, mask=mask)
     zero = of_x is None or of_x.zero

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Positions, reads
 
 
-def alive(graph: Graph) -> Graph:
-    """The graph without nodes whose results nothing reads; nested graphs are left as they are."""
-    read = {output.value.id for output in graph.outputs}
+def alive(graph: Graph, kept_anyway: Collection[int] = ()) -> Graph:
+    """The graph without nodes whose results nothing reads, but for the values with these ids; nested graphs are left as
+    they are.
+    """
+    read = {output.value.id for output in graph.outputs}.union(kept_anyway)
     kept = []
     for node in reversed(graph.nodes):
         match node:
