@@ -183,10 +183,11 @@ def rank(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     if mask is not None or not all(holds(enough(node), axes) for axes, _ in body.plan.instances):
         return _picks(body, node, x, mask, {} if falling else {"descending": Code("False")})
     x = body.full(x, [axis])
-    code = Code.of("argsort({}, {}{})", x.code, x.dim(axis), ", descending=True" if falling else "")
     at = x.axes.index(axis)
+    more = {"descending": Code("True")} if falling else {}
     if first_few:
-        code = at_items(Val(code), ["...", up_to(body.extent(made)), *[":"] * (len(x.axes) - at - 1)])
+        more["first"] = body.extent(made)
+    code = call("argsort", x.code, x.dim(axis), **more)
     return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 

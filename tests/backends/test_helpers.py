@@ -394,3 +394,20 @@ def test_indices_and_lengths(library: str) -> None:
     for lengths, said in (([0, 6], r"6 at \[1\]"), ([-1, 6], r"-1 at \[0\]")):
         with pytest.raises(ValueError, match=rf"^m: `long`: {said} is no length: t = 5 here$"):
             module.check_lengths("m", "long", wrap(np.array(lengths)), "t", 5)
+
+
+@pytest.mark.parametrize("dim", (-1, -2))
+@pytest.mark.parametrize("descending", (False, True))
+def test_the_first_few_are_those_of_a_stable_sort(descending: bool, dim: int) -> None:
+    """Among them equals, both zeros, infinities and what is no number."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 40, 40)).astype(np.float32)
+    x[1] = rng.integers(-2, 3, (40, 40))
+    x[2, ::3, ::7], x[2, 1::9, ::5], x[2, 4::9, ::3] = np.nan, np.inf, -np.inf
+    x[0, 5, :2] = 0.0, -0.0
+    expected = torch.from_numpy(x).sort(dim=dim, descending=descending, stable=True).indices.narrow(dim, 0, 5)
+    found = torch_ops.argsort(torch.from_numpy(x).requires_grad_(), dim, descending, first=5)
+    assert torch.equal(found, expected)
+    real = np.nan_to_num(x)
+    whole = numpy_ops.argsort(real, dim, descending)
+    assert np.array_equal(numpy_ops.argsort(real, dim, descending, first=5), whole.take(np.arange(5), dim))

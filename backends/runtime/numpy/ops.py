@@ -245,12 +245,12 @@ def window(x: Array, axis: int, places: int, size: int, stride: int, left: int) 
     return np.moveaxis(y[..., index], (-2, -1), (axis - 1, axis))
 
 
-def argsort(x: Array, axis: int, descending: bool = False) -> Array:
-    """The indices that put x into order along `axis`; equals keep theirs."""
-    if not descending:
-        return np.argsort(x, axis, kind="stable")
-    last = x.shape[axis] - 1
-    return np.flip(last - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+def argsort(x: Array, axis: int, descending: bool = False, first: int | None = None) -> Array:
+    """The indices that put x into order along `axis`, or the first few of them; equals keep theirs."""
+    order = np.argsort(np.flip(x, axis) if descending else x, axis, kind="stable")
+    if descending:
+        order = np.flip(x.shape[axis] - 1 - order, axis)
+    return order if first is None else order.take(np.arange(first), axis)
 
 
 def take_along(x: Array, index: Array, axis: int) -> Array:
