@@ -16,7 +16,7 @@ from ...compiler.graph.extents import enough, holds
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.sizes.axes import Axis, evaluate
-from ..text.expressions import Code, Variable, binary, call, joined, up_to
+from ..text.expressions import Code, Variable, binary, call, joined
 from ..text.ranges import ANY
 from ..text.values import FULL, NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
@@ -512,6 +512,16 @@ def back(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     return replace(made, broadcast=y.broadcast, leading=FULL)
 
 
+def weighed(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """Rows brought to their items, times the weights of these and their ranks, and added up over the ranks."""
+    y, plan, weights = vals
+    y, order = body.real(y, False), (*body.core(node.axes), *node.made)
+    weights = body.align(body.full(body.real(weights, False), node.made), order)
+    code = Code.of("{}.weighed({}, {})", plan.code, y.code, weights.code)
+    made = body.combine([y, plan, weights], code, (*body.core(node.axes), *y.axes), node.out)
+    return replace(made, broadcast=y.broadcast, leading=FULL)
+
+
 def grouped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """Rows times the matrices of what they picked."""
     x, plan, weight = vals
@@ -532,6 +542,7 @@ COMMON: dict[str, Emit] = {
     "dispatch": dispatch,
     "rows": rows,
     "back": back,
+    "weighed": weighed,
     "grouped": grouped,
     "cast": cast,
     "remember": remember,

@@ -123,7 +123,7 @@ COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] =
     ),
     "dispatch": (
         lambda count: f"{many(count, 'value')} computed for what is picked alone",
-        lambda before, after: _ops(after, lambda node: node.op == "back"),
+        lambda before, after: _ops(after, lambda node: node.op in ("back", "weighed")),
     ),
     "stack": (
         lambda count: f"{many(count, 'choice')} between two items put side by side",

@@ -21,7 +21,7 @@ ROWS: tuple[OpTraits, ...] = (
     OpTraits("attention", reads=Anything(), cost=OpCost(saves=("x", "result"), spare=0)),  # its scores are not kept
     OpTraits("stack", reads=Anything()),
     # what is picked, computed alone (rewrites/dispatch)
-    *(OpTraits(name, reads=Anything()) for name in ("dispatch", "rows", "back", "grouped")),
+    *(OpTraits(name, reads=Anything()) for name in ("dispatch", "rows", "back", "weighed", "grouped")),
     # weights of a learned map that is done elsewhere (rewrites/dispatch, rewrites/recurrent)
     OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False)),
     # what scans become whose states are linear in themselves (rewrites/recurrent)

@@ -396,8 +396,8 @@ def test_indices_and_lengths(library: str) -> None:
             module.check_lengths("m", "long", wrap(np.array(lengths)), "t", 5)
 
 
-@pytest.mark.parametrize("dim", (-1, -2))
-@pytest.mark.parametrize("descending", (False, True))
+@pytest.mark.parametrize("dim", [-1, -2])
+@pytest.mark.parametrize("descending", [False, True])
 def test_the_first_few_are_those_of_a_stable_sort(descending: bool, dim: int) -> None:
     """Among them equals, both zeros, infinities and what is no number."""
     rng = np.random.default_rng(0)

@@ -55,6 +55,12 @@ class Dispatch:
         back: Array = y[self.inverse]
         return back.reshape(*self.shape, *y.shape[1:])
 
+    def weighed(self, y: Array, weights: Array) -> Array:
+        """y [n, *own] times weights [*items, ranks], added up over the ranks: [*items, *own]."""
+        flat = self.back(y).reshape(*self.shape, math.prod(y.shape[1:]))
+        summed: Array = np.matmul(weights[..., None, :], flat).reshape(*self.shape[:-1], *y.shape[1:])
+        return summed
+
     def product(self, x: Array, weight: Array, bias: Array | None = None) -> Array:
         """x [n, *own, in] times weight [groups, out, in] plus bias [groups, out] of each row: [n, *own, out]."""
         y = np.empty((*x.shape[:-1], weight.shape[-2]), np.result_type(x, weight))

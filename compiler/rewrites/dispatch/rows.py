@@ -127,8 +127,21 @@ class DispatchedGraph:
             self.picked.made.append(
                 replace(node, traits=traits, operands=operands, out=out, made=grouped.made, each=(axis,))
             )
+        if self._weighs(region):
+            type = replace(reader.out.type, axes=(*items, *done[region.ends[0].id].type.axes))
+            operands = (done[region.ends[0].id], plan, *region.weights)
+            self.picked.apply(op_named("weighed"), operands, type, reader.out, axes=items, made=ranks)
+            self.picked.made.append(with_results(self.picked.made.pop(), (reader.out,)))
+            return
         back = [self._back(region, done[end.id], plan) for end in region.ends]
         self._read(reader, region.rank, [*region.weights, *back], region.kept)
+
+    def _weighs(self, region: Region) -> bool:
+        """Whether rows are multiplied by a weight of their item and rank, and added up over the ranks."""
+        if region.rank is None or not contracts(region.reader) or len(region.ends) != 1 or len(region.weights) != 1:
+            return False
+        (weights,) = region.weights
+        return region.rank in varies(weights) and {*weights.type.axes} <= {*region.items, region.rank}
 
     def _back(self, region: Region, value: Value, plan: Value) -> Value:
         ranks = () if region.rank is None else (region.rank,)

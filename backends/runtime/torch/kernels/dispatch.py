@@ -94,6 +94,16 @@ class Dispatch:
             y = y.index_select(0, self.inverse)
         return y.reshape(*self.shape, *own)
 
+    def weighed(self, y: Tensor, weights: Tensor) -> Tensor:
+        """y [n, *own] times weights [*items, ranks], added up over the ranks: [*items, *own]."""
+        sizes = *self.shape[:-1], *y.shape[1:]
+        y = y.reshape(len(y), y.shape[1:].numel())
+        if self.inverse is not None and 0 < len(y) == len(self.inverse) and y.is_cpu and y.dtype is weights.dtype:
+            weights = weights.expand(self.shape).reshape(self.items, -1)
+            made: Tensor = WeighedRows.apply(y, weights, self)  # type: ignore[no-untyped-call]
+            return made.reshape(sizes)
+        return torch.einsum("...r,...rm->...m", weights, self.back(y)).reshape(sizes)
+
     def product(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         """x [n, *own, in] times weight [groups, out, in] plus bias [groups, out] of each row: [n, *own, out]."""
         if not self.every and torch.is_autocast_enabled(x.device.type):
@@ -132,6 +142,24 @@ class TakenRows(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         back = ctx.rows.back(grad)
         return back.reshape(ctx.rows.items, ctx.rows.shape[-1], *grad.shape[1:]).sum(1), None
+
+
+class WeighedRows(torch.autograd.Function):
+    """The sum of each item's rows of y [n, own], times weights [items, ranks]: rows are read where they lie."""
+
+    @staticmethod
+    def forward(ctx: Any, y: Tensor, weights: Tensor, rows: Dispatch) -> Tensor:
+        assert rows.inverse is not None
+        ctx.save_for_backward(y, weights)
+        ctx.rows = rows
+        return F.embedding_bag(rows.inverse.reshape(weights.shape), y, mode="sum", per_sample_weights=weights)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
+        (y, weights), rows = ctx.saved_tensors, ctx.rows
+        grad = grad.index_select(0, rows.order // rows.shape[-1])
+        of_weights = torch.linalg.vecdot(y, grad).index_select(0, rows.inverse).reshape(weights.shape)
+        return grad * weights.reshape(-1).index_select(0, rows.order)[:, None], of_weights, None
 
 
 class GroupedProduct(torch.autograd.Function):
