@@ -101,22 +101,20 @@ def masked_attention(
     given_dtype, Q, K, V = np.result_type(Q, K, V), widened(Q), widened(K), widened(V)
     dtype = np.result_type(Q, K, V)
     # In memory the leading dimension next to them lies behind the queries: so a map behind takes all heads uncopied.
-    out = np.zeros((*lead[:-1], n, lead[-1], V.shape[-1]), dtype).swapaxes(-3, -2)
+    out = np.empty((*lead[:-1], n, lead[-1], V.shape[-1]), dtype).swapaxes(-3, -2)
     Q = Q * dtype.type(scale)
     Q, K, V = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (Q, K, V))
     tilt = None if bias is None else np.broadcast_to(bias, (*lead, n, m))
-    room = np.empty(0, dtype)  # for scores: fresh memory for each block would cost more than the softmax
+    room = np.empty(min(max(2**18, 64 * m), 64 * m * lead[-1]), dtype)  # for the scores of each block in turn
     for q0, q1, spans, hidden in block_sights(seen, n, m, data):
         keys = sum(b - a for a, b in spans)
         heads = max(min(2**18 // max(64 * keys, 1), lead[-1]), 1)  # at once: scores of 1 MB
-        if room.size < heads * (q1 - q0) * keys:
-            room = np.empty(heads * (q1 - q0) * keys, dtype)
         masks = [(a, b, x if x.ndim == 2 else np.broadcast_to(x, (*lead, *x.shape[-2:]))) for a, b, x in hidden]
         for at in np.ndindex(*lead[:-1]):
             for h in range(0, lead[-1], heads):
                 some = (*at, slice(h, h + heads))
                 q, left = Q[some][:, q0:q1], None if tilt is None else tilt[some][:, q0:q1]
-                scores = room[: q.shape[0] * (q1 - q0) * keys].reshape(q.shape[0], q1 - q0, keys)
+                scores = room[: q.shape[0] * (q1 - q0) * keys].reshape(q.shape[0], keys, q1 - q0).swapaxes(-1, -2)
                 parts = [(a, b, x if x.ndim == 2 else x[some]) for a, b, x in masks]
                 attend_block(q, K[some], V[some], spans, parts, left, cap, scores, out[some][:, q0:q1])
     return (out if any(x.ndim > 2 for x in given) else out[0]).astype(given_dtype, copy=False)
@@ -196,6 +194,9 @@ def joined(runs: list[tuple[int, int, bool]]) -> list[tuple[int, int]]:
     return spans
 
 
+SMALL = 30.0  # e to the power of this, or of minus this, leaves room for any sum
+
+
 def attend_block(
     q: Array,
     K: Array,
@@ -207,9 +208,11 @@ def attend_block(
     scores: Array,
     out: Array,
 ) -> None:
-    """Into `out`, which is zeros: queries [h, q, d], scaled already, to the spans of keys in their sight.
+    """Into `out`: queries [h, q, d], scaled already, to the spans of keys in their sight.
 
-    hidden: what of them is not seen after all, by runs of keys. scores: room for [h, q, all keys of the spans].
+    hidden: what of them is not seen after all, by runs of keys. scores: room for [h, q, all keys of the spans], those
+    of a key side by side in memory: products are faster so. The greatest is taken from each row only where one is
+    large: a look at all of them is done sooner.
     """
     shift, at = {}, 0  # from a key to its column of the scores, by spans
     for a, b in spans:
@@ -223,15 +226,22 @@ def attend_block(
     if bias is not None:
         for (a, b), by in shift.items():
             scores[..., a + by : b + by] += bias[..., a:b]
+    small = at > 0 and -SMALL <= scores.min() <= scores.max() <= SMALL
     for a, b, mask in hidden:
         by = next(by for (first, last), by in shift.items() if first <= a < last)
         np.copyto(scores[..., a + by : b + by], -np.inf, where=mask)
-    scores -= scores.max(-1, keepdims=True, initial=np.finfo(q.dtype).min)  # which is finite: nothing at all weighs 0
+    if not small:
+        scores -= scores.max(-1, keepdims=True, initial=np.finfo(q.dtype).min)  # finite: nothing at all weighs 0
     np.exp(scores, out=scores)
-    total = scores.sum(-1, keepdims=True)
-    for (a, b), by in shift.items():
-        out += scores[..., a + by : b + by] @ V[:, a:b]
-    out /= np.maximum(total, 1)  # the greatest score alone adds 1, unless there is none
+    total = scores @ np.ones((at, 1), scores.dtype)
+    total += total == 0  # where there is no key at all
+    if len(spans) == 1:
+        np.matmul(scores, V[:, slice(*spans[0])], out=out)
+    else:
+        out[...] = 0
+        for (a, b), by in shift.items():
+            out += scores[..., a + by : b + by] @ V[:, a:b]
+    out /= total
 
 
 def hidden(seen: Callable[..., Any], q0: int, q1: int, k0: int, k1: int, data: tuple[Array, ...]) -> Array:
