@@ -184,10 +184,8 @@ def rank(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         return _picks(body, node, x, mask, {} if falling else {"descending": Code("False")})
     x = body.full(x, [axis])
     at = x.axes.index(axis)
-    more = {"descending": Code("True")} if falling else {}
-    if first_few:
-        more["first"] = body.extent(made)
-    code = call("argsort", x.code, x.dim(axis), **more)
+    more = [*(["descending=True"] if falling else []), *([Code.of("first={}", body.extent(made))] if first_few else [])]
+    code = Code.of("argsort({})", joined([x.code, x.dim(axis), *more]))
     return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 

@@ -20,21 +20,25 @@ def lstm(
     at which place of the one map each stands; h, c: before the first item, [.., hidden].
     """
 
+    size = back[0][0].shape[1]
+    i, f, g, o = (slice(place * size, (place + 1) * size) for place in order or range(4))
+    half = np.full(4 * size, 0.5, x.dtype)  # sigmoid(x) = tanh(x / 2) / 2 + 1 / 2
+    half[g] = 1
+    rest = 1 - half
+    rest[g] = 0
+
     def step(given: Array, U: Array, bias: Array, h: Array, c: Array) -> tuple[Array, Array]:
         gates = h @ U
         gates += given
-        size = h.shape[-1]
-        soft = gates[..., : 3 * size]
-        soft *= 0.5
+        gates *= half
         np.tanh(gates, out=gates)
-        soft *= 0.5
-        soft += 0.5
-        c = gates[..., size : 2 * size] * c
-        c += gates[..., :size] * gates[..., 3 * size :]
-        return gates[..., 2 * size : 3 * size] * np.tanh(c), c
+        gates *= half
+        gates += rest
+        c = gates[:, f] * c
+        c += gates[:, i] * gates[:, g]
+        return gates[:, o] * np.tanh(c), c
 
-    order = order or range(4)
-    return recurrent(step, x, into, back, [order[place] for place in (0, 1, 3, 2)], [h, c], together=True)
+    return recurrent(step, x, into, back, range(4), [h, c], together=True)
 
 
 def gru(x: Array, into: Maps, back: Maps, order: Sequence[int] = (), h: Array | None = None) -> Array:

@@ -152,7 +152,9 @@ class WeighedRows(torch.autograd.Function):
         assert rows.inverse is not None
         ctx.save_for_backward(y, weights)
         ctx.rows = rows
-        return F.embedding_bag(rows.inverse.reshape(weights.shape), y, mode="sum", per_sample_weights=weights)
+        starts = torch.arange(0, weights.numel(), weights.shape[1])
+        flat = weights.reshape(-1)
+        return torch.embedding_bag(y, rows.inverse, starts, mode=0, per_sample_weights=flat)[0]  # 0: added up
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
