@@ -46,7 +46,7 @@ def arguments(
         kind, table = kind_of(item.value), is_table(item.value)
         absent = frozenset(back.values()) if is_optional(graph, item) else frozenset()  # it has no extent to be read
         if val.number and is_optional(graph, item):
-            body.file.tell(plan, place, InputState(absent))
+            body.file.tell(plan, place, InputState(absent, given=True))
             prepared.append(val)
             continue
         if val.number:
@@ -63,7 +63,7 @@ def arguments(
         element, in_range = item.value.type.element, True
         if isinstance(element, IndexInto):
             in_range = body.lies_in(val, to_caller.get(element.axis, element.axis))
-        body.file.tell(plan, place, InputState(broadcast, leading, in_range))
+        body.file.tell(plan, place, InputState(broadcast, leading, in_range, not val.left_out))
         prepared.append(val)
     return prepared
 

@@ -23,7 +23,7 @@ from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Apply, Call, Graph, ItemsAlong, Node, Repeat, Scan, Weight
 from ...compiler.graph.traits import Choice, Pointwise, Power, Remainder
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
-from ...compiler.sizes.axes import Axis, Const, Static, known
+from ...compiler.sizes.axes import Axis, Const, Literal, Static, known
 from ..plan.capture import Captures
 from ..plan.plan import ClassPlan, InputState, ModelPlan, Plan, padded
 from ..text import ranges
@@ -363,6 +363,8 @@ class MemoryLayout(ABC):
             leading = NONE if state.leading is None else state.leading
             val = Val(code, axes, state.broadcast, leading, kind, is_table(value), False, 1 << place, bounds)
             stepped = self.graph.stepped
+            if kind is Scalar.BOOL and stepped is None:
+                val = replace(val, left_out=item.default == Literal(True) if self.plan.is_root else not state.given)
             if stepped is not None and value.id in stepped.absent:
                 val = replace(val, broadcast=frozenset(axes), absent=True)
         self.inputs.append(val)

@@ -59,7 +59,7 @@ def _agree(body: MemoryLayout, plans: Sequence[Plan], made: Sequence[ClassPlan],
                 state = its.outputs[place]
                 change = dict(zip(other.axes, plan.axes, strict=False)) if other is not plan else {}
                 broadcast = frozenset(change.get(axis, axis) for axis in state.broadcast)
-                body.file.tell(plan, place, InputState(broadcast, state.leading, state.in_range))
+                body.file.tell(plan, place, InputState(broadcast, state.leading, state.in_range, given=True))
 
 
 def _leading(

@@ -220,7 +220,7 @@ def _tell(body: MemoryLayout, loop: _Loop) -> None:
         given = NONE if is_bare(val, loop.spread) else FULL if whole else SOME
         back = dict(zip(formal, plan_axes(loop.plan, place), strict=True))
         broadcast = frozenset(back[a] for a in formal if a in val.broadcast)
-        body.file.tell(loop.plan, place, InputState(broadcast, given, in_range=False))
+        body.file.tell(loop.plan, place, InputState(broadcast, given, in_range=False, given=True))
 
 
 def _steps(

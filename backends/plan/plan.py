@@ -207,17 +207,20 @@ def _lifts(steps: Iterable[Graph]) -> dict[tuple[int, str], tuple[Axis, ...]]:
 class InputState:
     """What all calls of a class agree on about one argument: its axes that may be of size 1, its leading dimensions
     (see text/values.py; None before the first call), and whether an index is proved to lie within its axis.
+    given: it may be of one item and false; else it is so where the model was not given it, and true.
     """
 
     broadcast: frozenset[Axis] = frozenset()
     leading: int | None = None
     in_range: bool = True
+    given: bool = False
 
     def joined(self, other: InputState) -> InputState:
         """What holds of both."""
         known = [each for each in (self.leading, other.leading) if each is not None]
         leading = None if not known else known[0] if len({*known}) == 1 else SOME
-        return InputState(self.broadcast | other.broadcast, leading, self.in_range and other.in_range)
+        in_range, given = self.in_range and other.in_range, self.given or other.given
+        return InputState(self.broadcast | other.broadcast, leading, in_range, given)
 
 
 @dataclass(frozen=True, slots=True)

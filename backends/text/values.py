@@ -42,6 +42,7 @@ class Val:
     needs:     which arguments of the class it depends on: a set of their places, as bits.
     bounds:    what is known of an integer's value.
     absent:    it may be None, so that nobody can read a size from it.
+    left_out:  where it is of one item, and its axis is not, it is an input that the model was not given, and true.
     """
 
     code: Code
@@ -54,6 +55,7 @@ class Val:
     needs: int = 0
     bounds: Interval = ANY
     absent: bool = False
+    left_out: bool = False
 
     @property
     def atom(self) -> Code:

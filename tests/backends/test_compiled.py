@@ -181,3 +181,79 @@ def test_flexible_attention_under_autocast() -> None:
     expected = F.scaled_dot_product_attention(Q, Q, V.float(), is_causal=True)
     assert out.dtype == torch.bfloat16
     assert (out - expected).abs().max() < 0.05 * expected.std()
+
+
+LEFT_OUT = """
+width seq
+width past like seq
+depth model = 8, heads = 2, key = 4
+block attend(x: [seq, model], real: bool[past]) -> [seq, model] {{
+    Q = linear[model -> heads, key](x)
+    K = linear[model -> heads, key](x[seq as past])
+    V = linear[model -> heads, key](x[seq as past])
+    O = dot[past](softmax[past](dot[key](Q, K) / sqrt(|key|) where past <= seq and real), V)
+    return linear.out[heads, key -> model](O)
+}}
+model net(x: [seq, model], real: bool[seq] = {default}) -> [seq, model] {{
+    {before}
+    repeat.layers i in 2 {{
+        x = x + attend(x, {mask})
+        {after}
+    }}
+    return x
+}}
+"""
+
+
+def kernels(net: nn.Module, *given: Tensor) -> tuple[list[bool], Tensor]:
+    """For each kernel of the one graph whether it is causal, without a mask; and the result."""
+    found: list[bool] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: list[Tensor]) -> Callable[..., object]:
+        calls = [node for node in graph.graph.nodes if node.target is F.scaled_dot_product_attention]
+        found.extend(node.args[3] is None and node.args[5] is True for node in calls)
+        return graph.forward
+
+    torch._dynamo.reset()
+    return found, torch.compile(net, backend=backend, fullgraph=True)(*given)
+
+
+LEFT_OUT_PARTS = {"default": "true", "before": "", "after": "", "mask": "real[seq as past]"}
+
+
+@pytest.mark.parametrize(
+    ("said", "parts"),
+    [
+        (True, {}),
+        (False, {"default": "false"}),
+        (False, {"mask": "(not real)[seq as past]"}),
+        (False, {"before": "other = sum[model](x) > 0", "mask": "other[seq as past]"}),
+        (False, {"before": "other = real and sum[model](x) > 0", "mask": "other[seq as past]"}),
+        (False, {"after": "x = x + attend.more(x, (not real)[seq as past])"}),
+    ],
+)
+def test_what_may_be_false_is_not_taken_for_padding_left_out(said: bool, parts: dict[str, str]) -> None:
+    model = attnc.loads(LEFT_OUT.format(**LEFT_OUT_PARTS | parts)).model("net")
+    assert ("true_if_one=True" in model.source("torch")) == said
+
+
+def test_padding_that_is_left_out_is_no_mask() -> None:
+    """The causal kernel, though nobody looks at what a graph is given."""
+    net = attnc.loads(LEFT_OUT.format(**LEFT_OUT_PARTS)).model("net").torch(seed=0)
+    x, real = torch.randn(2, 5, 8), torch.tensor([[False, True, True, False, True], [True] * 5])
+    found, made = kernels(net, x)
+    assert found == [True, True]
+    torch.testing.assert_close(made, net(x))
+    for width in (5, 1):  # one key is of one item where it is given, too
+        found, made = kernels(net, x[:, :width], real[:, :width])
+        assert found == [False, False]
+        torch.testing.assert_close(made, net(x[:, :width], real[:, :width]))
+
+
+def test_padding_that_is_left_out_is_no_mask_where_it_is_exported() -> None:
+    net = attnc.loads(LEFT_OUT.format(**LEFT_OUT_PARTS)).model("net").torch(seed=0)
+    made = torch.export.export(net, (torch.randn(2, 5, 8),), dynamic_shapes=({1: torch.export.Dim("seq", min=2)},))
+    calls = [node for node in made.graph.nodes if "scaled_dot_product" in str(node.target)]
+    assert [node.args[3:] for node in calls] == [(None, 0.0, True)] * 2
+    longer = torch.randn(2, 9, 8)
+    torch.testing.assert_close(made.module()(longer), net(longer))

@@ -154,6 +154,7 @@ def masked_attention(
     *data: Tensor,
     bias: Tensor | None = None,
     causal_if_all_true: bool = False,
+    true_if_one: bool = False,
     numbers: tuple[float, ...] = (),
     dropout_p: float = 0.0,
     scale: float | None = None,
@@ -165,13 +166,16 @@ def masked_attention(
     cap: scores s become cap tanh(s / cap).
     causal_if_all_true: where all data is true, `seen` is not asked: the mask is `k <= q` alone, as the kernel has it.
         Who changes `seen` so that this is no longer so leaves it out.
+    true_if_one: data of one item beside several keys is an input that the model was not given, and true. A graph, or
+        a GPU, whose data nobody looks at, so has the kernel too.
     numbers: what the mask is made with besides, which a graph may leave open.
 
     Blocks of queries attend to the keys in their sight alone, under a mask of that block, or under none where each of
     its queries sees all of these keys. So memory is O(width x block). On a CPU this is BlockAttention's work where it
     can do it, on CUDA FlexAttention's. In a graph for all widths there is one block.
     """
-    if causal_if_all_true and all(look(x).every for x in data):
+    left_out = true_if_one and K.shape[-2] != 1 and all(x.shape[-1] == 1 for x in data)
+    if causal_if_all_true and (left_out or all(look(x).every for x in data)):
         return attention(Q, K, V, is_causal=True, dropout_p=dropout_p, scale=scale)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
