@@ -184,8 +184,9 @@ def rank(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
         return _picks(body, node, x, mask, {} if falling else {"descending": Code("False")})
     x = body.full(x, [axis])
     at = x.axes.index(axis)
-    more = [*(["descending=True"] if falling else []), *([Code.of("first={}", body.extent(made))] if first_few else [])]
-    code = Code.of("argsort({})", joined([x.code, x.dim(axis), *more]))
+    more = ["descending=True"] if falling else []
+    first = [Code.of("first={}", body.extent(made))] if first_few else []
+    code = Code.of("argsort({})", joined([x.code, x.dim(axis), *more, *first]))
     return body.combine([x], code, (*x.axes[:at], made, *x.axes[at + 1 :]), node.out)
 
 
