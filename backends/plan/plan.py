@@ -526,7 +526,11 @@ class ModelPlan:
         """A step has the axes and consts of what it is a step of."""
         assert step.graph.stepped is not None
         axes, consts = self.bindings[id(step.graph.stepped.origin)]
-        step.open |= {theirs for own, theirs in axes.items() if not whole.static_size(own) and theirs in step.axes}
+        step.open |= {
+            theirs
+            for own, theirs in axes.items()
+            if theirs in step.axes and (own in whole.open or (own.bound is None and not whole.static_size(own)))
+        }
         step.late |= {theirs: None for own, theirs in consts.items() if own in whole.late and theirs in step.consts}
 
     def _mark(self, graph: Graph, axes: Iterable[Axis], consts: Iterable[Const] = ()) -> None:
