@@ -40,6 +40,21 @@ MOVES: dict[str, dict[str, tuple[Any, ...]]] = {  # of each key two values, of w
     "t5": {"relative_attention_max_distance": (9, 30), "scale_decoder_outputs": (True, False)},
     "switch_transformers": {"dense_act_fn": ACTS, "relative_attention_max_distance": (9, 30)},
     "whisper": {"activation_function": ACTS},
+    "mixtral": {"hidden_act": ACTS, "sliding_window": (5, None), "num_experts_per_tok": (1, 2)},
+    "qwen2_moe": {"norm_topk_prob": (True, False), "num_experts_per_tok": (1, 2)},
+    "qwen3_moe": {"norm_topk_prob": (True, False), "num_experts_per_tok": (1, 2)},
+    "gpt_oss": {"swiglu_alpha": (1.0, 1.7), "swiglu_limit": (0.7, 7.0), "sliding_window": (4, 12)},
+    "llama4_text": {"floor_scale": (2, 5), "attention_chunk_size": (4, 7)},
+    "deepseek_v2": {"hidden_act": ACTS, "routed_scaling_factor": (0.5, 2.0)},
+    "deepseek_v3": {
+        "norm_topk_prob": (True, False), "rope_interleave": (True, False), "topk_group": (1, 2), "num_experts_per_tok": (1, 2),
+    },
+    "minimax": {"mlp_alpha_factor": (0.4, 1.2), "linear_attn_beta_factor": (0.4, 1.2), "full_attn_alpha_factor": (0.4, 1.2)},
+    "mamba": {"hidden_act": ACTS},
+    "mamba2": {"hidden_act": ACTS, "time_step_limit": ((0.0, 0.3), (0.5, 9.0))},
+    "jamba": {"hidden_act": ACTS, "rms_norm_eps": (1e-2, 1e-5)},
+    "recurrent_gemma": {"attention_window_size": (2, 12), "logits_soft_cap": (2.0, 20.0)},
+    "qwen3_next": {"norm_topk_prob": (True, False), "hidden_act": ACTS},
 }  # fmt: skip
 
 

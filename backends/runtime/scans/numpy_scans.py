@@ -65,7 +65,7 @@ def linear_attention(
         pairs = np.einsum("...td,...tsd,...sd->...ts", q, left, k, optimize=True)
     else:
         pairs = q @ k.swapaxes(-1, -2)
-        pairs *= left
+        pairs = pairs * left  # which may differ along an axis that queries and keys have not
     out: Array = pairs @ v
     if states is not None:
         out = out + (q if since is None else q * since) @ states

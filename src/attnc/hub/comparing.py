@@ -55,6 +55,8 @@ def reference(imported: Imported) -> Any:
     if kind is None:
         raise HubError(f"the installed transformers has no {architecture}")
     model = kind(config).float().eval()
+    if hasattr(model, "set_experts_implementation"):  # the usual one has no float64
+        model.set_experts_implementation("eager")
     names = [*model.state_dict()]
     theirs = convert(imported.weights, imported.map, imported.model, reverse=True, like=names)
     tensors = {name: torch.tensor(array.astype("float32")) for name, array in theirs.items()}

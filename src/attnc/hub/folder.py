@@ -52,7 +52,7 @@ class HubFolder:
 def read_json(path: Path) -> dict[str, Any]:
     """An object. Raises HubError."""
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(path.read_bytes(), object_hook=_number)
     except FileNotFoundError:
         raise HubError(f"{path.parent}: it has no {path.name}") from None
     except (ValueError, RecursionError) as wrong:
@@ -60,6 +60,11 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise HubError(f"{path}: this is no JSON object")
     return found
+
+
+def _number(table: dict[str, Any]) -> Any:
+    """Theirs for what JSON has no number for: `{"__float__": "Infinity"}`."""
+    return float(table["__float__"]) if table.keys() == {"__float__"} else table
 
 
 def _weights(path: Path) -> Path:

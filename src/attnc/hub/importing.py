@@ -47,7 +47,10 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     made = configured(adapter, folder.config, str(folder.path / CONFIG))
     head = f"# Imported by attnc {__version__} from {folder.path.name} ({folder.model_type}): its sizes stand below."
     spec = draft / adapter.spec.name
-    spec.write_text(written(adapter.spec, made, head), encoding="utf-8")
+    texts = written(adapter.spec, made, head)
+    for file, text in texts.items():
+        (draft / file).parent.mkdir(exist_ok=True)
+        (draft / file).write_text(text, encoding="utf-8")
     try:
         model = load(spec).model(made.model)
     except AttnError as wrong:
@@ -65,7 +68,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
         "map": adapter.map.name,
         "inputs": dict(adapter.inputs),
         "names": sorted(load_weights(folder.weights)),
-        "sha256": {file: sha256(draft / file) for file in (spec.name, adapter.map.name, CONFIG)},
+        "sha256": {file: sha256(draft / file) for file in (*texts, adapter.map.name, CONFIG)},
         "batched": adapter.batched,
     }
     (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
