@@ -47,9 +47,10 @@ MOVES: dict[str, dict[str, tuple[Any, ...]]] = {  # of each key two values, of w
     "llama4_text": {"floor_scale": (2, 5), "attention_chunk_size": (4, 7)},
     "deepseek_v2": {"hidden_act": ACTS, "routed_scaling_factor": (0.5, 2.0)},
     "deepseek_v3": {
-        "norm_topk_prob": (True, False), "rope_interleave": (True, False), "topk_group": (1, 2), "num_experts_per_tok": (1, 2),
+        "norm_topk_prob": (True, False), "rope_interleave": (True, False), "topk_group": (1, 2),
+        "num_experts_per_tok": (1, 2),
     },
-    "minimax": {"mlp_alpha_factor": (0.4, 1.2), "linear_attn_beta_factor": (0.4, 1.2), "full_attn_alpha_factor": (0.4, 1.2)},
+    "minimax": {"mlp_alpha_factor": (0.4, 1.2), "linear_attn_beta_factor": (0.4, 1.2)},
     "mamba": {"hidden_act": ACTS},
     "mamba2": {"hidden_act": ACTS, "time_step_limit": ((0.0, 0.3), (0.5, 9.0))},
     "jamba": {"hidden_act": ACTS, "rms_norm_eps": (1e-2, 1e-5)},
