@@ -7,6 +7,7 @@ import random
 import re
 import string
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,8 @@ def some(kind: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("kind", "seed"), [case for kind in KINDS for case in some(kind)])
-def test_numbers(kind: str, seed: int, tmp_path: Path) -> None:
-    """Outputs, with padding on either side; weights both ways; items one by one."""
+def test_numbers(kind: str, seed: int, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    """Outputs, with padding on either side; weights both ways; items one by one. docs/models.py reads the record."""
     source = folder(kind, seed, tmp_path)
     hub.import_folder(source, tmp_path / "ours")
     ours, theirs = hub.open(tmp_path / "ours"), built(kind, seed)
@@ -94,7 +95,11 @@ def test_numbers(kind: str, seed: int, tmp_path: Path) -> None:
     found = found[0] if isinstance(found, tuple) else found
     rounding = float((plain - exact).abs().max() / plain.std())  # of theirs, of these inputs
     allowed = max(3e-5, 4 * rounding, 4 * max(one.rounding for one in compared))
-    assert np.abs(found - plain.numpy()).max() <= allowed * float(plain.std())
+    numpy_differs = np.abs(found - plain.numpy()).max() / float(plain.std())
+    assert numpy_differs <= allowed
+    record_property("kind", kind)
+    record_property("torch", max(one.difference for one in compared))
+    record_property("numpy", numpy_differs)
     if not KINDS[kind].greedy or seed % len(KINDS[kind].heads):
         return
     goes = "decoder_input_ids" if "decoder_input_ids" in named else "input_ids"
@@ -110,6 +115,7 @@ def test_numbers(kind: str, seed: int, tmp_path: Path) -> None:
         use_cache=KINDS[kind].cached,
     )  # fmt: skip
     assert new == wanted[0, given[mine].shape[1] :].tolist()
+    record_property("generated", len(new))
 
 
 @pytest.mark.parametrize("kind", KINDS)
