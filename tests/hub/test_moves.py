@@ -41,10 +41,10 @@ MOVES: dict[str, dict[str, tuple[Any, ...]]] = {  # of each key two values, of w
     "switch_transformers": {"dense_act_fn": ACTS, "relative_attention_max_distance": (9, 30)},
     "whisper": {"activation_function": ACTS},
     "mixtral": {"hidden_act": ACTS, "sliding_window": (5, None), "num_experts_per_tok": (1, 2)},
-    "qwen2_moe": {"norm_topk_prob": (True, False), "num_experts_per_tok": (1, 2)},
+    "qwen2_moe": {"hidden_act": ACTS},
     "qwen3_moe": {"norm_topk_prob": (True, False), "num_experts_per_tok": (1, 2)},
     "gpt_oss": {"swiglu_alpha": (1.0, 1.7), "swiglu_limit": (0.7, 7.0), "sliding_window": (4, 12)},
-    "llama4_text": {"floor_scale": (2, 5), "attention_chunk_size": (4, 7)},
+    "llama4_text": {"hidden_act": ACTS, "attention_chunk_size": (4, 7)},
     "deepseek_v2": {"hidden_act": ACTS, "routed_scaling_factor": (0.5, 2.0)},
     "deepseek_v3": {
         "norm_topk_prob": (True, False), "rope_interleave": (True, False), "topk_group": (1, 2),
