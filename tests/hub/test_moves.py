@@ -16,6 +16,7 @@ from attnc.hub.configuration import configured
 from .test_import import LENGTH, built, folder, torch
 
 ACTS = ("relu", "silu")
+LIKE_LLAMA = {"hidden_act": ACTS, "rms_norm_eps": (1e-3, 1e-5), "rope_parameters.rope_theta": (5.0, 300.0)}
 MOVES: dict[str, dict[str, tuple[Any, ...]]] = {  # of each key two values, of which that is taken which it has not
     "bert": {"hidden_act": ACTS, "layer_norm_eps": (1e-3, 1e-5)},
     "roberta": {"hidden_act": ACTS, "pad_token_id": (3, 4)},
@@ -40,6 +41,7 @@ MOVES: dict[str, dict[str, tuple[Any, ...]]] = {  # of each key two values, of w
     "t5": {"relative_attention_max_distance": (9, 30), "scale_decoder_outputs": (True, False)},
     "switch_transformers": {"dense_act_fn": ACTS, "relative_attention_max_distance": (9, 30)},
     "whisper": {"activation_function": ACTS},
+    **dict.fromkeys(("arcee", "seed_oss", "helium", "ernie4_5"), LIKE_LLAMA),
     "mixtral": {"hidden_act": ACTS, "sliding_window": (5, None), "num_experts_per_tok": (1, 2)},
     "qwen2_moe": {"hidden_act": ACTS},
     "qwen3_moe": {"norm_topk_prob": (True, False), "num_experts_per_tok": (1, 2)},

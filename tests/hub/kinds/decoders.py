@@ -17,6 +17,31 @@ def llama(draw: random.Random) -> dict[str, Any]:
     return options | {"attention_bias": draw.random() < 0.5, "mlp_bias": draw.random() < 0.5}
 
 
+def whole(draw: random.Random) -> dict[str, Any]:
+    """Llama, turning all of a head, whatever a `partial_rotary_factor` says."""
+    options = llama(draw)
+    if options["rope_parameters"]["rope_type"] == "default":  # with any other, theirs does not run
+        options["rope_parameters"] = PARTIAL
+    return options
+
+
+def arcee(draw: random.Random) -> dict[str, Any]:
+    return whole(draw) | {"hidden_act": draw.choice(["relu2", "gelu", "silu"])}
+
+
+def seed_oss(draw: random.Random) -> dict[str, Any]:
+    return whole(draw) | some(draw, "attention_out_bias")
+
+
+def helium(draw: random.Random) -> dict[str, Any]:
+    options = whole(draw)
+    return options | {"hidden_size": options["num_attention_heads"] * options["head_dim"]}  # O is square
+
+
+def ernie4_5(draw: random.Random) -> dict[str, Any]:
+    return without(whole(draw), "attention_bias", "mlp_bias") | some(draw, "use_bias")
+
+
 def mistral(draw: random.Random) -> dict[str, Any]:
     return gated(draw) | {"sliding_window": draw.choice([None, 5, 9])}
 
@@ -215,6 +240,10 @@ def falcon(draw: random.Random) -> dict[str, Any]:
 
 KINDS = {
     "llama": Kind("LlamaForCausalLM", "LlamaConfig", llama, quick=True),
+    "arcee": Kind("ArceeForCausalLM", "ArceeConfig", arcee),
+    "seed_oss": Kind("SeedOssForCausalLM", "SeedOssConfig", seed_oss),
+    "helium": Kind("HeliumForCausalLM", "HeliumConfig", helium),
+    "ernie4_5": Kind("Ernie4_5ForCausalLM", "Ernie4_5Config", ernie4_5),
     "mistral": Kind("MistralForCausalLM", "MistralConfig", mistral),
     "qwen2": Kind("Qwen2ForCausalLM", "Qwen2Config", qwen2),
     "qwen3": Kind("Qwen3ForCausalLM", "Qwen3Config", qwen3),
