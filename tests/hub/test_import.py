@@ -127,6 +127,17 @@ def test_every_parameter_is_known(kind: str) -> None:
     assert adapter.path.is_file() and set(adapter.architectures.values()) <= {*attnc.load(adapter.spec).models}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_keys_mean_what_they_do_there(kind: str) -> None:
+    """A key that config.json leaves out means what the configuration's class has, the rotary base with the rest."""
+    adapter, heads = adapter_of(kind, adapters(), ""), {"architectures": [KINDS[kind].reference]}
+    full = getattr(transformers, KINDS[kind].config)().to_dict() | heads
+    if kind == "deepseek_v2":  # theirs has no number of experts of its own
+        heads |= {"num_experts_per_tok": 2}
+        full |= heads
+    assert configured(adapter, heads).sizes == configured(adapter, full).sizes
+
+
 def test_shards(tmp_path: Path) -> None:
     """Several files become several, none larger than the largest of theirs, with their types."""
     theirs = folder("llama", 0, tmp_path, "20KB")
