@@ -18,7 +18,7 @@ from ...dsl.source import Span
 from ...dsl.syntax import Ident
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Output, Parameter, Positions, Repeat, Scan
 from ..graph.values import IndexInto
-from ..sizes.axes import Axis, Const, SizeOf, evaluate
+from ..sizes.axes import Axis, Const, SizeOf
 from ..sizes.forms import LinearForm, holds, least, show, without_quotients
 from ..sizes.limits import PROOF
 from ..sizes.polynomials import never_negative, poly
@@ -29,8 +29,6 @@ from .places import group_of, place, place_of
 from .reach import Bound, Info, Reach, exact, over_info, put_bound, reach_of_everything, unite
 from .step import Step, up_to_here
 from .witness import Trials
-
-FEW = 4  # passes of a repeat that are followed one by one: what the last leaves is read by none
 
 
 def check_causal(
@@ -174,18 +172,6 @@ class CausalityAnalysis:
         """What goes round reaches what any pass does; what is 0 in it stays so, if each pass gives it back so."""
         carried = [Info(infos[arg.id].reach, infos[arg.id].true) for arg in node.args[: node.carried]]
         outside = [infos[arg.id] for arg in node.args[node.carried :]]
-        passes = evaluate(node.count)
-        if isinstance(passes, int) and passes <= FEW:
-            for number in range(passes):
-                body = node.bodies[node.runs(number)]
-                made = self.run(body, [*carried, *outside], sizes)
-                found = [leaving(of_any_pass(info, node.index), body, node, graph) for info in made]
-                carried = [
-                    Info(info.reach, before.true if implies(given.true, before.true) else ALWAYS)
-                    for info, given, before in zip(found, made, carried, strict=False)
-                ]
-            infos |= {out.id: info for out, info in zip(node.outs, carried, strict=True)}
-            return
         for attempt in range(8):
             after = list(carried)
             for body in node.bodies:

@@ -263,26 +263,3 @@ def test_what_a_derived_width_is_made_of_reveals_its_length(result: str, proved:
         f"model f(x: [seq], scale: []) -> [seq] causal seq {{\n    return {result}\n}}\n"
     )
     assert [found.code for found in build(Source("t.attn", spec)).errors] == ([] if proved else ["E0701"])
-
-
-@pytest.mark.parametrize(
-    ("count", "body", "proved"),
-    [
-        (0, "x = flip[t](x)", True),  # no pass runs it
-        (2, "y = x\n        x = z\n        z = flip[t](x0)", False),  # the second pass gives z
-        (1, "y = x\n        x = z\n        z = flip[t](x0)", True),  # z is read by none
-        (3, "x = y\n        y = z\n        z = flip[t](x0)", False),
-        (2, "x = y\n        y = z\n        z = flip[t](x0)", True),
-        (9, "x = y\n        y = z\n        z = flip[t](x0)", False),
-    ],
-)
-def test_what_a_pass_leaves_counts_where_another_reads_it(count: int, body: str, proved: bool) -> None:
-    text = (
-        "width t\nmodel m(x: [t]) -> [t] causal t {\n    x0 = x\n    y = x\n    z = x\n"
-        f"    repeat.r {count} {{\n        {body}\n    }}\n    return x\n}}\n"
-    )
-    if proved:
-        attnc.loads(text)
-        return
-    with pytest.raises(attnc.AttnError, match="is not causal along `t`"):
-        attnc.loads(text)
