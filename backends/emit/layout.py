@@ -106,9 +106,14 @@ def scope_of(plan: Plan, file: CodeFile) -> ClassNames:
     namer = Namer(file.globals)
     names = [item.name for item in plan.graph.inputs]
     inputs = [namer.claim(f"{name}_" if plan.is_root and name in file.not_by_name else name) for name in names]
-    axes = {axis: Given(namer.claim(axis.name)) for axis in plan.axes}
+    unnamed: frozenset[str] = frozenset() if plan.is_root else file.not_by_name  # sizes are given to blocks by name
+    axes = {axis: Given(namer.claim(f"{axis.name}_" if axis.name in unnamed else axis.name)) for axis in plan.axes}
     counts = {node.index for node in plan.graph.nodes if isinstance(node, Repeat)}  # named where their loop stands
-    consts = {const: Given(namer.claim(const.name)) for const in plan.consts if const not in counts}
+    consts = {
+        const: Given(namer.claim(f"{const.name}_" if const.name in unnamed else const.name))
+        for const in plan.consts
+        if const not in counts
+    }
     bounds = {axis: Given(namer.give(f"max_{axis.name}")) for axis in plan.axes if axis.bound is not None}
     return ClassNames(inputs, axes, consts, bounds, namer)
 

@@ -366,7 +366,7 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
         if laid.bias is not None:
             args.append(Code.of("bias={}", laid.bias.code))
         elif cap is None and is_causal_but_for_data(node.seen) and not any(val.number for val in laid.data):
-            args.append(Code("causal_if_all_true=True"))
+            args.append(Code("causal_if_true=True"))
             if all(val.left_out and node.axes[1] in val.axes for val in vals[-len(laid.data) :]):
                 args.append(Code("true_if_one=True"))
         if numbers:

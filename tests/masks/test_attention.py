@@ -158,12 +158,12 @@ def test_causal_attention_is_so_where_all_its_data_is_true() -> None:
     for hidden in (None, 0, 5):
         if hidden is not None:
             real[1, ..., hidden] = False
-        found = torch_masks.masked_attention(seen, *given, torch.tensor(real), causal_if_all_true=True, scale=0.3)
+        found = torch_masks.masked_attention(seen, *given, torch.tensor(real), causal_if_true=True, scale=0.3)
         np.testing.assert_allclose(found.numpy(), by_hand(seen, Q, K, V, real, scale=0.3), atol=1e-12)
     torch.manual_seed(0)
     ones = torch.ones(1, 1, 400, 4)
     dropped = torch_masks.masked_attention(
-        seen, ones, ones, ones, torch.ones(1, 400) > 0, causal_if_all_true=True, dropout_p=0.5
+        seen, ones, ones, ones, torch.ones(1, 400) > 0, causal_if_true=True, dropout_p=0.5
     )
     assert dropped.std() > 0.01 and 0.9 < dropped.mean() < 1.1
 

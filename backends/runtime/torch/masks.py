@@ -153,7 +153,7 @@ def masked_attention(
     V: Tensor,
     *data: Tensor,
     bias: Tensor | None = None,
-    causal_if_all_true: bool = False,
+    causal_if_true: bool = False,
     true_if_one: bool = False,
     numbers: tuple[float, ...] = (),
     dropout_p: float = 0.0,
@@ -164,7 +164,7 @@ def masked_attention(
 
     seen(q, k, *data): which of the keys k the queries q see, of positions and of the mask's data [..., q, k] there.
     cap: scores s become cap tanh(s / cap).
-    causal_if_all_true: where all data is true, `seen` is not asked: the mask is `k <= q` alone, as the kernel has it.
+    causal_if_true: where all data is true, `seen` is not asked: the mask is `k <= q` alone, as the kernel has it.
         Who changes `seen` so that this is no longer so leaves it out.
     true_if_one: data of one item beside several keys is an input that the model was not given, and true. A graph, or
         a GPU, whose data nobody looks at, so has the kernel too.
@@ -175,7 +175,7 @@ def masked_attention(
     can do it, on CUDA FlexAttention's. In a graph for all widths there is one block.
     """
     left_out = true_if_one and K.shape[-2] != 1 and all(x.shape[-1] == 1 for x in data)
-    if causal_if_all_true and (left_out or all(look(x).every for x in data)):
+    if causal_if_true and (left_out or all(look(x).every for x in data)):
         return attention(Q, K, V, is_causal=True, dropout_p=dropout_p, scale=scale)
     given = (Q, K, V, *data) if bias is None else (Q, K, V, *data, bias)
     lead = torch.broadcast_shapes(*(x.shape[:-2] for x in given))  # type: ignore[no-untyped-call]
