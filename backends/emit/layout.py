@@ -104,16 +104,14 @@ class ClassNames:
 def scope_of(plan: Plan, file: CodeFile) -> ClassNames:
     """Names in the order of claim: arguments, axes, consts. Other variables are called as no function or class is."""
     namer = Namer(file.globals)
-    names = [item.name for item in plan.graph.inputs]
-    inputs = [namer.claim(f"{name}_" if plan.is_root and name in file.not_by_name else name) for name in names]
-    unnamed: frozenset[str] = frozenset() if plan.is_root else file.not_by_name  # sizes are given to blocks by name
-    axes = {axis: Given(namer.claim(f"{axis.name}_" if axis.name in unnamed else axis.name)) for axis in plan.axes}
+
+    def claim(name: str, by_name: bool) -> str:
+        return namer.claim(f"{name}_" if by_name and name in file.not_by_name else name)
+
+    inputs = [claim(item.name, by_name=plan.is_root) for item in plan.graph.inputs]
+    axes = {axis: Given(claim(axis.name, by_name=not plan.is_root)) for axis in plan.axes}
     counts = {node.index for node in plan.graph.nodes if isinstance(node, Repeat)}  # named where their loop stands
-    consts = {
-        const: Given(namer.claim(f"{const.name}_" if const.name in unnamed else const.name))
-        for const in plan.consts
-        if const not in counts
-    }
+    consts = {c: Given(claim(c.name, by_name=not plan.is_root)) for c in plan.consts if c not in counts}
     bounds = {axis: Given(namer.give(f"max_{axis.name}")) for axis in plan.axes if axis.bound is not None}
     return ClassNames(inputs, axes, consts, bounds, namer)
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import attnc
@@ -127,6 +128,27 @@ def test_there_and_back(kind: str, seed: int, shards: str, tmp_path: Path) -> No
     sizes = [max(file.stat().st_size for file in at.glob("*.safetensors")) for at in (source, tmp_path / "again")]
     assert sizes[1] <= 1.3 * sizes[0]
     assert (kind, shards) != ("llama", "20KB") or len([*(tmp_path / "again").glob("*.safetensors")]) > 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        pytest.param(kind, seed, marks=pytest.mark.slow if (kind, seed) != ("dinov2", 1) else ())
+        for kind in ("bert", "albert", "dinov2", "beit", "bart", "pegasus", "minimax", "roberta")
+        for seed in range(6)
+    ],
+)
+def test_what_the_spec_does_not_use_goes_along(kind: str, seed: int, tmp_path: Path) -> None:
+    """Another head's weights, a token for training, tables that are reckoned: the file has them again, bit by bit."""
+    source, theirs = folder(kind, seed, tmp_path), built(kind, seed)
+    hub.import_folder(source, tmp_path / "ours")
+    hub.export_folder(tmp_path / "ours", tmp_path / "again")
+    before, after = (attnc.weights.load(at / "model.safetensors") for at in (source, tmp_path / "again"))
+    assert {*before} == {*after}
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+    again, told = type(theirs).from_pretrained(tmp_path / "again", output_loading_info=True)
+    assert not told["missing_keys"] and not told["unexpected_keys"]
+    assert all(torch.equal(again.state_dict()[name], weight) for name, weight in theirs.state_dict().items())
 
 
 def test_trained_further(tmp_path: Path) -> None:

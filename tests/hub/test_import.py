@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import re
@@ -39,7 +40,8 @@ def built(kind: str, seed: int) -> Any:
     """A model with redrawn weights: at the library's own, a wrong base of rotary positions would hardly show."""
     draw = random.Random(seed + zlib.crc32(kind.encode()))
     torch.manual_seed(seed)
-    config = getattr(transformers, KINDS[kind].config)(**KINDS[kind].options(draw))
+    options = copy.deepcopy(KINDS[kind].options(draw))  # the class may write into its tables, which draws share
+    config = getattr(transformers, KINDS[kind].config)(**options)
     model = getattr(transformers, KINDS[kind].head(seed))(config).eval()
     if hasattr(model, "set_experts_implementation"):  # the usual one has no float64
         model.set_experts_implementation("eager")
@@ -95,7 +97,7 @@ def test_numbers(kind: str, seed: int, tmp_path: Path, record_property: Callable
     found = found[0] if isinstance(found, tuple) else found
     rounding = float((plain - exact).abs().max() / plain.std())  # of theirs, of these inputs
     allowed = max(3e-5, 4 * rounding, 4 * max(one.rounding for one in compared))
-    numpy_differs = np.abs(found - plain.numpy()).max() / float(plain.std())
+    numpy_differs = float(np.abs(found - plain.numpy()).max()) / float(plain.std())
     assert numpy_differs <= allowed
     record_property("kind", kind)
     record_property("torch", max(one.difference for one in compared))
@@ -136,6 +138,29 @@ def test_missing_keys_mean_what_they_do_there(kind: str) -> None:
         heads |= {"num_experts_per_tok": 2}
         full |= heads
     assert configured(adapter, heads).sizes == configured(adapter, full).sizes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if adapter_of(kind, adapters(), "").spec.stem == "decoder"])
+def test_a_part_that_is_turned_is_what_theirs_turns(kind: str, tmp_path: Path) -> None:
+    """Most of theirs know `partial_rotary_factor`, and do not read it."""
+    options = KINDS[kind].options(random.Random(3))
+    if "rope_theta" not in (options.get("rope_parameters") or {}):
+        return  # it has no such table, or one for each kind of layer
+    options |= {"rope_parameters": {"rope_type": "default", "rope_theta": 5000.0, "partial_rotary_factor": 0.5}}
+    if (
+        options.get("head_dim", 4) % 4
+        and options["hidden_size"] != options["num_attention_heads"] * options["head_dim"]
+    ):
+        options["head_dim"] = 8  # of which a half is even
+    torch.manual_seed(0)
+    theirs = getattr(transformers, KINDS[kind].reference)(getattr(transformers, KINDS[kind].config)(**options)).eval()
+    with torch.no_grad():
+        for weight in theirs.parameters():
+            weight.normal_(std=0.4)
+    theirs.save_pretrained(tmp_path / "theirs")
+    hub.import_folder(tmp_path / "theirs", tmp_path / "ours")
+    assert all(found.same for found in comparing.compare(hub.open(tmp_path / "ours"), LENGTH))
 
 
 def test_shards(tmp_path: Path) -> None:
@@ -317,3 +342,19 @@ def test_generation(generation: dict[str, Any], options: dict[str, Any]) -> None
 def test_generation_that_is_refused(generation: dict[str, Any]) -> None:
     with pytest.raises(hub.HubError, match="g: it"):
         options_of(generation, "g")
+
+
+def test_a_check_that_cannot_be_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing says which class theirs is, and where theirs fails: one message each."""
+    hub.import_folder(changed(tmp_path, architectures=None), tmp_path / "ours")
+    assert main(["run", str(tmp_path / "ours"), "--check"]) == 2
+    assert "names no `architectures`" in capsys.readouterr().err
+    config = transformers.FalconConfig(
+        vocab_size=37, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_kv_heads=1, alibi=False,
+        new_decoder_architecture=True, parallel_attn=False, num_ln_in_parallel_attn=2, bias=False,
+    )  # fmt: skip
+    transformers.FalconForCausalLM(config).save_pretrained(tmp_path / "falcon")
+    hub.import_folder(tmp_path / "falcon", tmp_path / "bird")
+    assert main(["run", str(tmp_path / "bird"), "--check"]) == 2
+    told = capsys.readouterr().err
+    assert "FalconForCausalLM fails itself: AttributeError" in told and "internal error" not in told

@@ -50,8 +50,12 @@ def reference(imported: Imported) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / CONFIG).write_text(json.dumps(dict(imported.config)), encoding="utf-8")
         config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    (architecture, *_) = imported.config.get("architectures") or [None]
-    kind = getattr(transformers, str(architecture), None)
+    if not imported.config.get("architectures"):
+        raise HubError(
+            f"{imported.path / CONFIG}: it names no `architectures`, so no class of transformers to compare with"
+        )
+    architecture = str(imported.config["architectures"][0])
+    kind = getattr(transformers, architecture, None)
     if kind is None:
         raise HubError(f"the installed transformers has no {architecture}")
     model = kind(config).float().eval()
@@ -59,7 +63,8 @@ def reference(imported: Imported) -> Any:
         model.set_experts_implementation("eager")
     names = [*model.state_dict()]
     theirs = convert(imported.weights, imported.map, imported.model, reverse=True, like=names)
-    tensors = {name: torch.tensor(array.astype("float32")) for name, array in theirs.items()}
+    unused = {name: array for name, array in imported.unused.items() if name in names}
+    tensors = {name: torch.tensor(array.astype("float32")) for name, array in {**unused, **theirs}.items()}
     firsts: dict[int, str] = {}
     for name, weight in [*model.named_parameters(remove_duplicate=False)]:  # tied there, unless a file has two of them
         first = firsts.setdefault(id(weight), name) if name in tensors else name
@@ -67,8 +72,8 @@ def reference(imported: Imported) -> Any:
             owner, _, leaf = name.rpartition(".")
             setattr(model.get_submodule(owner), leaf, torch.nn.Parameter(weight.detach().clone()))
     lost, unknown = model.load_state_dict(tensors, strict=False)
-    unused = ignored(Map.read(imported.map), names)  # and tables that theirs makes itself
-    lost = [name for name in lost if name in dict(model.named_parameters()) and name not in unused]
+    reckoned = ignored(Map.read(imported.map), names)  # and tables that theirs makes itself
+    lost = [name for name in lost if name in dict(model.named_parameters()) and name not in reckoned]
     if lost or unknown:
         raise HubError(f"transformers' {architecture} has other weights: {', '.join([*lost, *unknown][:5])}")
     return model
@@ -91,7 +96,12 @@ def compare(imported: Imported, length: int = 24, seed: int = 0) -> list[Compari
         named = as_theirs(imported, inputs, dtype)
         if counted and "attention_mask" in named:  # as their `generate` does: from the first item that is no padding
             named["position_ids"] = (named["attention_mask"].cumsum(-1) - 1).clamp(min=0)
-        found: tuple[torch.Tensor, ...] = theirs.to(dtype)(**named, return_dict=False)
+        try:
+            found: tuple[torch.Tensor, ...] = theirs.to(dtype)(**named, return_dict=False)
+        except Exception as wrong:  # its code is not ours: it may raise anything
+            raise HubError(
+                f"transformers' {type(theirs).__name__} fails itself: {type(wrong).__name__}: {wrong}"
+            ) from None
         return found
 
     results = [entry.value.type.axes for entry in imported.model.graph.outputs]

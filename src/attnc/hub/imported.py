@@ -11,7 +11,7 @@ from ..spec import Model, load
 from ..weights.files import Weights
 from ..weights.files import load as load_weights
 from .folder import CONFIG, GENERATION, read_json
-from .importing import ABOUT, INDEX, WEIGHTS
+from .importing import ABOUT, INDEX, UNUSED, WEIGHTS
 from .problem import HubError
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ class Imported:
         options: of `Model.torch`, such as `dtype` and `device`. The type is that of the file by default.
         """
         return self.model.torch(weights=self.weights, **options).eval()
+
+    @property
+    def unused(self) -> Mapping[str, Any]:
+        """Arrays of the published file that the spec has no use for, by their names there."""
+        file = self.path / UNUSED
+        return load_weights(file) if file.is_file() else {}
 
     def tokenizer(self) -> tokenizers.Tokenizer:
         """That of the folder. Raises HubError where there is none, or the library is not installed."""

@@ -14,9 +14,9 @@ from ..dsl.errors import AttnError
 from ..spec import Model, load
 from ..version import __version__
 from ..weights.convert import convert_shards
-from ..weights.files import largest_file, save_parts
+from ..weights.files import largest_file, save, save_parts
 from ..weights.files import load as load_weights
-from ..weights.maps import Map
+from ..weights.maps import Map, ignored
 from .adapter import Adapter
 from .adapters import adapter_of, adapters
 from .configuration import configured
@@ -25,6 +25,7 @@ from .problem import HubError
 from .written import written
 
 WEIGHTS, INDEX, ABOUT = "weights.safetensors", "weights.safetensors.index.json", "attnc.json"
+UNUSED = "unused.safetensors"  # what the map ignores, by its names there: `attnc export` gives it back
 LENGTH = 1024  # of the widths whose cost is told
 
 
@@ -99,8 +100,11 @@ def _copy_map(map: Path, draft: Path) -> None:
 
 def _convert(folder: HubFolder, adapter: Adapter, model: Model, draft: Path) -> None:
     """The weights in files no larger than theirs, with an index where there are several."""
-    parts = convert_shards(load_weights(folder.weights), Map.read(adapter.map), model, largest_file(folder.weights))
+    given, map = load_weights(folder.weights), Map.read(adapter.map)
+    parts = convert_shards(given, map, model, largest_file(folder.weights))
     save_parts(draft, WEIGHTS.removesuffix(".safetensors"), parts)
+    if unused := ignored(map, given):
+        save(draft / UNUSED, {name: given[name] for name in sorted(unused)})
 
 
 def _readme(folder: HubFolder, spec: str, model: str, name: str) -> str:

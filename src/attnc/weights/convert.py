@@ -172,13 +172,14 @@ def unconverted(
     given: Mapping[str, Array], map: Map, model: Model, like: Iterable[str] | None = None
 ) -> Iterator[list[tuple[str, Array]]]:
     """The model's own weights as someone else's, as `convert(reverse=True)` gives them, but for second names of tied
-    ones, and with all beginnings: rule by rule, each made when it is asked for. Raises as `convert` does.
+    ones: rule by rule, each made when it is asked for. Raises as `convert` does.
     """
     problems = _unlike(given, model)
     ways = _ways(map, model.weights, problems)
     _raise(problems, map, model)
-    for link in _chosen(ways, None if like is None else in_full(map, like)[0]):
-        yield _unmade(link, given, problems)
+    named = {} if like is None else in_full(map, like)[0]  # as they are without the beginnings that theirs lack
+    for link in _chosen(ways, None if like is None else named):
+        yield [(named.get(name, name), array) for name, array in _unmade(link, given, problems)]
         _raise(problems, map, model)
 
 

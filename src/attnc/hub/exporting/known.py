@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ...weights.convert import in_parts, unconverted
-from ...weights.files import save_parts
+from ...weights.files import Array, save_parts
 from ...weights.maps import Map
 from ..folder import CONFIG, GENERATION, TOKENIZER, read_json
 from ..imported import Imported
@@ -25,7 +25,8 @@ def write_known(imported: Imported, weights: Mapping[str, Any], limit: int, draf
     _as_imported(imported)
     names = read_json(imported.path / ABOUT).get("names")  # where the map leaves a choice, as they were
     made = unconverted(weights, Map.read(imported.map), imported.model, names)
-    save_parts(draft, "model", in_parts(made, limit), {"format": "pt"})
+    limit += sum(array.nbytes for array in imported.unused.values())  # of the files that it came in, which had these
+    save_parts(draft, "model", in_parts(_with_unused(made, imported.unused), limit), {"format": "pt"})
     for file in (GENERATION, *TOKENIZER):
         if (imported.path / file).is_file():
             shutil.copyfile(imported.path / file, draft / file)
@@ -35,6 +36,19 @@ def write_known(imported: Imported, weights: Mapping[str, Any], limit: int, draf
         config["dtype"] = types.pop()
         config.pop("torch_dtype", None)
     (draft / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+
+
+def _with_unused(
+    made: Iterable[list[tuple[str, Array]]], unused: Mapping[str, Array]
+) -> Iterator[list[tuple[str, Array]]]:
+    """And what the spec does not use of the published file, such as another head's weights."""
+    names: set[str] = set()
+    for some in made:
+        names.update(name for name, _ in some)
+        yield some
+    for name in unused:
+        if name not in names:
+            yield [(name, unused[name])]
 
 
 def _as_imported(imported: Imported) -> None:
