@@ -25,6 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow  # building it takes half a minute
 def test_every_op_and_error_has_a_page(site: Path) -> None:
     for code in CATALOGUE:
         page = (site / "errors" / f"{code}.html").read_text(encoding="utf-8")
@@ -37,6 +38,7 @@ def test_every_op_and_error_has_a_page(site: Path) -> None:
         assert page.with_suffix(".svg").exists()
 
 
+@pytest.mark.slow
 def test_the_gallery_draws_the_library_and_the_examples(site: Path) -> None:
     for file in [*(ROOT / "compiler" / "std").glob("*.attn"), *(ROOT / "examples").rglob("*.attn")]:
         dotted = ".".join(file.relative_to(ROOT).with_suffix("").parts).removeprefix("compiler.")
@@ -51,6 +53,7 @@ def test_every_page_is_in_the_navigation() -> None:
             assert page.name in nav, f"{page.name} is not in the navigation of mkdocs.yml"
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -58,6 +61,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
             assert "://" not in tag, f"{page.name}: {tag}"
 
 
+@pytest.mark.slow
 def test_links_within_the_site_lead_somewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         if page.name == "404.html":

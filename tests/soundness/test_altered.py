@@ -57,7 +57,9 @@ def name_of(text: str) -> str:
 TEXTS = {name_of(text): (text, count) for text, count in texts() if len(text) < 4000}
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=pytest.mark.slow if part % 2 else ()) for part in range(PARTS)]
+)
 def test_it_is_as_before(part: int, golden: Callable[[Path, str], None]) -> None:
     """A text belongs to a part by its name: new ones change nothing of the others."""
     lines = []
