@@ -90,9 +90,8 @@ class TorchBody(CodeBody):
         self.holders: list[str] = []  # modules that do nothing but hold others: repeats whose weights stand here
         self.remarks: dict[Do, str] = {}  # what the spec says of lines of `__init__`
         self.modules: dict[str, Code | Plan] = {}  # attribute -> what it is made with
-        self.makers: dict[
-            str, tuple[TorchBody, list[Callable[[], Sequence[Do]]]]
-        ] = {}  # where and by which lines, until that is settled
+        # where they are made and by which lines, until that is settled
+        self.makers: dict[str, tuple[TorchBody, list[Callable[[], Sequence[Do]]]]] = {}
         self.stored: dict[Variable, Attribute] = {}  # by what `__init__` knows it
         self.derived: dict[Axis, Code] = {}  # sizes that __init__ computes from others
         self.built: list[Statement] = []  # `__init__`, in the end

@@ -30,7 +30,8 @@ def models() -> list[Any]:
     found = []
     for path in SPECS:
         spec = attnc.load(path)
-        marks = [pytest.mark.slow] if path.parent.name == "right" else []  # small: the others have all that they have
+        shown = path.parent.name in ("examples", "attentions", "zoo", "more")  # what the rest have, these have, too
+        marks = [] if shown else [pytest.mark.slow]
         found += [pytest.param(path, name, id=f"{path.stem}-{name}", marks=marks) for name in spec.models]
     return found
 

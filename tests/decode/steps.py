@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,3 +136,17 @@ def stepped(model: attnc.Model, net: Any, given: dict[str, Any], seed: int, back
 
 def every(result: Any) -> list[Array]:
     return [plain(x) for x in (result if isinstance(result, tuple) else (result,))]
+
+
+def each_steps(programs: Iterable[tuple[int, str, attnc.Model]], check: Callable[[attnc.Model, int], None]) -> int:
+    """How many of these programs, by seed, have steps and pass the check."""
+    done = 0
+    for seed, text, model in programs:
+        try:
+            assert model.decoding.step is not None, model.decoding.reason
+            check(model, seed)
+        except Exception as error:
+            error.add_note(f"seed {seed}\n{text}")
+            raise
+        done += 1
+    return done

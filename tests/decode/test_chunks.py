@@ -11,16 +11,18 @@ import torch
 import attnc
 
 from .chunks import causal
-from .steps import apart, every, plain
+from .steps import apart, each_steps, every, plain
 
 LONGEST = 10
 
 
 def check(model: attnc.Model, seed: int) -> None:
-    """A prompt of n items and single steps are the first n of the whole on the next length that it takes.
+    """Nothing is made anew for all items; a prompt of n items and single steps are the first n of the whole on the next
+    length that it takes.
 
     What comes behind n is another one than what then comes.
     """
+    assert not model.decoding.at_once
     extents = {axis.name: axis.extent or 0 for axis in model.graph.axes}
     at, before = extents.get("at", 1), extents.get("mem", 0)
     draw = np.random.default_rng(seed)
@@ -38,18 +40,8 @@ def check(model: attnc.Model, seed: int) -> None:
 
 
 def run(seeds: range) -> int:
-    """How many of these programs are causal: none of them makes anything anew for all items."""
-    done = 0
-    for seed, text, model in causal(seeds):
-        try:
-            assert model.decoding.step is not None, model.decoding.reason
-            assert not model.decoding.at_once
-            check(model, seed)
-        except Exception as error:
-            error.add_note(f"seed {seed}\n{text}")
-            raise
-        done += 1
-    return done
+    """How many of these programs are causal."""
+    return each_steps(causal(seeds), check)
 
 
 def test_random() -> None:

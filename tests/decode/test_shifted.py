@@ -11,7 +11,7 @@ import torch
 import attnc
 
 from . import shifted
-from .steps import apart, every, plain
+from .steps import apart, each_steps, every, plain
 
 LENGTH = 12
 PLANS = ((1,) * LENGTH, (5, 1, 1, 1, 4), (2, 1, 3, 6), (4, 4, 4), (LENGTH,))
@@ -111,16 +111,7 @@ def check(model: attnc.Model, seed: int, **others: Any) -> None:
 
 
 def run(seeds: range) -> int:
-    done = 0
-    for seed, text, model in shifted.causal(seeds):
-        try:
-            assert model.decoding.step is not None, model.decoding.reason
-            check(model, seed)
-        except Exception as error:
-            error.add_note(f"seed {seed}\n{text}")
-            raise
-        done += 1
-    return done
+    return each_steps(shifted.causal(seeds), check)
 
 
 def test_random() -> None:

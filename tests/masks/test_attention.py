@@ -99,6 +99,18 @@ def test_numpy_of_many_heads_and_wide() -> None:
         np.testing.assert_allclose(found, by_hand(seen, Q, K, V, bias=tilt, scale=0.5, cap=cap), atol=1e-5)
 
 
+@pytest.mark.parametrize("largest", [29.9, 30.1, -29.9, -30.1, 700.0, -700.0])
+def test_numpy_where_scores_are_large(largest: float) -> None:
+    """The greatest of a row is taken from it from 30 on: all of a block are alike large, or one of them is."""
+    for others in (largest, 0.0):
+        K = np.full((1, 90, 1), others)
+        K[:, 40] = largest
+        Q, V = np.ones((1, 90, 1)), DRAW.standard_normal((1, 90, 3))
+        for dtype, rounds in ((np.float64, 1e-12), (np.float32, 1e-5)):
+            found = numpy_masks.masked_attention(causal, *(x.astype(dtype) for x in (Q, K, V)))
+            np.testing.assert_allclose(found, by_hand(causal, Q, K - K.max(), V), atol=rounds)
+
+
 def test_when_numpy_makes_all_scores_at_once() -> None:
     def few(lead: tuple[int, ...], n: int, keys: tuple[int, ...], m: int) -> bool:
         return numpy_masks.few_scores(np.empty((*lead, n, 1)), np.empty((*keys, m, 1)))

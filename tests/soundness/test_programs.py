@@ -77,7 +77,7 @@ def test_programs_run(start: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "start", [pytest.param(start, marks=pytest.mark.slow if start >= 2 * FEW else ()) for start in range(0, QUICK, FEW)]
+    "start", [pytest.param(start, marks=pytest.mark.slow if start else ()) for start in range(0, QUICK, FEW)]
 )
 def test_programs_with_picks_run(start: int) -> None:
     """What a mask forbids a pick is of no matter: neither in values nor in gradients, which `judge` looks at, too."""

@@ -70,5 +70,5 @@ KINDS = {
     "gpt2": Kind("GPT2LMHeadModel", "GPT2Config", gpt2, quick=True),
     "gpt_bigcode": Kind("GPTBigCodeForCausalLM", "GPTBigCodeConfig", gpt_bigcode),
     "gpt_neo": Kind("GPTNeoForCausalLM", "GPTNeoConfig", gpt_neo),
-    "opt": Kind("OPTForCausalLM", "OPTConfig", opt, quick=True),
+    "opt": Kind("OPTForCausalLM", "OPTConfig", opt),
 }

@@ -118,5 +118,5 @@ KINDS = {
     "gpt_oss": Kind("GptOssForCausalLM", "GptOssConfig", gpt_oss, quick=True),
     "llama4_text": Kind("Llama4ForCausalLM", "Llama4TextConfig", llama4_text),
     "deepseek_v2": Kind("DeepseekV2ForCausalLM", "DeepseekV2Config", deepseek_v2),
-    "deepseek_v3": Kind("DeepseekV3ForCausalLM", "DeepseekV3Config", deepseek_v3, quick=True),
+    "deepseek_v3": Kind("DeepseekV3ForCausalLM", "DeepseekV3Config", deepseek_v3),
 }

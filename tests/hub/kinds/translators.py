@@ -68,7 +68,7 @@ def switch(draw: random.Random) -> dict[str, Any]:
 KINDS = {
     "bart": Kind("BartForConditionalGeneration", "BartConfig", bart),
     "mbart": Kind("MBartForConditionalGeneration", "MBartConfig", bart),
-    "pegasus": Kind("PegasusForConditionalGeneration", "PegasusConfig", bart, quick=True),
+    "pegasus": Kind("PegasusForConditionalGeneration", "PegasusConfig", bart),
     "marian": Kind("MarianMTModel", "MarianConfig", marian),
     "m2m_100": Kind("M2M100ForConditionalGeneration", "M2M100Config", m2m, quick=True),
     "t5": Kind("T5ForConditionalGeneration", "T5Config", t5, True, small="Attention.q"),
