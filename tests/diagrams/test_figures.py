@@ -23,6 +23,7 @@ from attnc.diagrams import Diagram, ExportError, UnknownBlock, draw
 from attnc.diagrams.formats.export import render, save
 from attnc.diagrams.scene.op_glyphs import GLYPHS, Shape, glyph_of
 from attnc.dsl.source import Source
+from tests.specs import sampled
 
 from . import graphs
 from .geometry import faults
@@ -65,7 +66,7 @@ def test_geometry(name: str, depth: int | None) -> None:
 
 
 @pytest.mark.parametrize("depth", [None, pytest.param(9, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sampled(SPECS), ids=lambda p: p.stem)
 def test_geometry_of_every_spec(path: Path, depth: int | None) -> None:
     program = build(Source(str(path), path.read_text(encoding="utf-8")))
     for name in (*program.models, *program.blocks):

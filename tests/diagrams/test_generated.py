@@ -34,7 +34,7 @@ def drawn(program: Program) -> list[str]:
 
 @needs_programs
 @pytest.mark.parametrize(
-    "start", [pytest.param(start, marks=pytest.mark.slow if start % 160 else ()) for start in range(0, PROGRAMS, PART)]
+    "start", [pytest.param(start, marks=pytest.mark.slow if start else ()) for start in range(0, PROGRAMS, PART)]
 )
 def test_generated(start: int) -> None:
     from tests.soundness.generate import generate

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import attnc
+from tests.specs import sampled
 
 from .rendered import faults, measurable, read
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("path", SPECS, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sampled(SPECS), ids=lambda p: p.stem)
 def test_rendered(path: Path) -> None:
     spec = attnc.load(path)
     for name in (*spec.models, *spec.blocks):
