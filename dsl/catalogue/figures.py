@@ -25,8 +25,8 @@ ENTRIES = (
         A file of hints is TOML: a table `[NAME]` for each model or block, `key = value` beneath, texts in quotation
         marks, lists in brackets.
         """,
-        _SPEC + "[net]\nhide = [normed]\n",
-        _SPEC + '[net]\nhide = ["normed"]\n',
+        _SPEC + "[net]\nclose = [feed_forward]\n",
+        _SPEC + '[net]\nclose = ["feed_forward"]\n',
     ),
     Entry(
         "E1002",

@@ -236,7 +236,7 @@ width seq
 width past like seq
 
 block layer(x: [seq, model]) -> [seq, model] {
-    return multihead[seq, past](x, x[seq as past])
+    return x + multihead[seq, past](x, x[seq as past])
 }
 """,
     ),

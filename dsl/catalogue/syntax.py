@@ -128,15 +128,15 @@ block halve(x: [model]) -> [model] {
         """
 depth model = 8
 
-blok twice(x: [model]) -> [model] {
-    return 2 * x
+blok half(x: [model]) -> [model] {
+    return x / 2
 }
 """,
         """
 depth model = 8
 
-block twice(x: [model]) -> [model] {
-    return 2 * x
+block half(x: [model]) -> [model] {
+    return x / 2
 }
 """,
     ),

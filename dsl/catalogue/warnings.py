@@ -16,7 +16,7 @@ ENTRIES = (
 depth model = 8
 
 block act(x: [model]) -> [model] {
-    y = relu(x)
+    y = gelu(x)
     return x
 }
 """,
@@ -24,7 +24,7 @@ block act(x: [model]) -> [model] {
 depth model = 8
 
 block act(x: [model]) -> [model] {
-    y = relu(x)
+    y = gelu(x)
     return y
 }
 """,

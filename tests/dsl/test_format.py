@@ -18,6 +18,7 @@ from attnc.dsl.layout import TOKEN
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
 from attnc.dsl.syntax import File, same
+from tests.mistakes.cases import CASES
 
 ROOT = Path(__file__).parents[2]
 PLACES = ("compiler", "diagrams", "docs", "editors", "examples", "bench", "tests")
@@ -61,12 +62,10 @@ def test_narrow_lines_break_and_mean_the_same(width: int) -> None:
 
 def test_wrong_programs_that_parse() -> None:
     count = 0
-    for path in sorted((ROOT / "tests/mistakes").glob("*.txt")):
-        for part in path.read_text("utf-8").split("\n=== ")[1:]:
-            text = part.partition("\n")[2].partition("\n---\n")[0] + "\n"
-            if not parse(Source("text", text))[1]:
-                check(text)
-                count += 1
+    for case in CASES:
+        if not parse(Source("text", case.text))[1]:
+            check(case.text)
+            count += 1
     assert count > 60
 
 

@@ -1,6 +1,6 @@
 """What a help or a fix leaves out, whoever follows it loses: a `shared`, a label, an option.
 
-Every mistake that the tests and the catalogue know: no word of the user's vanishes that is not the mistake itself.
+Every mistake that the tests know: no word of the user's vanishes that is not the mistake itself.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from pathlib import Path
 import pytest
 
 from attnc.compiler.check import build
-from attnc.dsl.catalogue import CATALOGUE
 from attnc.dsl.diagnostic import Diagnostic, Edit, error
 from attnc.dsl.mistakes.fixes import apply
 from attnc.dsl.source import Source, Span
 from attnc.trials import tried
 
-from .test_mistakes import CASES, written
+from .cases import CASES, written
 
 SLIPS = Path(__file__).parents[1] / "dsl" / "slips.txt"
 
@@ -30,8 +29,6 @@ SLIPS = Path(__file__).parents[1] / "dsl" / "slips.txt"
 def programs() -> Iterator[tuple[str, str]]:
     for case in CASES:
         yield f"{case.file}: {case.title}", case.text
-    for entry in CATALOGUE.values():
-        yield entry.code, entry.wrong.lstrip("\n")
     for number, part in enumerate(re.split(r"\n{2,}", SLIPS.read_text(encoding="utf-8"))):
         lines = [line for line in part.split("\n") if not line.startswith(("! ", "== "))]
         yield f"slips: {number}", "\n".join(lines) + "\n"
@@ -41,11 +38,8 @@ def programs() -> Iterator[tuple[str, str]]:
 def checker(text: str) -> Iterator[tuple[Source, Callable[[Source], tuple[Diagnostic, ...]]]]:
     """The main file of a program, and what says what is wrong with it, among the others."""
     with tempfile.TemporaryDirectory() as folder:
-        files, sizes = written(text, Path(folder))
-        yield (
-            Source(str(Path(folder) / "main.attn"), files["main.attn"]),
-            lambda source: build(source, sizes=sizes, trials=tried).diagnostics,
-        )
+        files = written(text, Path(folder))
+        yield files.main, lambda source: files.check(source).diagnostics
 
 
 @cache

@@ -24,7 +24,7 @@ import attnc
 from attnc.compiler.cost.bill import CostError
 from attnc.compiler.ops import OPS
 from tests.backends.written import written
-from tests.mistakes.test_mistakes import CASES
+from tests.mistakes.cases import CASES
 
 from .alter import altered
 from .test_as_before import bill, without_folders
