@@ -17,6 +17,7 @@ from ..dsl.source import Source, Span
 from .advice import methods
 from .advice.same_names import SameNames
 from .base.names import did_you_mean, listed, nearest
+from .base.problems import Problems
 from .base.session import Session
 from .calls.calls import Calls
 from .calls.checker import Checker
@@ -129,14 +130,14 @@ class _Build:
             module = loader.load(self.source, path, library=False, overrides={}, main=True)
             graphs = self._check(session, loader, module)
         except TooMuch as much:
-            session.add(much.at(Span(self.source, 0, 0)))
+            session.problems.add(much.at(Span(self.source, 0, 0)))
         except RecursionError:
             deeply = TooMuch("something in this file nests too deeply", "name inner values, or move them into blocks")
-            session.add(deeply.at(Span(self.source, 0, 0)))
+            session.problems.add(deeply.at(Span(self.source, 0, 0)))
         own = module.own if module else []
         return Program(
             self.source,
-            _few(sorted(session.diagnostics, key=lambda d: _order(d, self.source))),
+            self._told(session.problems),
             tuple(block.name for block in own if block.is_model),
             tuple(block.name for block in own if not block.is_model),
             tuple(module.configs) if module else (),
@@ -147,6 +148,16 @@ class _Build:
             "" if (doc := opening(self.source.text)) in {block.decl.doc for block in own} else doc,
             graphs,
         )
+
+    def _told(self, problems: Problems) -> tuple[Diagnostic, ...]:
+        """All that is wrong, in words, in the order of the text."""
+        if not problems.found:
+            return ()
+        from .hints.tell import tell  # a right file needs none of it
+
+        once = {problem.place: problem for problem in reversed(problems.found)}  # the first of those at one place
+        found = [tell(problem) for problem in problems.found if once[problem.place] is problem]
+        return _few(sorted(found, key=lambda each: _order(each, self.source)))
 
     def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Diagnostic]:
         """Check all blocks; the graphs of the file's own."""
@@ -166,10 +177,10 @@ class _Build:
             checker.check_alone(block)
         alone = sorted(checker.alone.values(), key=lambda each: each.environment.module.library)
         for each in alone:
-            if each.environment.module.library and session.errors:
+            if each.environment.module.library and session.problems.errors:
                 break
-            for problem, _ in each.problems:
-                session.add(problem)
+            for problem in each.problems:
+                session.problems.add(problem)
         for each_module in loader.modules.values():
             if not each_module.library:
                 check_displays(session, each_module)
@@ -177,9 +188,9 @@ class _Build:
         if self.facts is not None:
             self.facts.module = module
             self.facts.alone = checker.alone
-        if not module.file.items and not session.errors:
+        if not module.file.items and not session.problems.errors:
             span = Span(self.source, 0, 0)
-            session.report(
+            session.problems.report(
                 "E0219",
                 f"{self.source.name} declares nothing",
                 span,
@@ -193,20 +204,20 @@ class _Build:
                     f"written out, `{block.name}` has {steps(graph, known):,} steps, more than {STEPS:,}",
                     "call fewer blocks, or repeat them less often",
                 )
-                session.add(much.at(block.decl.name.span))
-            if block.is_model and graph is not None and not session.errors:
-                for problem in unsized_widths(graph):
-                    session.add(problem)
-        if not session.errors:
+                session.problems.add(much.at(block.decl.name.span))
+            if block.is_model and graph is not None and not session.problems.errors:
+                for unsized in unsized_widths(graph):
+                    session.problems.add(unsized)
+        if not session.problems.errors:
             self._rewritten(session, [checker.alone[block].graph for block in blocks])
-        sound = not session.errors
+        sound = not session.problems.errors
         for block in blocks:
             self._causal(session, checker, block, sound)
-        for block in blocks if not session.errors else ():
+        for block in blocks if not session.problems.errors else ():
             graph = checker.alone[block].graph
             if block.is_model and graph is not None:
                 methods.tell(graph, session)
-        if not session.errors and module.own:
+        if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])
         return {
             block.name: checker.alone[block].graph or _open(checker.alone[block].environment) for block in module.own
@@ -225,16 +236,18 @@ class _Build:
         copies = {each.name.text: each.like.text for each in generics if each.like is not None}
         for name in self.sizes:
             if name not in known and name in copies:
-                refuse_setting(session, name, copies[name])
+                refuse_setting(session.problems, name, copies[name])
             elif name not in known and name not in module.missing:
                 near = nearest(name, known)
                 help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""
-                session.add(error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help))
+                session.problems.add(
+                    error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help)
+                )
         if self.config is not None and self.config not in module.configs:
             help = did_you_mean(self.config, module.configs) or (
                 f"it has {', '.join(module.configs)}" if module.configs else "it has none"
             )
-            session.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
+            session.problems.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
 
     def _rewritten(self, session: Session, graphs: list[Graph | None]) -> None:
         """What picks of nothing and ragged widths forbid, each once: a block's mistake shows in all that call it."""
@@ -246,7 +259,7 @@ class _Build:
             for problem in [*problems, *complaints(followed)]:
                 if (problem.span, problem.message) not in seen:
                     seen.add((problem.span, problem.message))
-                    session.add(problem)
+                    session.problems.add(problem)
 
     def _causal(self, session: Session, checker: Checker, block: BlockDef, sound: bool) -> None:
         """Prove what `causal` claims (D12); of a file with other mistakes only the claims' form is checked."""
@@ -256,14 +269,14 @@ class _Build:
                 axis = specialisation.environment.axis(name.text)
                 if axis is None:
                     known = specialisation.environment.axis_names()
-                    session.report(
+                    session.problems.report(
                         "E0201",
                         f"no axis is named `{name.text}`",
                         name.span,
                         help=did_you_mean(name.text, known) or f"it has {listed(known)}",
                     )
                 elif not _has_place(specialisation.environment, result, axis):
-                    session.report(
+                    session.problems.report(
                         "E0702",
                         f"this result has neither `{name.text}` nor a part of it: it cannot be causal along that",
                         name.span,
@@ -276,7 +289,7 @@ class _Build:
                     if problem is None and why is not None:
                         problem = _needless(why, axis)
                     if problem is not None:
-                        session.add(problem)
+                        session.problems.add(problem)
                     if problem is None or problem.severity is Severity.WARNING:
                         specialisation.graph = _proved(graph, position, axis)
 
@@ -334,7 +347,7 @@ def _unused_axes(session: Session, module: Module, reported: Collection[str]) ->
             name = item.name.text
             what = "const" if isinstance(item, s.ConstDecl) else item.kind
             text = f"{what} `{name}` is never used"
-            session.report("W0503", text, item.name.span, help="delete it", warning=True)
+            session.problems.report("W0503", text, item.name.span, help="delete it")
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

@@ -21,13 +21,12 @@ def tell(graph: Graph, session: Session) -> None:
     part = _named_as_function(graph) if any(output.causal for output in graph.outputs) else None
     if part is not None:
         name, span = part
-        session.report(
+        session.problems.report(
             "W0514",
             _reason(graph, name),
             span,
             related=[(graph.span, f"`{graph.name}` is causal: it could decode")],
             help=f"give it another name, or the call a label, such as `{name}_`; the paths of its weights change too",
-            warning=True,
         )
 
 

@@ -46,8 +46,10 @@ class SameNames:
 
     def report(self) -> set[str]:
         """Report each name once, with all that leave it out; the names that were found."""
-        said = [found for found in self.checker.session.diagnostics if found.code == "E0212"]
-        shown = [{label.span for label in found.related} for found in said]
+        from ..hints.tell import tell
+
+        met = [found for found in self.checker.session.problems.found if found.code == "E0212"]
+        shown = [{label.span for label in tell(found).related} for found in met]
         meetings = self._meetings()
         for meeting in meetings.values():
             if not any(map(meeting.is_shown, shown)):  # those that met in a value are reported there
@@ -92,7 +94,7 @@ class SameNames:
         wrong = bool(differing) and ours and in_use
         related = [(module.spans.get(each), f"`{each}` comes without `{name}`") for each in meeting.theirs]
         place = theirs.span if isinstance(theirs, Axis) else module.blocks[block].module.spans.get(name)
-        self.checker.session.report(
+        self.checker.session.problems.report(
             "E0212" if wrong else "W0513",
             message,
             module.spans.get(name),
@@ -100,7 +102,6 @@ class SameNames:
             notes=[f"a {_kind(mine)} here, a {_kind(theirs)} there: they are never one"] if other_kind else [],
             help=help,
             fix=list(dict.fromkeys(fix)),
-            warning=not wrong,
         )
 
     def _meetings(self) -> dict[str, _SameName]:

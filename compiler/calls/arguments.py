@@ -145,7 +145,7 @@ class Arguments(Parameters):
                 if want is not Scalar.REAL or isinstance(have, IndexInto)
                 else f"write `select({span.text}, 1, 0)` for 1 and 0"
             )
-        self.body.report(
+        self.body.problems.report(
             "E0304",
             f"`{formal.name.text}` of `{self.called}` takes {shown}, but this is {show(wire)}",
             span,
@@ -172,7 +172,7 @@ class Arguments(Parameters):
         else:
             declared = f"{actual.kind.value} other like {actual.name}"
             help = f"declare a copy, `{declared}`, and rename: `x[{actual.name} as other]`"
-        self.body.report(
+        self.body.problems.report(
             "E0404",
             f"`{a.name}` and `{b.name}` of `{self.called}` are both bound to `{actual.name}`, but "
             f"{carrier} carries both",
@@ -234,7 +234,7 @@ class Arguments(Parameters):
         related = [(formal.span, f"`{name}` is declared here")]
         if wire.span.source is span.source and (wire.span.start, wire.span.end) != (span.start, span.end):
             related.append((wire.span, "it comes from here"))
-        self.body.report(
+        self.body.problems.report(
             "E0405",
             f"`{name}` of `{self.called}` should be {shown}, but this is {show(wire)}: no "
             f"{either(a.name for a in missing)}",
@@ -261,7 +261,7 @@ class Arguments(Parameters):
         place = self.call.callee.span
         where = self.block.module.source.name
         used = self.block.name if self.called == self.block.name else f"{self.block.name} as {self.called}"
-        self.body.report(
+        self.body.problems.report(
             "E0212",
             f"two axes named `{mine.name}` meet: `{self.called}` has one of {where}, its argument another",
             place,
@@ -276,7 +276,7 @@ class Arguments(Parameters):
         )
 
     def _lifts_mentioned(self, wire: TypedValue, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
-        self.body.report(
+        self.body.problems.report(
             "E0406",
             f"`{formal.name.text}` of `{self.called}` carries `{axis.name}` too many: the block "
             f"uses that axis itself" + (f" (as `{parameter.name}`)" if parameter.name != axis.name else ""),

@@ -41,7 +41,7 @@ class Binding:
         """The path that the call adds to the names of weights (D11)."""
         if self.shared is not None:
             if self.call.label is not None:
-                self.body.report(
+                self.body.problems.report(
                     "E0319",
                     "a shared block has one name: no label here",
                     self.call.label.span,
@@ -51,7 +51,7 @@ class Binding:
             return self.shared
         if self.block.is_model:
             if self.call.label is not None:
-                self.body.report(
+                self.body.problems.report(
                     "E0319",
                     "a model adds no path: no label here",
                     self.call.label.span,
@@ -79,7 +79,7 @@ class Binding:
         if brackets and (brackets.result is not None or brackets.each):
             own = [item.span for item in items]
             named = [each.text for each in (*(name.span for name in brackets.each), *own, *_spans(brackets.result))]
-            body.report(
+            body.problems.report(
                 "E0318",
                 f"`{self.called}` is a block: its brackets name axes, without an arrow",
                 brackets.span,
@@ -91,7 +91,7 @@ class Binding:
         for item in items:
             if item.rename is not None:
                 help = f"rename what it is given, `x[{item.span.text}]`, and write `{item.rename.text}` here"
-                body.report("E0318", "brackets of a call name axes, they do not rename", item.span, help=help)
+                body.problems.report("E0318", "brackets of a call name axes, they do not rename", item.span, help=help)
                 return None
             if item.value is not None:
                 name, value = item.name.text, item.value
@@ -104,7 +104,7 @@ class Binding:
                         given = [*(each.span.text for each in call.arguments), item.span.text]
                         written = rewritten.call(call, brackets=rest, arguments=given)
                         help = f"it is an argument, which stands in parentheses: `{written}`"
-                    body.report(
+                    body.problems.report(
                         "E0401",
                         f"`{self.called}` has no parameter `{name}`",
                         item.name.span,
@@ -115,7 +115,7 @@ class Binding:
                     continue
             else:
                 if position >= len(order):
-                    body.report(
+                    body.problems.report(
                         "E0401",
                         f"`{self.called}` takes {len(order)} parameter{'s' if len(order) != 1 else ''} "
                         f"in brackets, but this is number {position + 1}",
@@ -148,7 +148,7 @@ class Binding:
             help, fix = self._parenthesised(bound, lacking)
             if not help:
                 help, fix = self._completed(bound, lacking)
-            body.report(
+            body.problems.report(
                 "E0401",
                 f"`{self.called}` needs {listed(lacking)} in brackets",
                 call.brackets.span if call.brackets else call.callee.span,
@@ -168,7 +168,7 @@ class Binding:
         names = order[order.index(name) :]
         edits = [(each.span, f"{own} = {each.span.text}") for own, each in zip(names, rest, strict=False)]
         plain = all(each.value is None for each in items)  # beside names it is a guess which one is meant
-        self.body.report(
+        self.body.problems.report(
             "E0401",
             f"`{name}` of `{self.called}` is given a number, which goes in by name",
             item.span,
@@ -307,7 +307,7 @@ class Binding:
                 and body.environment.const(value.text) is None
             ):
                 named = value.span.source.text[: value.span.start].rstrip().endswith("=")
-                body.report(
+                body.problems.report(
                     "E0402",
                     f"`{name}` is a const, but `{value.text}` is an axis",
                     value.span,
@@ -316,12 +316,12 @@ class Binding:
                 )
                 return None
             if isinstance(value, s.ListExpr) or body.listed(value) is not None:
-                return const_static(value, body.lookup, body.environment)
+                return const_static(value, body.lookup, body.environment.problems)
             wire = body.expr(value)
             if wire is None:
                 return None
             if wire.static is None:
-                body.report(
+                body.problems.report(
                     "E0402",
                     f"`{name}` is a const: a number known at build time, but this is {show(wire)}",
                     value.span,
@@ -333,7 +333,7 @@ class Binding:
             axis = body.axis(s.Ident(value.text, value.span))
             assert axis is not None
             if axis.kind.value != kind:
-                body.report(
+                body.problems.report(
                     "E0402",
                     f"parameter `{name}` of `{self.called}` is a {kind}, but `{axis.name}` is a {axis.kind.value}",
                     value.span,
@@ -349,14 +349,14 @@ class Binding:
             body.axis(s.Ident(value.text, value.span))
             return None
         if kind == "width":
-            body.report(
+            body.problems.report(
                 "E0402",
                 f"parameter `{name}` of `{self.called}` is a width: it takes an axis, not a number",
                 value.span,
                 help="pass a width that an argument has",
             )
             return None
-        static = size_static(value, body.lookup, body.environment)
+        static = size_static(value, body.lookup, body.environment.problems)
         if static is None:
             return None
         if not body.environment.known_depth(name, static, value.span):
@@ -383,7 +383,7 @@ class Binding:
                 if position >= len(order):
                     if self.misplaced:  # said already
                         return None
-                    body.report(
+                    body.problems.report(
                         "E0410",
                         f"`{self.called}` takes {len(order)} argument{'s' if len(order) != 1 else ''}, "
                         f"but this is number {position + 1}",
@@ -397,7 +397,7 @@ class Binding:
             else:
                 name = argument.name.text
                 if name not in formals and name in self._parameters():
-                    body.report(
+                    body.problems.report(
                         "E0410",
                         f"`{name}` is no argument of `{self.called}`, but one of its parameters",
                         argument.name.span,
@@ -409,7 +409,7 @@ class Binding:
                     continue
                 if name not in formals:
                     near = nearest(name, formals)
-                    body.report(
+                    body.problems.report(
                         "E0410",
                         f"`{self.called}` has no argument `{name}`",
                         argument.name.span,
@@ -422,7 +422,7 @@ class Binding:
                     good = False
                     continue
             if name in given:
-                body.report("E0410", f"argument `{name}` is given twice", argument.span, help=self._doubled())
+                body.problems.report("E0410", f"argument `{name}` is given twice", argument.span, help=self._doubled())
                 good = False
                 continue
             given.add(name)
@@ -433,7 +433,7 @@ class Binding:
         missing = [name for name, formal in formals.items() if name not in given and formal.default is None]
         misnamed = any(argument.name and argument.name.text not in formals for argument in call.arguments)
         if missing and not misnamed:
-            body.report(
+            body.problems.report(
                 "E0410",
                 f"`{self.called}` lacks its argument{'s' if len(missing) > 1 else ''} {listed(missing)}",
                 call.span,

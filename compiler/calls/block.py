@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...dsl.diagnostic import Diagnostic, Severity
+from ...dsl.diagnostic import Severity
 from ...dsl.source import Span
-from ..base.session import location_key
+from ..base.problems import Problem, location_key
 from ..graph.equality import first_difference, models
 from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
 from ..graph.typed_value import TypedValue
@@ -31,7 +31,7 @@ class BlockCall(SpecialisedCall):
         if block in checker.stack:
             body.visit_arguments(call)
             chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
-            body.report(
+            body.problems.report(
                 "E0407",
                 f"`{self.called}` would call itself: {' -> '.join(chain)}",
                 call.span,
@@ -160,7 +160,7 @@ class BlockCall(SpecialisedCall):
         if difference is None:
             return True
         code, how = difference
-        self.body.report(
+        self.body.problems.report(
             code,
             f"the calls of `{self.shared}` share their weights, but {how}",
             self.call.span,
@@ -220,7 +220,7 @@ class BlockCall(SpecialisedCall):
             self._one_set(graph)
         if self.block.is_model:
             all(
-                builder.own_model(model, location_key(model.span), span, self.checker.owners, body)
+                builder.own_model(model, location_key(model.span), span, self.checker.owners, body.problems)
                 for model in models(graph)
             )
         elif self.shared is None:
@@ -231,7 +231,7 @@ class BlockCall(SpecialisedCall):
         """Report a share whose weights the passes of a repeat would have beside those of its own place (D11)."""
         body, name = self.body, self.shared
         assert name is not None
-        self.body.report(
+        self.body.problems.report(
             "E0413",
             f"each pass of this repeat has weights of its own, but `{name}` has one set, where it stands",
             self.call.span,
@@ -247,7 +247,7 @@ class BlockCall(SpecialisedCall):
         if model is None:
             return
         called = "" if direct else f", which `{self.called}` calls,"
-        self.body.report(
+        self.body.problems.report(
             "E0413",
             f"each pass of this repeat has weights of its own, but the model `{model.name}`{called} has one set",
             self.call.span,
@@ -257,8 +257,8 @@ class BlockCall(SpecialisedCall):
         )
 
 
-def _is_wrong(problems: Iterable[tuple[Diagnostic, bool]]) -> bool:
-    return any(problem.severity is Severity.ERROR for problem, _ in problems)
+def _is_wrong(problems: Iterable[Problem]) -> bool:
+    return any(problem.severity is Severity.ERROR for problem in problems)
 
 
 def _carries_two(graph: Graph, formals: list[Axis]) -> tuple[Value, Axis, Axis] | None:

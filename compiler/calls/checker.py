@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ...dsl import syntax as s
-from ...dsl.diagnostic import Severity
 from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.names import nearest, respelt, undeclared
+from ..base.problems import Told
 from ..base.session import Session
 from ..graph.equality import Ways
 from ..graph.nodes import Graph, Output
@@ -213,7 +213,6 @@ class Checker(ABC):
         self.decisions, self.undecided = [], False
         environment = Environment.of(block, roles_known=block not in self.called)
         results, graph, depth = None, None, len(self.stack)
-        reported = environment.problems
         try:
             results, graph = self._alone(block, environment)
         except Exhausted:
@@ -221,9 +220,9 @@ class Checker(ABC):
         except TooMuch as much:
             del self.stack[depth:]
             self.given_up.add(block)
-            environment.problems = [*reported[:MISTAKES], (much.at(environment.at or block.decl.name.span), False)]
+            environment.problems.found[MISTAKES:] = [Told.of(much.at(environment.at or block.decl.name.span))]
         specialisation = Specialisation(
-            environment, graph, results or [], environment.problems, self.decisions, self.undecided
+            environment, graph, results or [], environment.problems.found, self.decisions, self.undecided
         )
         self.alone[block] = specialisation
         self.decisions, self.undecided = saved
@@ -235,7 +234,7 @@ class Checker(ABC):
         axes, consts = self.closure(block)
         if not block.module.library:
             for problem in (problem for axis in axes for problem in self.session.waiting.get(axis.id, ())):
-                self.session.add(problem)
+                self.session.problems.add(problem)
         for generic in block.decl.generics:
             self._generic(environment, generic)
         for axis in axes:
@@ -277,7 +276,7 @@ class Checker(ABC):
         """An explicit parameter of a block that is checked on its own."""
         name = generic.name.text
         if name in environment.names or name in environment.consts:
-            environment.report(
+            environment.problems.report(
                 "E0204", f"parameter `{name}` is declared twice", generic.name.span, help="rename one of the two"
             )
             return
@@ -285,7 +284,7 @@ class Checker(ABC):
         if generic.kind == "const":
             value = None
             if generic.default is not None:
-                static = const_static(generic.default, lookup, environment)
+                static = const_static(generic.default, lookup, environment.problems)
                 value = None if static is None else value_of(static)
             if not environment.module.library:
                 value = self.generic_sizes.get(name, value)
@@ -300,7 +299,7 @@ class Checker(ABC):
         if generic.like is not None:
             original = environment.names.get(generic.like.text)
             if original is None and generic.like.text in environment.module.axes:
-                environment.report(
+                environment.problems.report(
                     "E0403",
                     f"`{name}` is to be like `{generic.like.text}`, which is no earlier parameter of this block",
                     generic.like.span,
@@ -308,7 +307,7 @@ class Checker(ABC):
                 )
             elif original is None and not environment.is_missing(generic.like.text):
                 near = nearest(generic.like.text, environment.names)
-                environment.report(
+                environment.problems.report(
                     "E0201",
                     f"no axis is named `{generic.like.text}`",
                     generic.like.span,
@@ -318,7 +317,7 @@ class Checker(ABC):
                     fix=respelt(generic.like.span, near),
                 )
             elif original is not None and original.kind is not kind:
-                environment.report(
+                environment.problems.report(
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
                     generic.span,
@@ -328,23 +327,23 @@ class Checker(ABC):
                 family, extent = original.family, original.extent
         setting = None if environment.module.library else self.generic_sizes.get(name)
         if setting is not None and family is None:  # a copy has the size of its original
-            extent = size_set(environment, setting, generic.name)
+            extent = size_set(environment.problems, setting, generic.name)
         elif generic.default is not None:
-            static = size_static(generic.default, lookup, environment)
+            static = size_static(generic.default, lookup, environment.problems)
             if isinstance(static, SizeOf) and static.axis.kind is not kind:
                 theirs, text = static.axis.kind.value, generic.default.span.text
-                environment.report(
+                environment.problems.report(
                     "E0402",
                     f"parameter `{name}` is a {kind.value}, but its default `{text}` is a {theirs}",
                     generic.default.span,
                     related=[(static.axis.span, f"`{static.axis.name}` is declared here")],
                     help=f"give it a {kind.value}, or make it one of the other kind: `{name}: {theirs}`",
                 )
-            elif family is None:
-                extent = None if static is None else checked_size(environment, static, generic.default.span, name)
+            elif family is None and static is not None:
+                extent = checked_size(environment.problems, static, generic.default.span, name)
             elif not isinstance(static, SizeOf | None):
                 assert original is not None
-                refuse_size(environment, generic.default.span, name, original.name)
+                refuse_size(environment.problems, generic.default.span, name, original.name)
         axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
         if generic.like is not None and original is None:
             environment.misdeclared.add(name)
@@ -366,7 +365,7 @@ class Checker(ABC):
             return ConstOf(environment.module.consts[ident.text])
         if not environment.is_missing(ident.text):
             known = [*environment.names, *environment.consts, *environment.module.axes, *environment.module.consts]
-            environment.report(
+            environment.problems.report(
                 "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=undeclared(ident.text, known)
             )
         return None
@@ -424,7 +423,7 @@ class Checker(ABC):
         for result in environment.block.decl.results:
             if result.name is not None and result.name.text in seen:
                 text = f"result `{result.name.text}` is declared twice"
-                environment.report("E0204", text, result.name.span, help="rename one of the two")
+                environment.problems.report("E0204", text, result.name.span, help="rename one of the two")
             elif result.name is not None:
                 seen.add(result.name.text)
 
@@ -434,14 +433,14 @@ class Checker(ABC):
         """An input of a block on its own."""
         environment, name = body.environment, formal.name.text
         if name in so_far:
-            environment.report(
+            environment.problems.report(
                 "E0204", f"argument `{name}` is declared twice", formal.name.span, help="rename one of the two"
             )
             return {}
         bearer = environment.bearer(name)
         if bearer is not None:
             what = "an axis" if bearer[0] == "axis" else "a const"
-            environment.report(
+            environment.problems.report(
                 "E0205",
                 f"`{name}` is the name of {what}, so no variable may bear it",
                 formal.name.span,
@@ -455,7 +454,7 @@ class Checker(ABC):
         if formal.default is not None:
             default = body.expr(formal.default)
             if default is not None and default.static is None:
-                environment.report(
+                environment.problems.report(
                     "E0320",
                     f"the default of `{name}` is {show(default)}, but a default is a number or truth value",
                     formal.default.span,
@@ -464,7 +463,7 @@ class Checker(ABC):
             elif default is not None and default.static is not None:
                 if not fits(default.element, type.element) and not _is_index(default.static, type.element):
                     whole = isinstance(type.element, IndexInto) and default.element is Scalar.INT
-                    environment.report(
+                    environment.problems.report(
                         "E0311" if whole else "E0304",
                         f"`{name}` is {show_type(type)}, but its default is "
                         + (formal.default.span.text if whole else show(default)),
@@ -490,13 +489,13 @@ class Checker(ABC):
         self._unused(body)
         if not body.returned:
             if not any(isinstance(node, s.Return) for node in walk(decl.body)):
-                environment.report(
+                environment.problems.report(
                     "E0408", f"`{decl.name.text}` returns nothing", decl.head, help="end its body with `return ...`"
                 )
             return None
         statement, wires = body.returned[0]
         for again, _ in body.returned[1:]:
-            environment.report(
+            environment.problems.report(
                 "E0408",
                 "a second `return`",
                 again.span,
@@ -506,7 +505,7 @@ class Checker(ABC):
         results = decl.results
         if not results:
             if environment.block.is_model:
-                environment.report(
+                environment.problems.report(
                     "E0408",
                     f"model `{decl.name.text}` does not say what it gives",
                     decl.head,
@@ -514,7 +513,7 @@ class Checker(ABC):
                 )
             return wires
         if len(wires) != len(results):
-            environment.report(
+            environment.problems.report(
                 "E0408",
                 f"`{decl.name.text}` promises {len(results)} result{'s' if len(results) > 1 else ''} "
                 f"but returns {len(wires)}",
@@ -540,7 +539,7 @@ class Checker(ABC):
             checked.append(wire if good else None)
             local = [axis for axis in wanted.axes if axis in environment.own_axes]
             if local:
-                environment.report(
+                environment.problems.report(
                     "E0313",
                     f"the result carries `{local[0].name}`, an axis of the block's own that no caller can name",
                     result.type.span,
@@ -563,7 +562,7 @@ class Checker(ABC):
         return wires
 
     def _unused(self, body: Body) -> None:
-        if any(d.severity is Severity.ERROR for d, _ in body.environment.problems):
+        if body.problems.errors:
             return  # what would use it may be what is wrong
         if not body.returned:
             return
@@ -573,7 +572,7 @@ class Checker(ABC):
                 help = "delete it, or call it `_`"
                 if name in body.gone:
                     help += "; a repeat gives on what it rebinds, a name that stands before it"
-                body.report("W0502", f"`{name}` is never used", span, help=help, warning=True)
+                body.problems.report("W0502", f"`{name}` is never used", span, help=help)
 
     def graph_of(
         self, environment: Environment, builder: Builder, results: list[TypedValue | None], body: Body
@@ -585,9 +584,8 @@ class Checker(ABC):
         for position, wire in enumerate(results):
             assert wire is not None
             result = declared[position] if declared else None
-            kept = environment.mute()
-            wanted = body.type(result.type) if result else None
-            environment.unmute(kept)
+            with environment.problems.aside():
+                wanted = body.type(result.type) if result else None
             axes = wanted.axes if wanted else tuple(axis for axis in wire.type.axes if axis not in environment.lifted)
             value = builder.take(wire)
             name = result.name.text if result is not None and result.name is not None else None

@@ -135,9 +135,9 @@ class Parameters(Binding):
         assert generic.default is not None
         lookup = lambda ident: self._default_name(environment, ident, given, numbers)  # noqa: E731
         if exact:
-            static = size_static(generic.default, lookup, self.body.environment)
+            static = size_static(generic.default, lookup, self.body.environment.problems)
         else:
-            static = const_static(generic.default, lookup, self.body.environment)
+            static = const_static(generic.default, lookup, self.body.environment.problems)
         self.invalid_default = self.invalid_default or static is None
         return static
 
@@ -171,7 +171,7 @@ class Parameters(Binding):
             return
         self.unlike = True
         theirs = next(a for f, a in self.actual if f is original)
-        self.body.report(
+        self.body.problems.report(
             "E0403",
             f"`{self.called}` wants `{axis.name}` to be a copy of `{original.name}`, but "
             f"`{actual.name}` is no copy of `{theirs.name}`",

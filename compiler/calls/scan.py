@@ -74,7 +74,7 @@ class ScanCall(BlockCall):
         axis, body = self.axis, self.body
         if not self._states:
             formal = self.block.decl.formals[-1].name.text if self.block.decl.formals else "h"
-            body.report(
+            body.problems.report(
                 "E0411",
                 f"no result of `{self.called}` is named like an argument, so nothing is carried from step to step",
                 self.call.span,
@@ -88,7 +88,7 @@ class ScanCall(BlockCall):
         self.as_written = arguments = given
         stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
         if not stepping:
-            body.report(
+            body.problems.report(
                 "E0411",
                 f"nothing that `{self.called}` is given here runs along `{axis.name}`",
                 self.call.span,
@@ -98,7 +98,7 @@ class ScanCall(BlockCall):
         for name in self._states:
             wire, span = arguments[name]
             if wire.has(axis):
-                body.report(
+                body.problems.report(
                     "E0411",
                     f"`{name}` is the value before the first `{axis.name}`, so it has no "
                     f"`{axis.name}`: this is {show(wire)}",
@@ -109,59 +109,57 @@ class ScanCall(BlockCall):
         arranged = {
             name: (self._item(wire) if name in stepping else wire, span) for name, (wire, span) in arguments.items()
         }
-        kept = body.environment.mute()
-        while True:  # a round gives a state more axes or a higher role, of which there are only so many
-            self.actual, self.const_actual = [], []
-            environment = self._own_environment(bound)
-            for name in self._states:
-                wire, span = arranged[name]
-                arranged[name] = self._state(environment, name, wire), span
-            inputs = self._inputs(environment, arranged)
-            if inputs is None:
-                break
-            specialisation = self._specialisation(environment, inputs)
-            if specialisation.graph is None:
-                break
-            changed = False
-            for name, position in self._states.items():
-                result = specialisation.results[position]
-                type = None if result is None else self._outward(result.type)
-                if result is not None and type is not None:
+        with body.problems.aside():
+            while True:  # a round gives a state more axes or a higher role, of which there are only so many
+                self.actual, self.const_actual = [], []
+                environment = self._own_environment(bound)
+                for name in self._states:
                     wire, span = arranged[name]
-                    varies = (a for a in type.axes if a not in type.broadcast_axes and a not in wire.type.axes)
-                    axes = (*varies, *wire.type.axes)
-                    role = max(wire.role, result.role)
-                    if axes != wire.type.axes or role != wire.role:
-                        changed = True
-                        arranged[name] = replace(wire, type=Type(wire.element, axes), role=role), span
-            if not changed:
-                break
-        body.environment.unmute(kept)
+                    arranged[name] = self._state(environment, name, wire), span
+                inputs = self._inputs(environment, arranged)
+                if inputs is None:
+                    break
+                specialisation = self._specialisation(environment, inputs)
+                if specialisation.graph is None:
+                    break
+                changed = False
+                for name, position in self._states.items():
+                    result = specialisation.results[position]
+                    type = None if result is None else self._outward(result.type)
+                    if result is not None and type is not None:
+                        wire, span = arranged[name]
+                        varies = (a for a in type.axes if a not in type.broadcast_axes and a not in wire.type.axes)
+                        axes = (*varies, *wire.type.axes)
+                        role = max(wire.role, result.role)
+                        if axes != wire.type.axes or role != wire.role:
+                            changed = True
+                            arranged[name] = replace(wire, type=Type(wire.element, axes), role=role), span
+                if not changed:
+                    break
         self.actual, self.const_actual = [], []
         self.unlike = self.foreign = self.mixed = False  # said again, aloud
         return arranged
 
     def _goes_round(self, bound: dict[str, Axis | Static]) -> bool:
         """Whether the next value of each state has the type that the block takes; else reported."""
-        kept = self.body.environment.mute()
-        self.actual, self.const_actual = [], []
-        probe = Body(self.checker, self._own_environment(bound), Builder(), {})
-        self.actual, self.const_actual = [], []
         good = True
         wrong: list[tuple[s.Formal, s.ResultDecl, Type, Type]] = []
-        for formal in self.block.decl.formals:
-            if formal.name.text not in self._states:
-                continue
-            result = self.block.decl.results[self._states[formal.name.text]]
-            takes, gives = probe.type(formal.type), probe.type(result.type)
-            if takes is None or gives is None:  # that was said where the block is declared
-                good = False
-            elif {*takes.axes} != {*gives.axes} or not fits(gives.element, takes.element):
-                wrong.append((formal, result, takes, gives))
-        self.body.environment.unmute(kept)
+        with self.body.problems.aside():
+            self.actual, self.const_actual = [], []
+            probe = Body(self.checker, self._own_environment(bound), Builder(), {})
+            self.actual, self.const_actual = [], []
+            for formal in self.block.decl.formals:
+                if formal.name.text not in self._states:
+                    continue
+                result = self.block.decl.results[self._states[formal.name.text]]
+                takes, gives = probe.type(formal.type), probe.type(result.type)
+                if takes is None or gives is None:  # that was said where the block is declared
+                    good = False
+                elif {*takes.axes} != {*gives.axes} or not fits(gives.element, takes.element):
+                    wrong.append((formal, result, takes, gives))
         for formal, result, takes, gives in wrong:
             name = formal.name.text
-            self.body.report(
+            self.body.problems.report(
                 "E0411",
                 f"`{name}` goes from step to step, but `{self.called}` takes it as {show_type(takes)} and gives "
                 f"it as {show_type(gives)}",
@@ -187,7 +185,7 @@ class ScanCall(BlockCall):
                 number = None if static is None or axes_in(static) or consts_in(static) else known(static)
                 if first is None or number is None:
                     if first is not None:
-                        self.body.report(
+                        self.body.problems.report(
                             "E0411",
                             f"`{name}` goes from step to step, and its default is made of sizes: give its first value",
                             self.call.span,
@@ -234,7 +232,7 @@ class ScanCall(BlockCall):
         assert graph is not None
         assert self.as_written is not None
         if any(axis == actual for formal, actual in self.actual if formal.id not in self.of_sizes):
-            body.report(
+            body.problems.report(
                 "E0411",
                 f"`{self.called}` mentions `{axis.name}`, but a scan gives it one item of that axis at a time",
                 self.call.span,

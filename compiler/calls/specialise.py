@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from ...dsl import syntax as s
-from ...dsl.diagnostic import Diagnostic, Label, Severity
-from ..base.session import location_key
+from ...dsl.diagnostic import Severity
 from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto
+from ..problems.relayed import AtCall, CalledFrom
 from ..sizes.axes import Axis, Number, known
 from ..typing.builder import Builder
 from ..typing.environment import Environment
@@ -51,7 +50,13 @@ class SpecialisedCall(Arguments):
         checker.stack.pop()
         graph = checker.graph_of(environment, builder, results, body) if results else None
         specialisation = Specialisation(
-            environment, graph, results or [], environment.problems, checker.decisions, checker.undecided, body.formulas
+            environment,
+            graph,
+            results or [],
+            environment.problems.found,
+            checker.decisions,
+            checker.undecided,
+            body.formulas,
         )
         checker.decisions, checker.undecided, checker.numbers = saved
         checker.specialisations[key] = specialisation
@@ -130,84 +135,15 @@ class SpecialisedCall(Arguments):
 
         only: of a block with mistakes of its own, the codes of those that do not follow from them.
         """
-        known = set()
-        if self.body.environment.module.library or not self.block.module.library:
-            known = {(d.code, location_key(d.span)) for d, _ in self.checker.alone[self.block].problems}
-        known |= {(d.code, location_key(d.span)) for d in self.checker.session.diagnostics}
-        for problem, deep in specialisation.problems:
-            if (problem.code, location_key(problem.span)) in known or (
-                problem.severity is Severity.WARNING and not deep
-            ):
+        problems, ours = self.body.problems, self.body.environment.module.library or not self.block.module.library
+        known = {problem.place for problem in self.checker.session.problems.found}
+        if ours:
+            known |= {problem.place for problem in self.checker.alone[self.block].problems}
+        for problem in specialisation.problems:
+            silent = problem.severity is Severity.WARNING and not problem.deep
+            if silent or problem.place in known or (only is not None and problem.code not in only):
                 continue
-            if only is not None and problem.code not in only:
-                continue
-            if deep and (self.body.environment.module.library or not self.block.module.library):
-                related = (*problem.related, Label(self.call.span, "called from here"))
-                self.body.environment.problems.append((replace(problem, related=related), True))
-                continue
-            related = (Label(problem.span, f"required here, in `{self.block.name}`"),) if problem.span else ()
-            made = replace(
-                problem,
-                span=self.call.span,
-                label="",
-                related=(*related, *problem.related),
-                notes=(*problem.notes, *self._renamed(problem)),
-                help=self._spread_default(problem) or self._in_callers_words(self._of_arguments(problem.help)),
-                fix=None,
-            )
-            self.body.environment.problems.append((made, False))
-
-    def _spread_default(self, problem: Diagnostic) -> str:
-        """The help where an argument that is not given lacks an axis: its default is one number for all items."""
-        if problem.code not in ("E0301", "E0309"):
-            return ""
-        places = [label.span for label in problem.related] + ([problem.span] if problem.span else [])
-        spoken = {word for span in places for word in re.findall(r"\w+", span.text)}
-        formals = self.block.decl.formals
-        given = {argument.name.text for argument in self.call.arguments if argument.name}
-        in_order = sum(argument.name is None for argument in self.call.arguments)
-        given |= {formal.name.text for formal in formals[:in_order]}
-        for formal in formals:
-            name, default = formal.name.text, formal.default
-            if name in spoken and name not in given and default is not None and formal.type.axes:
-                axes = ", ".join(axis.text for axis in formal.type.axes)
-                words = self._in_callers_words(f"`broadcast[{axes}]({default.span.text})`")
-                return f"`{name}` is {default.span.text} here, without an axis; give it its own: `{name} = {words[1:]}"
-        return ""
-
-    def _of_arguments(self, help: str) -> str:
-        """Leaves open, as `...`, what to pass to the block where the help names a value that is no argument of it."""
-        formals = {formal.name.text for formal in self.block.decl.formals}
-
-        def open(found: re.Match[str]) -> str:
-            return found[0] if found[2] in formals else f"{found[1]}(...)`"
-
-        return re.sub(r"(pass `broadcast\[[^]]*\])\(([^`]*)\)`", open, help)
-
-    def _in_callers_words(self, help: str) -> str:
-        """The help of a message about the body, rewritten for the call: with the caller's axes and arguments."""
-        words = {f.name: a.name for f, a in self.actual}
-        formals = [formal.name.text for formal in self.block.decl.formals]
-        for given, argument in enumerate(self.call.arguments):
-            name = argument.name.text if argument.name else formals[given] if given < len(formals) else ""
-            words[name] = argument.value.span.text
-
-        def word(found: re.Match[str]) -> str:
-            text = words.get(found[0], found[0])
-            within = found.string[: found.start()].endswith("(") and found.string[found.end() :].startswith(")")
-            return text if within or text.isidentifier() else f"({text})"
-
-        def said(code: re.Match[str]) -> str:
-            text = code[0]
-            bound = re.match(r"`(\w+) = ", text)
-            if bound and not words.get(bound[1], bound[1]).isidentifier():  # the call gives it no name to bind
-                text = f"`{text[bound.end() :]}"
-            return re.sub(r"\b[A-Za-z_]\w*\b(?!\()", word, text)
-
-        return re.sub(r"`[^`]*`", said, help)
-
-    def _renamed(self, problem: Diagnostic) -> list[str]:
-        """The names that the caller has for the axes in a message about the body."""
-        spoken = re.findall(r"\w+", problem.message)
-        pairs = [(f.name, a.name) for f, a in self.actual if f.name != a.name and f.name in spoken]
-        return [f"in `{self.block.name}`, " + " and ".join(f"`{a}` is called `{f}`" for f, a in pairs)] if pairs else []
+            if problem.deep and ours:
+                problems.found.append(CalledFrom(problem.span, problem, self.call.span))
+            else:
+                problems.found.append(AtCall(self.call.span, problem, self.block.decl, self.call, tuple(self.actual)))

@@ -82,7 +82,7 @@ class Usage:
             help = self._one_of()
         if not self.apart:
             help += self._of_two()
-        self.body.report(
+        self.body.problems.report(
             "E0318",
             f"`{self.application.shown}` takes its axes in brackets"
             if self.apart
@@ -98,7 +98,7 @@ class Usage:
         brackets = self.call.brackets
         assert brackets is not None
         help, fix = self._mapped(axes)
-        self.body.report(
+        self.body.problems.report(
             "E0318",
             f"`{self.application.shown}` needs an arrow: the axes it eats, then those it makes",
             brackets.span,
@@ -109,7 +109,7 @@ class Usage:
     def by_number(self) -> None:
         """Report a number in brackets: other libraries count axes."""
         assert self.call.brackets is not None
-        self.body.report(
+        self.body.problems.report(
             "E0318",
             "axes have names and no order, but this is a number",
             self.call.brackets.items[0].span,
@@ -118,7 +118,7 @@ class Usage:
 
     def doubled(self) -> None:
         """Report axes that are named in brackets and again among the arguments."""
-        self.body.report(
+        self.body.problems.report(
             "E0319",
             f"`{self.application.shown}` takes its axes in brackets",
             self.apart[0].span,

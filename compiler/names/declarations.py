@@ -10,7 +10,7 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
 from ..base.names import did_you_mean, nearest, respelt, undeclared
-from ..base.session import Session
+from ..base.problems import Problems
 from ..sizes.arithmetic import largest, open_width
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, as_static, axes_in
 from .modules import ELEMENTS, BlockDef, Override
@@ -61,7 +61,7 @@ class Declarations(Uses):
                 case s.UseDecl():
                     uses.append(item)
                 case s.ParamDecl():
-                    self.session.report(
+                    self.session.problems.report(
                         "E0214",
                         f"param `{item.name.text}` stands outside a block or model",
                         item.span,
@@ -85,13 +85,13 @@ class Declarations(Uses):
             for setting in config.settings:
                 written = self.written.get(setting.name.text)
                 if isinstance(written, s.AxisDecl) and written.like is not None and setting.name.text in module.axes:
-                    refuse_setting(self.session, setting.name.text, written.like.text, setting.name.span)
+                    refuse_setting(self.session.problems, setting.name.text, written.like.text, setting.name.span)
                 given = isinstance(setting.value, s.ListExpr)
                 alike = not isinstance(written, s.ConstDecl) or given == isinstance(written.value, s.ListExpr)
                 if isinstance(written, s.ConstDecl) and not alike and not isinstance(setting.value, s.Name):
                     self._refuse_kind(written, given, setting.value.span)
                 if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
-                    self.session.report(
+                    self.session.problems.report(
                         "E0601",
                         f"config `{config.name.text}` sets `{setting.name.text}`, which this file does not declare",
                         setting.name.span,
@@ -106,7 +106,7 @@ class Declarations(Uses):
         names = [*module.split("."), function]
         if not all(name.isidentifier() and name.isascii() and not iskeyword(name) for name in names):
             ascii = "" if item.target.isascii() else ", in names made of A-Z, a-z, 0-9 and `_`"
-            self.session.report(
+            self.session.problems.report(
                 "E0902",
                 f'"{item.target}" names no function',
                 item.target_span,
@@ -128,8 +128,8 @@ class Declarations(Uses):
             elif isinstance(decl, s.ConstDecl):
                 self.pending[setting.name.text] = replace(decl, value=setting.value)
             elif setting.name.text in self.imports and setting.name.text not in self.settings:
-                formula = const_static(setting.value, self._no_name, self.session)
-                value = None if formula is None else checked_value(self.session, formula, setting.value.span)
+                formula = const_static(setting.value, self._no_name, self.session.problems)
+                value = None if formula is None else checked_value(self.session.problems, formula, setting.value.span)
                 if value is not None:
                     self.settings = {**self.settings, setting.name.text: value}
 
@@ -137,7 +137,7 @@ class Declarations(Uses):
         """Report a list for a const that is one number, or the reverse. span: of what gives it, in a file."""
         name = decl.name.text
         is_, gets = ("one number", "a list") if given else ("a list", "one number")
-        self.session.report(
+        self.session.problems.report(
             "E0601",
             f"const `{name}` is {is_}, but is set to {gets}",
             span,
@@ -147,7 +147,7 @@ class Declarations(Uses):
 
     def _no_name(self, name: s.Ident) -> None:
         """Report a name where a config sets a size of another file: names here may depend on that file in turn."""
-        self.session.report(
+        self.session.problems.report(
             "E0207",
             f"`{name.text}` cannot be used here: the config sets what comes from another file",
             name.span,
@@ -157,7 +157,7 @@ class Declarations(Uses):
     def _declare(self, name: s.Ident, callee: bool = False) -> bool:
         places = self.module.spans
         if name.text in ELEMENTS:
-            self.session.report(
+            self.session.problems.report(
                 "E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name"
             )
             self.module.missing.add(name.text)
@@ -189,7 +189,7 @@ class Declarations(Uses):
             chain = [*self.active[self.active.index(name) :], name]
             shown = chain if len(chain) < 9 else [*chain[:4], "...", *chain[-3:]]
             copies = isinstance(decl, s.AxisDecl) and decl.like is not None
-            self.session.report(
+            self.session.problems.report(
                 "E0208",
                 f"`{name}` is declared by way of itself: {' -> '.join(shown)}",
                 decl.name.span,
@@ -226,7 +226,7 @@ class Declarations(Uses):
         if isinstance(item, Axis):
             if not isinstance(decl, s.AxisDecl) or decl.kind != item.kind.value:
                 kind = decl.kind if isinstance(decl, s.AxisDecl) else "const"
-                self.session.report(
+                self.session.problems.report(
                     "E0213",
                     f"`{name}` is a {item.kind.value} here but a {kind} in {self.module.source.name}",
                     item.span,
@@ -238,7 +238,7 @@ class Declarations(Uses):
             else:
                 self._make(decl)
         elif isinstance(decl, s.AxisDecl):
-            self.session.report(
+            self.session.problems.report(
                 "E0213",
                 f"`{name}` is a {decl.kind} here, but a const in the file that uses this one",
                 decl.name.span,
@@ -263,7 +263,7 @@ class Declarations(Uses):
                 self._unknown(decl.like)
                 return None
             if original.kind is not kind:
-                self.session.report(
+                self.session.problems.report(
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}: a "
                     f"copy has the kind of its original",
@@ -271,39 +271,39 @@ class Declarations(Uses):
                     related=[(original.span, f"`{original.name}` is declared here")],
                     help=f"write `{original.kind.value} {decl.span.text}`",
                 )
-            refuse_own_size(self.session, decl)
+            refuse_own_size(self.session.problems, decl)
         extent: int | None = None
         size: Static | None = None
         bound: int | None = None
         formula: Static | None = None  # how it depends on other axes of the file
-        aside = Session()
+        aside = Problems()
         if original is not None and setting is not None:
-            refuse_setting(self.session, name, original.name)
+            refuse_setting(self.session.problems, name, original.name)
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
-            bound = size_set(self.session, setting, decl.name)
+            bound = size_set(self.session.problems, setting, decl.name)
         elif setting is not None and decl.ragged is not None:
-            self.session.report(
+            self.session.problems.report(
                 "E0601",
                 f"`{name}` is ragged: its lengths come with the inputs, and cannot be set",
                 None,
                 help=f"leave `{name}` out",
             )
         elif setting is not None:
-            extent = size_set(self.session, setting, decl.name)
+            extent = size_set(self.session.problems, setting, decl.name)
         elif decl.size is not None:
             formula = self.size_static(decl.size)
             if formula is not None:
                 extent, size, bound = self._sized(decl, formula, aside)
         if kind is Kind.DEPTH and decl.bounded:
-            self.session.report(
+            self.session.problems.report(
                 "E0207",
                 f"depth `{name}` is bounded, but a depth's size is known",
                 decl.span,
                 help="write `=`, or declare a width",
             )
-        ragged = decl.ragged is not None and not refuse_ragged(self.session, decl)
+        ragged = decl.ragged is not None and not refuse_ragged(self.session.problems, decl)
         axis = self.session.axis(
             name,
             kind,
@@ -318,23 +318,23 @@ class Declarations(Uses):
         if formula is not None and not decl.bounded:
             self.session.formulas[axis.id] = formula
         if self.module.library:
-            self.session.waiting[axis.id] = aside.diagnostics
-        for problem in () if self.module.library else aside.diagnostics:
-            self.session.add(problem)
+            self.session.waiting[axis.id] = aside.found
+        for problem in () if self.module.library else aside.found:
+            self.session.problems.add(problem)
         return axis
 
     def _sized(
-        self, decl: s.AxisDecl, formula: Static, session: Session
+        self, decl: s.AxisDecl, formula: Static, problems: Problems
     ) -> tuple[int | None, Static | None, int | None]:
         """Extent, formula and bound of an axis with a size."""
         assert decl.size is not None
         value = checked_size(
-            session, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span
+            problems, formula, self._blame(formula, decl.size.span), decl.name.text, formula_span=decl.size.span
         )
         if decl.bounded:
             return None, None, value
         if decl.kind == "depth" and (width := open_width(formula)) is not None:
-            refuse_depth(session, decl.name.text, width, decl.size.span)
+            refuse_depth(problems, decl.name.text, width, decl.size.span)
             return None, None, None
         if value is not None:
             return value, None if isinstance(formula, Literal) else formula, None
@@ -363,18 +363,18 @@ class Declarations(Uses):
                 kinds = {isinstance(each, bool) for each in number}
                 if len(kinds) > 1:
                     text = f"`{name}` is set to truth values and numbers, but a list is of one kind"
-                    self.session.report("E0601", text, None, help="set numbers alone, or true and false alone")
-                return self.session.const(name, checked_value(self.session, as_static(number), decl.name.span))
+                    self.session.problems.report("E0601", text, None, help="set numbers alone, or true and false alone")
+                return self.session.const(name, checked_value(self.session.problems, as_static(number), decl.name.span))
             if isinstance(written, s.NumberLiteral) and isinstance(written.value, int):
                 assert not isinstance(number, tuple)
                 number = whole_number(number)
             return self.session.const(name, number)
-        formula = const_static(decl.value, self._lookup, self.session)
+        formula = const_static(decl.value, self._lookup, self.session.problems)
         if formula is None:
             return self.session.const(name, None)
-        const = self.session.const(name, checked_value(self.session, formula, decl.value.span))
+        const = self.session.const(name, checked_value(self.session.problems, formula, decl.value.span))
         if (width := open_width(formula)) is not None:
-            self.session.report(
+            self.session.problems.report(
                 "E0207",
                 f"the const `{name}` depends on the width `{width.name}`, but must be known at build time",
                 decl.value.span,
@@ -386,7 +386,7 @@ class Declarations(Uses):
         return const
 
     def size_static(self, expr: s.Expr) -> Static | None:
-        return size_static(expr, self._lookup, self.session)
+        return size_static(expr, self._lookup, self.session.problems)
 
     def _lookup(self, name: s.Ident) -> Static | None:
         self._axis_or_const(name.text)
@@ -404,7 +404,7 @@ class Declarations(Uses):
             return
         known = [*self.pending, *self.module.axes, *self.module.consts]
         near = nearest(name.text, known)
-        self.session.report(
+        self.session.problems.report(
             "E0201",
             f"no axis or const is named `{name.text}`",
             name.span,

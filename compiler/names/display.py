@@ -17,16 +17,15 @@ def check_displays(session: Session, module: Module) -> None:
     for block in module.own:
         shown = block.decl.display
         if shown is not None and (wrong := _wrong(shown.text)):
-            session.report("E0221", wrong[0], shown.span, help=wrong[1])
+            session.problems.report("E0221", wrong[0], shown.span, help=wrong[1])
     for first, second in _alike([*module.own, *module.blocks.values()]):
         span = (second.decl.display or second.decl.name).span
-        session.report(
+        session.problems.report(
             "W0516",
             f'`{first.name}` and `{second.name}` are both called "{_shown(second)}" in figures',
             span,
             related=[((first.decl.display or first.decl.name).span, f"`{first.name}`")],
             help="give one of them another display name",
-            warning=True,
         )
 
 

@@ -70,7 +70,7 @@ class Loader:
             return self.modules[key]
         file, problems = self.parse(source)
         for problem in problems:
-            self.session.add(problem)
+            self.session.problems.add(problem)
         for comment in file.comments:
             _look_through(comment.span, self.session)
         module = Module(source, file, path, library)
@@ -106,7 +106,7 @@ class Loader:
         names = [part.text for part in use.path]
         span = use.path[0].span.to(use.path[-1].span)
         if len(span.text) > PATH:
-            self.session.report(
+            self.session.problems.report(
                 "E0220",
                 f"this path has {len(span.text)} letters, more than {PATH}",
                 span,
@@ -118,7 +118,7 @@ class Loader:
             if ".".join(names) in known:
                 return library_source("/".join(names[1:])), None, True
             near = nearest(".".join(names), known)
-            self.session.report(
+            self.session.problems.report(
                 "E0209",
                 f"the standard library has no file `{'.'.join(names)}`",
                 span,
@@ -130,7 +130,7 @@ class Loader:
         try:
             path = self.folders.find(beside, names)
             if path is None:
-                self.session.report(
+                self.session.problems.report(
                     "E0209",
                     f"`use {'.'.join(names)}` has no folder to look in",
                     span,
@@ -141,7 +141,7 @@ class Loader:
                 self.sources[str(path)] = self.read(path)
             return self.sources[str(path)], path, False
         except Outside as away:
-            self.session.report(
+            self.session.problems.report(
                 "E0209",
                 f"`use {'.'.join(names)}` leads out of the project, to {away.file}",
                 span,
@@ -153,7 +153,7 @@ class Loader:
                 None if beside is None else nearest(names[-1], _files_beside(beside.joinpath(*names[:-1]), module.path))
             )
             said = problem if isinstance(problem, FileProblem) else problem.strerror
-            self.session.report(
+            self.session.problems.report(
                 "E0209",
                 f"cannot read `{'.'.join(names)}`: {said}",
                 span,
@@ -179,13 +179,12 @@ def _look_through(comment: Span, session: Session) -> None:
     ]
     if found:
         name = unicodedata.name(found[0].text).lower()
-        session.report(
+        session.problems.report(
             "W0512",
             f"this comment holds U+{ord(found[0].text):04X} ({name}): it is shown in another order than it is read",
             found[0],
             help="delete it",
             fix=[(span, "") for span in found],
-            warning=True,
         )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...dsl import syntax as s
-from ..base.session import Reporter
+from ..base.problems import Problems
 
 
-def refuse_ragged(reporter: Reporter, decl: s.AxisDecl, *, in_block: bool = False) -> bool:
+def refuse_ragged(problems: Problems, decl: s.AxisDecl, *, in_block: bool = False) -> bool:
     """Report `ragged` on an axis that cannot have a length for each example. True if it was refused."""
     if decl.ragged is None:
         return False
@@ -28,5 +28,5 @@ def refuse_ragged(reporter: Reporter, decl: s.AxisDecl, *, in_block: bool = Fals
             help = f"leave the size to the inputs, `width {name} ragged`, or bound it, `width {name} <= {size} ragged`"
     else:
         return False
-    reporter.report("E0801", f"`{name}` cannot be ragged: {why}", decl.ragged.span, help=help)
+    problems.report("E0801", f"`{name}` cannot be ragged: {why}", decl.ragged.span, help=help)
     return True

@@ -75,7 +75,7 @@ class Uses(ABC):
         source, path, library = found
         if source.name in self.loader.loading:
             chain = [*self.loader.loading[self.loader.loading.index(source.name) :], source.name]
-            session.report(
+            session.problems.report(
                 "E0210",
                 f"these files use each other in a circle: {' -> '.join(chain)}",
                 use.span,
@@ -145,7 +145,7 @@ class Uses(ABC):
         other = theirs.axes.get(name) or theirs.consts.get(name)
         if have is None or other is None or agree(have, other):
             return
-        self.session.report(
+        self.session.problems.report(
             "E0212",
             f"`{ident.text}` comes from two files, and is not the same in both",
             ident.span,
@@ -180,7 +180,7 @@ class Uses(ABC):
             value = self.settings[local]
             if name in other.axes:
                 old = other.axes[name]
-                extent = size_set(self.session, value, used.name)
+                extent = size_set(self.session.problems, value, used.name)
                 found[name] = self.session.axis(old.name, old.kind, label=old.label, extent=extent, span=old.span)
             elif name in other.consts:
                 found[name] = self.session.const(name, value)
@@ -200,14 +200,13 @@ class Uses(ABC):
             return True
         if op.since == FIRST:
             message, help = f"`{name.text}` is the name of an op", f"choose another name, such as `my_{name.text}`"
-            self.session.report("E0204", message, name.span, help=help)
+            self.session.problems.report("E0204", message, name.span, help=help)
             return False
-        self.session.report(
+        self.session.problems.report(
             "W0515",
             f"`{name.text}` is an op too, since version {op.since}: this declaration is meant by its name here",
             name.span,
             help=f"delete it if the op, `{op.usage}`, does the same, or choose another name, `my_{name.text}`",
-            warning=True,
         )
         return True
 
@@ -227,7 +226,7 @@ class Uses(ABC):
             if name in overrides:
                 return
             if local in module.spans:
-                self.session.report(
+                self.session.problems.report(
                     "E0212",
                     f"`{local}` comes from two files",
                     ident.span,
@@ -245,7 +244,7 @@ class Uses(ABC):
         else:
             known = [*other.blocks, *other.axes, *other.consts]
             near = nearest(name, known)
-            self.session.report(
+            self.session.problems.report(
                 "E0211",
                 f"{other.source.name} has no `{name}`",
                 used.name.span,
@@ -256,7 +255,7 @@ class Uses(ABC):
             module.missing.add(local)
 
     def _twice(self, name: s.Ident, first: Span) -> None:
-        self.session.report(
+        self.session.problems.report(
             "E0204",
             f"`{name.text}` is declared twice",
             name.span,

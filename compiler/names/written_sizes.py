@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base import rewritten
-from ..base.session import Reporter, Session
+from ..base.problems import Problems
 from ..graph.typed_value import static_element
 from ..graph.values import Scalar
 from ..sizes.arithmetic import Inexact, divides_by_zero, inexact_division
@@ -30,33 +30,32 @@ _FUNCTIONS = {  # name -> what it takes, and its form
 }
 
 
-def size_static(expr: s.Expr, lookup: Lookup, session: Reporter, *, exact: bool = True) -> Static | None:
+def size_static(expr: s.Expr, lookup: Lookup, problems: Problems, *, exact: bool = True) -> Static | None:
     """An expression in a declaration, where an axis's name is its size. None after a reported mistake.
 
     exact: `/` must leave no remainder (sizes), except right inside `ceil` and `floor`.
     """
     try:
-        found = _static(expr, lookup, session, exact)
+        found = _static(expr, lookup, problems, exact)
     except TooMuch as much:
-        made = much.at(expr.span)
-        session.report(made.code, made.message, made.span, help=made.help)
+        problems.add(much.at(expr.span))
         return None
-    return None if found is None or _refused(found, expr.span, session) else found
+    return None if found is None or _refused(found, expr.span, problems) else found
 
 
-def const_static(expr: s.Expr, lookup: Lookup, session: Reporter) -> Static | None:
+def const_static(expr: s.Expr, lookup: Lookup, problems: Problems) -> Static | None:
     """What a const is given: an expression as in `size_static`, whose `/` may leave a remainder, or a list of them."""
     if isinstance(expr, s.Name):  # it may be another list
         return lookup(s.Ident(expr.text, expr.span))
     if not isinstance(expr, s.ListExpr):
-        return size_static(expr, lookup, session, exact=False)
-    items = [size_static(item, lookup, session, exact=False) for item in expr.items]
+        return size_static(expr, lookup, problems, exact=False)
+    items = [size_static(item, lookup, problems, exact=False) for item in expr.items]
     known = [item for item in items if item is not None]
     kinds = {static_element(item) for item in known}
     if len(known) < len(items):
         return None
     if Scalar.BOOL in kinds and len(kinds) > 1:
-        session.report(
+        problems.report(
             "E0222",
             "this list holds truth values and numbers",
             expr.span,
@@ -81,9 +80,9 @@ def read_of(brackets: s.BracketList) -> s.Expr | None:
     return item.at or s.Name(item.name.text, item.name.span)
 
 
-def refuse_read(session: Reporter, name: str, brackets: s.BracketList) -> None:
+def refuse_read(problems: Problems, name: str, brackets: s.BracketList) -> None:
     """Report brackets behind a list that do not say which number is read."""
-    session.report(
+    problems.report(
         "E0222",
         f"`{name}` is a list: its brackets say which one of its numbers is read",
         brackets.span,
@@ -91,9 +90,9 @@ def refuse_read(session: Reporter, name: str, brackets: s.BracketList) -> None:
     )
 
 
-def refuse_number(session: Reporter, name: str, span: Span, const: bool = True) -> None:
+def refuse_number(problems: Problems, name: str, span: Span, const: bool = True) -> None:
     """Report a number where a list is wanted; const: it is one, and no size of an axis."""
-    session.report(
+    problems.report(
         "E0222",
         f"`{name}` is one number, not a list: nothing is read off it",
         span,
@@ -101,18 +100,18 @@ def refuse_number(session: Reporter, name: str, span: Span, const: bool = True) 
     )
 
 
-def _refused(static: Static, span: Span, session: Reporter) -> bool:
+def _refused(static: Static, span: Span, problems: Problems) -> bool:
     """Whether it is a list where a number is wanted; reported."""
     if not is_list(static):
         return False
-    refuse_list(session, span)
+    refuse_list(problems, span)
     return True
 
 
-def refuse_list(session: Reporter, span: Span) -> None:
+def refuse_list(problems: Problems, span: Span) -> None:
     """Report a list where one number is wanted."""
     named = span.text.isidentifier()
-    session.report(
+    problems.report(
         "E0222",
         f"`{span.text}` is a list of numbers, but one number is wanted here"
         if named
@@ -124,17 +123,17 @@ def refuse_list(session: Reporter, span: Span) -> None:
     )
 
 
-def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Static | None:
+def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> Static | None:
 
     def again(part: s.Expr, exact: bool = exact) -> Static | None:
-        return _static(part, lookup, session, exact)
+        return _static(part, lookup, problems, exact)
 
     match expr:
         case s.NumberLiteral(value) | s.Truth(value):
             return Literal(value)
         case s.Name(text, span):
             found = lookup(s.Ident(text, span))
-            return None if found is None or _refused(found, span, session) else found
+            return None if found is None or _refused(found, span, problems) else found
         case s.SizeExpr(axis):
             found = lookup(axis)
             return found if found is None or not may_be_list(found) else Arith("length", (found,))
@@ -143,15 +142,15 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             if numbers is None:
                 return None
             if not may_be_list(numbers):
-                refuse_number(session, text, expr.span, isinstance(numbers, ConstOf))
+                refuse_number(problems, text, expr.span, isinstance(numbers, ConstOf))
                 return None
             if read is None:
-                refuse_read(session, text, brackets)
+                refuse_read(problems, text, brackets)
                 return None
             place = again(read)
             return None if place is None else Arith("item", (place, numbers))
         case s.ListExpr(_, span):
-            refuse_list(session, span)
+            refuse_list(problems, span)
             return None
         case s.Unary(op, operand) if op == "-" or not exact:
             inner = again(operand)
@@ -164,7 +163,7 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
         case s.CallExpr(callee, None, None, arguments) if callee.text in _FUNCTIONS:
             takes, form = _FUNCTIONS[callee.text]
             if len(arguments) != form.count(",") + 1 or any(argument.name for argument in arguments):
-                session.report(
+                problems.report(
                     "E0207",
                     f"`{callee.text}` takes {takes}",
                     expr.span,
@@ -181,10 +180,10 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             return Arith(callee.text, tuple(part for part in parts if part is not None))
         case s.CallExpr(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
             alone = f"write `{argument.value.span.text}` alone"
-            session.report("E0207", "this is no number known at build time", expr.span, help=alone)
+            problems.report("E0207", "this is no number known at build time", expr.span, help=alone)
             return None
         case _:
-            session.report(
+            problems.report(
                 "E0207",
                 "this is no number known at build time",
                 expr.span,
@@ -194,14 +193,14 @@ def _static(expr: s.Expr, lookup: Lookup, session: Reporter, exact: bool) -> Sta
             return None
 
 
-def refuse_own_size(reporter: Reporter, decl: s.AxisDecl) -> None:
+def refuse_own_size(problems: Problems, decl: s.AxisDecl) -> None:
     """Report a size that is written behind a copy: `depth value like key = 4`."""
     if decl.like is not None and decl.size is not None:
-        refuse_size(reporter, decl.size.span, decl.name.text, decl.like.text)
+        refuse_size(problems, decl.size.span, decl.name.text, decl.like.text)
 
 
-def refuse_size(reporter: Reporter, size: Span, name: str, original: str) -> None:
-    reporter.report(
+def refuse_size(problems: Problems, size: Span, name: str, original: str) -> None:
+    problems.report(
         "E0207",
         f"`{name}` is a copy of `{original}`, and has no size of its own",
         size,
@@ -209,11 +208,11 @@ def refuse_size(reporter: Reporter, size: Span, name: str, original: str) -> Non
     )
 
 
-def refuse_depth(reporter: Reporter, name: str, width: Axis | None, span: Span) -> None:
+def refuse_depth(problems: Problems, name: str, width: Axis | None, span: Span) -> None:
     """Report a depth whose size only a run knows (D1): it depends on this width, or on a const that a run gives."""
     on = f"on the width `{width.name}`" if width is not None else "on what only a run knows"
     fixed = f", or fix the width: {rewritten.sized(width, '=', 128)}" if width is not None else ""
-    reporter.report(
+    problems.report(
         "E0207",
         f"the size of the depth `{name}` depends {on}, but must be known at build time",
         span,
@@ -221,9 +220,9 @@ def refuse_depth(reporter: Reporter, name: str, width: Axis | None, span: Span) 
     )
 
 
-def refuse_setting(session: Session, name: str, original: str, span: Span | None = None) -> None:
+def refuse_setting(problems: Problems, name: str, original: str, span: Span | None = None) -> None:
     """Report a size that is set for a copy: from outside, or by a config, at `span`."""
-    session.report(
+    problems.report(
         "E0601", f"`{name}` is a copy of `{original}`, and has no size of its own", span, help=f"set `{original}`"
     )
 
@@ -237,21 +236,21 @@ def may_be_list(static: Static) -> bool:
             return is_list(static)
 
 
-def checked_number(session: Reporter, formula: Static, span: Span) -> Number | None:
+def checked_number(problems: Problems, formula: Static, span: Span) -> Number | None:
     """Evaluate; arithmetic that has no value is reported."""
     found = _worked_out(formula)
     if isinstance(found, _NoValue):
-        session.report(found.code, found.message, span, help=found.help)
+        problems.report(found.code, found.message, span, help=found.help)
         return None
     return found
 
 
-def checked_value(session: Reporter, formula: Static, span: Span) -> Value | None:
+def checked_value(problems: Problems, formula: Static, span: Span) -> Value | None:
     """As `checked_number`, of a list too."""
     items = items_of(formula)
     if items is None:
-        return checked_number(session, formula, span)
-    values = [checked_number(session, item, span) for item in items]
+        return checked_number(problems, formula, span)
+    values = [checked_number(problems, item, span) for item in items]
     found = tuple(value for value in values if value is not None)
     if len(found) < len(values):
         return None
@@ -294,7 +293,7 @@ def _worked_out(formula: Static) -> Number | _NoValue | None:
 
 
 def checked_size(
-    session: Reporter,
+    problems: Problems,
     formula: Static,
     span: Span,
     name: str,
@@ -311,7 +310,7 @@ def checked_size(
     related = [(formula_span, f"`{name}` is declared here")] if formula_span != span else []
     left = inexact_safely(formula)
     if left:
-        session.report(
+        problems.report(
             "E0206",
             f"`{name}`: {left.dividend} / {left.divisor} leaves a remainder of {left.dividend % left.divisor}",
             span,
@@ -325,25 +324,25 @@ def checked_size(
             ),
         )
         return None
-    value = checked_number(session, formula, span)
+    value = checked_number(problems, formula, span)
     if value is None:
         return None
     wrong = _no_size(name, value)
     if wrong:
         help = "write a whole number" if isinstance(formula, Literal) else "change the sizes that it is made of"
-        session.report("E0207", wrong, span, related=related, help=help)
+        problems.report("E0207", wrong, span, related=related, help=help)
         return None
     return int(value)
 
 
-def size_set(session: Reporter, value: Value, name: s.Ident) -> int | None:
+def size_set(problems: Problems, value: Value, name: s.Ident) -> int | None:
     """The size that is set from outside, if it is one; else reported and None."""
     wrong = "" if isinstance(value, tuple) else _no_size(name.text, value)
     if isinstance(value, tuple):
         wrong = f"the size of `{name.text}` is set to a list, but a size is one number"
     if wrong or isinstance(value, tuple):
         help = "set a whole number of 1 or more"
-        session.report("E0207", wrong, name.span, notes=["it is set from outside"], help=help)
+        problems.report("E0207", wrong, name.span, notes=["it is set from outside"], help=help)
         return None
     return int(value)
 

@@ -33,7 +33,7 @@ from .table import Notation, Op, Precedence, Rule
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
-    from ..base.session import Reporter
+    from ..base.problems import Problems
     from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
     from .use import OpCall
@@ -197,17 +197,17 @@ def _from_0_up(exponent: Static) -> bool:
     return open or at_least_0(exponent, {})
 
 
-def _argument(meaning: Meaning | None, reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+def _argument(meaning: Meaning | None, problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
     """Report a number known at build time of which a function has no value."""
     number = known(numbers[0])
     if number is not None and isinstance(meaning, Function) and not meaning.has_value(number):
-        reporter.report("E0207", "this has no value", place, help="change the numbers that it is made of")
+        problems.report("E0207", "this has no value", place, help="change the numbers that it is made of")
 
 
-def _divisor(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+def _divisor(problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
     """Report a division by a number that is 0."""
     if known(numbers[0]) == 0:
-        reporter.report("E0207", "this divides by zero", place, help="divide by 1 or more")
+        problems.report("E0207", "this divides by zero", place, help="divide by 1 or more")
 
 
 def _powered(wire: TypedValue, exponent: int | float | None) -> tuple[Axis, float] | None:

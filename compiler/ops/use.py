@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ...dsl.source import Span
-from ..base.session import Reporter
+from ..base.problems import Problems
 from ..graph.nodes import Init, Weight
 from ..graph.traits import Reads
 from ..graph.typed_value import Range, TypedValue
 from ..graph.values import Role, Type
 from ..sizes.axes import Axis, Static
 
-Validator = Callable[[Reporter, tuple[Static, ...], Span], object]
+Validator = Callable[[Problems, tuple[Static, ...], Span], object]
 """Reports what is wrong with numbers at a place."""
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from ...dsl.source import Span
 from ..base.names import either, indexed, listed
-from ..base.session import Reporter
+from ..base.problems import Problems
 from ..graph.nodes import Apply, Init, Weight
 from ..graph.traits import Arrange, Compared, Function, Gather, IndexMap, Normalise, Pointwise, Quotient, Sum
 from ..graph.typed_value import Range, TypedValue, show
@@ -68,7 +68,7 @@ class OpApplication:
         fix: Iterable[tuple[Span, str]] = (),
     ) -> TypedValue | None:
         """Report a mistake; the answer is that there is no result."""
-        self.body.report(code, message, span, label, related=related, notes=notes, help=help, fix=fix)
+        self.body.problems.report(code, message, span, label, related=related, notes=notes, help=help, fix=fix)
         return None
 
     def warn(
@@ -83,7 +83,7 @@ class OpApplication:
         fix: Iterable[tuple[Span, str]] = (),
     ) -> None:
         """Report what is not wrong, but most likely not meant."""
-        self.body.report(code, message, span, label, related=related, help=help, fix=fix, warning=True)
+        self.body.problems.report(code, message, span, label, related=related, help=help, fix=fix)
 
     def make(
         self,
@@ -131,7 +131,7 @@ class OpApplication:
             )
         )
         if weights and self.name:
-            builder.own(self.name, self.span, self.body)
+            builder.own(self.name, self.span, self.body.problems)
         item_by_item = isinstance(self.op.reads, Pointwise) and not self.op.random and not self.made
         return TypedValue(
             type,
@@ -157,10 +157,10 @@ class OpApplication:
         is validated in each pass too.
         """
         environment = self.body.environment
-        before = len(environment.problems)
+        before = len(environment.problems.found)
         validator(environment.of_sizes, statics, span)
         formula = Formula(statics, span, validator)
-        good = len(environment.problems) == before
+        good = len(environment.problems.found) == before
         if good and (formula.undetermined or not environment.taken):
             self.body.formulas.append(formula)
         return good
@@ -171,7 +171,7 @@ class OpApplication:
             return False
         tight, clamped = e.range.tight, e.static is None
 
-        def validate(reporter: Reporter, ends: tuple[Static, ...], place: Span) -> None:
+        def validate(problems: Problems, ends: tuple[Static, ...], place: Span) -> None:
             low, high, size = ends
             below = at_most(low if tight else high, Literal(-1))
             if not below and not at_most(size, high if tight else low):
@@ -180,7 +180,7 @@ class OpApplication:
             value = known(low if below else high)
             i = span.text if place == span else "i"
             clamp = f"; clamp it: `{f'max({i}, 0)' if below else f'min({i}, |{axis.name}| - 1)'}`" if clamped else ""
-            reporter.report(
+            problems.report(
                 "E0311",
                 f"this index into `{axis.name}` {'is negative' if below else what}"
                 + (f": it gets to {value}" if value is not None else ""),
@@ -410,7 +410,7 @@ class OpApplication:
             help = f"{theirs} is a copy of {ours}: rename, `{renaming}`; or, for each pair of the two, {write}"
         else:
             help = f"if each {ours} is meant with each {theirs}, {write}"
-        environment.report(
+        environment.problems.report(
             "E0305",
             f"`{self.shown}` would pair each {ours} with each {theirs}: neither operand has both",
             self.span,
@@ -463,13 +463,14 @@ class OpApplication:
                 renamed = indexed(span.text, f"[{shared[0].name} as {axis.name}]")
                 help += f"; if that of each `{axis.name}`, `{renamed}`"
         fix = [] if copies or shared or foreign or axis in self.body.environment.lifted else [(span, spread)]
-        self.fail(
+        self.body.problems.report(
             "E0305",
             f"`{self.shown}` would spread {show(wire)} over every item of the width `{axis.name}`",
             self.span,
             related=[(span, f"this is {show(wire)}: no `{axis.name}`"), (other_span, f"this is {show(other)}")],
             help=help,
             fix=fix,
+            deep=True,
         )
         return False
 
@@ -540,7 +541,7 @@ class OpApplication:
     ) -> None:
         by = listed(axis.name for axis in self.axes)
         shown, origin = self._weights(position)
-        self.body.report(
+        self.body.problems.report(
             code,
             f"{shown} {what}",
             self.axis_spans[0].to(self.axis_spans[-1]) if self.axis_spans else self.span,
@@ -549,7 +550,6 @@ class OpApplication:
             help=help,
             fix=fix,
             deep=True,
-            warning=code.startswith("W"),
         )
 
     def _weights(self, position: int) -> tuple[str, tuple[Span, str]]:
@@ -566,7 +566,7 @@ class OpApplication:
         if not wire.mark & set(self.axes):
             return
         shown, origin = self._weights(0)
-        self.body.report(
+        self.body.problems.report(
             "W0511",
             f"{shown} sums to one over {_over(wire.mark)} already, and `{self.op.name}` normalises its operand",
             self.spans[0],
@@ -574,7 +574,6 @@ class OpApplication:
             related=[origin],
             help="give it the scores from before the softmax; if it is meant, say `raw(...)`",
             deep=True,
-            warning=True,
         )
 
     def check_scale(self, a: TypedValue, b: TypedValue) -> None:
@@ -586,14 +585,13 @@ class OpApplication:
             case Arith(root, (SizeOf(axis),), meaning=Function(power=p)) if p == power and a.product_of != (axis,):
                 names = listed(x.name for x in a.product_of)
                 size = " * ".join(f"|{x.name}|" for x in a.product_of)
-                self.body.report(
+                self.body.problems.report(
                     "W0504",
                     f"this scales by the size of `{axis.name}`, but the products are summed over {names}",
                     self.spans[1],
                     related=[(a.span, f"summed over {names} here")],
                     help=f"the usual scale is {root}({size})",
                     fix=[(self.spans[1], f"{root}({size})")] if self.spans[1].text.startswith(root) else [],
-                    warning=True,
                 )
 
     def compares_itself(self, axis: Axis) -> None:
@@ -610,13 +608,12 @@ class OpApplication:
         later = copies[0].id > axis.id if copies else True  # keys are the later copy, and stand on the left
         pair = (other, axis.name) if later else (axis.name, other)
         declare = "" if copies else f"declare a copy, `{axis.kind.value} other like {axis.name}`, and "
-        self.body.report(
+        self.body.problems.report(
             "W0506",
             f"`{axis.name}` is compared with itself, so this {always} holds",
             self.span,
             related=[(axis.span, f"`{axis.name}` is declared here")],
             help=f"{declare or ''}compare two copies of the axis, `{pair[0]} {self.op.name} {pair[1]}`",
-            warning=True,
         )
 
     def remember_split(self, axis: Axis, parts: tuple[Axis, ...]) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from ...dsl.source import Span
-from ..base.session import Reporter
+from ..base.problems import Problems
 from ..graph.equality import first_difference, makers
 from ..graph.nodes import Constant, Graph, Input, Node, Positions
 from ..graph.typed_value import Range, TypedValue, static_element
@@ -71,7 +71,7 @@ class Builder:
             type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, power_of=(axis, 1), home=self
         )
 
-    def own(self, name: str, span: Span, reporter: Reporter) -> None:
+    def own(self, name: str, span: Span, problems: Problems) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""
         if name in self.names:
             head = re.match(r"\w+(\.\w+)?", span.text)  # `linear.out`, or its callee or label alone
@@ -79,7 +79,7 @@ class Builder:
             labelled = re.search(r"(\w+)\.\w+\Z", span.source.text[:end])
             callee = labelled[1] if labelled else head[0] if head else name
             another = "another" if labelled else "a"
-            reporter.report(
+            problems.report(
                 "E0217",
                 f"two things here own weights under the name `{name}`",
                 span,
@@ -91,7 +91,7 @@ class Builder:
         self.names[name] = span
 
     def own_model(
-        self, model: Graph, declared: object, span: Span, owners: dict[Graph, bool], reporter: Reporter
+        self, model: Graph, declared: object, span: Span, owners: dict[Graph, bool], problems: Problems
     ) -> bool:
         """A called model's weights stand here under the names that they have in it, once for all of its calls. Whether
         this call makes them as the others do.
@@ -102,7 +102,7 @@ class Builder:
             if difference is None:
                 return True
             code, how = difference
-            reporter.report(
+            problems.report(
                 code,
                 f"the calls of `{model.name}` share its weights, but {how}",
                 span,
@@ -114,7 +114,7 @@ class Builder:
             return True
         for name in makers(model, owners):
             if name in self.names:
-                reporter.report(
+                problems.report(
                     "E0217",
                     f"two things here own weights under the name `{name}`",
                     span,

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...dsl import syntax as s
-from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
-from ..base.session import Reporter, Session
+from ..base.problems import Problems
 from ..names.modules import BlockDef, Module
 from ..names.written_sizes import checked_size, refuse_depth
 from ..sizes.arithmetic import open_width
 from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
-from ..sizes.limits import MISTAKES, TooMuch
 
 
 @dataclass(eq=False)
@@ -42,7 +39,7 @@ class Environment:
     own_axes: list[Axis] = field(default_factory=list)
     open: set[int] = field(default_factory=set)
     local_consts: dict[str, Static] = field(default_factory=dict)
-    problems: list[tuple[Diagnostic, bool]] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
     at: Span | None = None  # the statement at hand
     running: set[Const] = field(default_factory=set)  # const parameters for which a call gives what only a run knows
     misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
@@ -52,12 +49,24 @@ class Environment:
     def of(cls, block: BlockDef, *, roles_known: bool, taken: bool = True) -> Environment:
         """An environment without parameters yet."""
         results = block.decl.results
-        return cls(block, block.module, {}, {}, {}, {}, (), roles_known, results=results, taken=taken)
+        return cls(
+            block,
+            block.module,
+            {},
+            {},
+            {},
+            {},
+            (),
+            roles_known,
+            results=results,
+            problems=Problems(block.name),
+            taken=taken,
+        )
 
     @property
-    def of_sizes(self) -> Reporter:
+    def of_sizes(self) -> Problems:
         """Where it is said that sizes and numbers are not what they must be: aside, in a branch that is not taken."""
-        return self if self.taken else Session()
+        return self.problems if self.taken else Problems()
 
     def sized(
         self, size: Static, span: Span, name: str, *, formula_span: Span | None = None, library: bool = False
@@ -65,9 +74,9 @@ class Environment:
         """The extent of an axis where it is known, and its formula; a wrong one is reported. In a branch that is not
         taken nothing is known of such a size.
         """
-        reporter = self.of_sizes
-        extent = checked_size(reporter, size, span, name, formula_span=formula_span, library=library)
-        return extent, None if isinstance(reporter, Session) and reporter.diagnostics else size
+        problems = self.of_sizes
+        extent = checked_size(problems, size, span, name, formula_span=formula_span, library=library)
+        return extent, None if not self.taken and problems.found else size
 
     def axis(self, name: str) -> Axis | None:
         return self.names.get(name)
@@ -111,7 +120,7 @@ class Environment:
         """Whether a depth has a size before a run (D1); reported."""
         if not self.only_at_run_time(size):
             return True
-        refuse_depth(self, name, open_width(size, self.open), span)
+        refuse_depth(self.problems, name, open_width(size, self.open), span)
         return False
 
     def axis_names(self) -> list[str]:
@@ -130,37 +139,3 @@ class Environment:
     def add_axis(self, axis: Axis) -> None:
         self.names = {**self.names, axis.name: axis}
         self.own_axes.append(axis)
-
-    def report(
-        self,
-        code: str,
-        message: str,
-        span: Span | None,
-        label: str = "",
-        *,
-        related: Iterable[tuple[Span | None, str]] = (),
-        notes: Iterable[str] = (),
-        help: str = "",
-        fix: Iterable[tuple[Span, str]] = (),
-        warning: bool = False,
-        deep: bool = False,
-    ) -> None:
-        severity = Severity.WARNING if warning else Severity.ERROR
-        made = error(
-            code, message, span, label, related=related, notes=notes, help=help, fix=tuple(fix), severity=severity
-        )
-        self.problems.append((made, deep))
-        if sum(found.severity is Severity.ERROR for found, _ in self.problems) > MISTAKES:
-            raise TooMuch(f"`{self.block.name}` has more than {MISTAKES} mistakes", "mend those above first", span)
-
-    def mute(self) -> list[tuple[Diagnostic, bool]]:
-        """From here on, mistakes are set aside until `unmute`."""
-        kept, self.problems = self.problems, []
-        return kept
-
-    def unmute(self, kept: list[tuple[Diagnostic, bool]]) -> list[tuple[Diagnostic, bool]]:
-        aside, self.problems = self.problems, kept
-        return aside
-
-    def replay(self, problems: list[tuple[Diagnostic, bool]]) -> None:
-        self.problems.extend(problems)

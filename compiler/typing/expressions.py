@@ -17,8 +17,8 @@ from ..base import rewritten
 from ..base.idioms import AXIS_WORDS, FOREIGN, IDIOMS, MASK_WORDS, OTHER_INITS
 from ..base.mentions import walk
 from ..base.names import akin, listed, nearest, respelt
+from ..base.problems import Problems
 from ..base.rewritten import without
-from ..base.session import Reporter
 from ..graph.nodes import Init
 from ..graph.traits import Arrange, Choice, Conjunction, Disjunction, IndexMap, Pointwise
 from ..graph.typed_value import TypedValue, show
@@ -51,12 +51,12 @@ class Expressions(Scope):
             case s.NumberLiteral(value, span) | s.Truth(value, span):
                 return self.static(Literal(value), span)
             case s.ListExpr(_, span):
-                refuse_list(self.environment, span)
+                refuse_list(self.environment.problems, span)
                 return None
             case s.SizeExpr(name, span) if (numbers := self.listed(s.Name(name.text, name.span))) is not None:
                 return self.static(Arith("length", (numbers,)), span)
             case s.SizeExpr(name, span) if self._is_const(name):
-                self.report(
+                self.problems.report(
                     "E0201",
                     f"`{name.text}` is a const, but `|...|` is the size of an axis",
                     span,
@@ -75,7 +75,7 @@ class Expressions(Scope):
             case s.WhereExpr(value, mask, span):
                 self.expr(value)
                 self.expr(mask)
-                self.report(
+                self.problems.report(
                     "E0308",
                     "`where` stands only in the operand of an op that reduces or normalises",
                     span,
@@ -89,7 +89,7 @@ class Expressions(Scope):
                 if isinstance(found, list):
                     if len(found) == 1:
                         return found[0]
-                    self.report(
+                    self.problems.report(
                         "E0408",
                         f"`{expr.callee.text}` gives {len(found)} results, but one is wanted here",
                         expr.span,
@@ -114,7 +114,7 @@ class Expressions(Scope):
             return self.builder.positions(axis, span)
         const = self.environment.const(text)
         if const is not None and is_list(const):
-            refuse_list(self.environment, span)
+            refuse_list(self.environment.problems, span)
             return None
         if const is not None:
             return self.static(const, span)
@@ -123,7 +123,7 @@ class Expressions(Scope):
         if self.environment.is_missing(text):
             return None
         if text in self.gone:
-            self.report(
+            self.problems.report(
                 "E0202",
                 f"`{text}` lives inside a repeat and is gone here",
                 span,
@@ -132,7 +132,7 @@ class Expressions(Scope):
             )
             return None
         if text in self.untaken:
-            self.report(
+            self.problems.report(
                 "E0202",
                 f"`{text}` is bound only in a branch that is not taken",
                 span,
@@ -153,7 +153,7 @@ class Expressions(Scope):
             help = f"`{text}` is called with its operands: `{text}(x)`, or `x |> {text}`"
         else:
             help = f"did you mean `{near}`?" if near else f"bind it above, `{text} = ...`, or make it an argument"
-        self.report(
+        self.problems.report(
             "E0202",
             f"nothing is named `{text}` here",
             span,
@@ -199,13 +199,13 @@ class Expressions(Scope):
         """`windows[i]`: one number of a list."""
         name, read = expr.value.span.text, read_of(expr.brackets)
         if read is None:
-            refuse_read(self.environment, name, expr.brackets)
+            refuse_read(self.environment.problems, name, expr.brackets)
             return None
         place = self.expr(read)
         if place is None:
             return None
         if place.static is None or place.element is not Scalar.INT:
-            self.report(
+            self.problems.report(
                 "E0222",
                 f"`{name}` is read at a whole number known at build time, but this is {show(place)}",
                 read.span,
@@ -225,7 +225,7 @@ class Expressions(Scope):
         if numbers is not None:
             return self._read(numbers, expr)
         if isinstance(expr.value, s.Name) and self._is_const(s.Ident(expr.value.text, expr.value.span)):
-            refuse_number(self.environment, expr.value.text, expr.span)
+            refuse_number(self.environment.problems, expr.value.text, expr.span)
             return None
         wire = self.expr(expr.value)
         brackets = expr.brackets
@@ -280,7 +280,7 @@ class Expressions(Scope):
             return f"{axis.name if axis is not None else 'axis'} = {name}"
 
         inside = ", ".join(written(item, axis) for item, axis in zip(items, indexed, strict=True))
-        self.report(
+        self.problems.report(
             "E0318",
             "brackets on a value rename or gather an axis",
             items[0].span.to(items[-1].span),
@@ -299,7 +299,7 @@ class Expressions(Scope):
         shown, name = expr.value.span.text, item.span.text
         if _is_number(item.name) and not name.isdigit():
             help = f"an index is a whole number: `{shown}[axis = 0]`"
-            self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help)
+            self.problems.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help)
             return
         help = f"write `{shown}[{name} as other]` or `{shown}[{name} = index]`"
         fix: list[tuple[Span, str]] = []
@@ -313,7 +313,7 @@ class Expressions(Scope):
             else:
                 given = f", one of {listed(axis.name for axis in axes)}" if axes else ""
                 help = f"say along which axis{given}: `{shown}[axis = {name}]`"
-        self.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help, fix=fix)
+        self.problems.report("E0318", "brackets on a value rename or gather an axis", item.span, help=help, fix=fix)
 
     def rename(self, wire: TypedValue | None, item: s.BracketItem, expr: s.IndexExpr) -> TypedValue | None:
         assert item.rename is not None
@@ -460,7 +460,7 @@ class Expressions(Scope):
             if self.environment.is_missing(name):
                 return None
             near = nearest(name, self.environment.module.blocks)
-            self.report(
+            self.problems.report(
                 "E0203",
                 f"`scan` calls a block, but no block is named `{name}`",
                 call.callee.span,
@@ -498,7 +498,7 @@ class Expressions(Scope):
             help = f"`{name}` is a variable: it is not called"
         if call.label is not None and (name in self.variables or name in FOREIGN):
             help = self._method(name, call.label.text) or help
-        self.report(
+        self.problems.report(
             "E0203",
             f"no op or block is named `{name}`",
             call.callee.span,
@@ -537,7 +537,7 @@ class Expressions(Scope):
             one = rewritten.call(
                 call, brackets=[], arguments=[each.span.text for each in call.arguments[:1]] or ["..."]
             )
-            self.report("E0319", "`raw` takes one value", call.span, help=f"write `{one}`")
+            self.problems.report("E0319", "`raw` takes one value", call.span, help=f"write `{one}`")
             return None
         wire = self.expr(call.arguments[0].value)
         return None if wire is None else replace(wire, mark=frozenset(), mark_unknown=False)
@@ -558,7 +558,7 @@ class Expressions(Scope):
                 self._learned_name(call, op, made, binding)
             return None
         if call.label is not None and not op.learned:
-            self.report(
+            self.problems.report(
                 "E0319",
                 f"`{shown}` owns no weights, so it has no label",
                 call.label.span,
@@ -596,7 +596,7 @@ class Expressions(Scope):
             made.name = binding
             return self.may_own(binding, call.span)
         label = self.environment.block.labels[call.callee.span]
-        self.report(
+        self.problems.report(
             "E0218",
             f"this `{op.name}` needs a name: its weights are stored under it",
             call.callee.span,
@@ -690,7 +690,7 @@ class Expressions(Scope):
         if near and argument.name is not None:
             fix = [(argument.name.span, near)]
         takes = f"takes {len(op.operands)} operand{'s' if len(op.operands) > 1 else ''}"
-        self.report(
+        self.problems.report(
             "E0319",
             f"`{made.shown}` {takes if name is None else f'has no argument `{name}`'}",
             argument.span,
@@ -726,7 +726,7 @@ class Expressions(Scope):
             if option.name not in made.options and option.name not in given:
                 if option.default is None:
                     if good:
-                        self.report(
+                        self.problems.report(
                             "E0319",
                             f"`{made.shown}` lacks `{option.name}`: {option.doc}",
                             call.span,
@@ -747,7 +747,7 @@ class Expressions(Scope):
         wire, mask = self.expr(where.value), self.expr(where.mask)
         if not op.masked:
             masked = ", ".join(f"`{o.name}`" for o in OPS.values() if o.masked)
-            self.report(
+            self.problems.report(
                 "E0308",
                 f"`{made.shown}` takes no `where`",
                 where.span,
@@ -755,7 +755,7 @@ class Expressions(Scope):
             )
             return wire, None
         if mask is not None and not mask.is_bool:
-            self.report(
+            self.problems.report(
                 "E0304",
                 f"a mask is a truth value, but this is {show(mask)}",
                 where.mask.span,
@@ -773,7 +773,7 @@ class Expressions(Scope):
             names = [
                 node for node in walk(argument.value) if isinstance(node, s.Name) and self.environment.axis(node.text)
             ]
-            self.report(
+            self.problems.report(
                 "E0320",
                 f"`{option.name}` is a number known at build time, but this is {show(wire)}",
                 argument.span,
@@ -789,19 +789,19 @@ class Expressions(Scope):
         value = checked_number(self.environment.of_sizes, wire.static, argument.span)
         if isinstance(option.default, bool) != (wire.element is Scalar.BOOL):
             wanted = "true or false" if isinstance(option.default, bool) else "a number"
-            self.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
+            self.problems.report("E0320", f"`{option.name}` is {wanted}", argument.span, help=option.doc)
             return False
 
-        def validate(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+        def validate(problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
             value = known(numbers[0])
             complaint = None if value is None else option.check(value)
             if complaint:
-                reporter.report("E0320", f"`{option.name}` is {value}, but {complaint}", place, help=option.doc)
+                problems.report("E0320", f"`{option.name}` is {value}, but {complaint}", place, help=option.doc)
 
         complaint = option.check(value) if value is not None and self.environment.taken else None
         if complaint and isinstance(value, float) and value.is_integer() and option.check(int(value)) is None:
             at, text = argument.value.span, f"floor({argument.value.span.text})"
-            self.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span,
+            self.problems.report("E0320", f"`{option.name}` is {value}, but {complaint}", argument.span,
                         help=f"`/` gives a real number; write `{text}`", fix=[(at, text)])  # fmt: skip
             return False
         if not made.in_each_pass(validate, argument.span, wire.static):
@@ -824,7 +824,7 @@ class Expressions(Scope):
             form.no_brackets()
             return False
         if op.brackets is Brackets.NONE:
-            self.report(
+            self.problems.report(
                 "E0318",
                 f"`{made.shown}` works item by item: it takes no brackets",
                 brackets.span,
@@ -859,7 +859,7 @@ class Expressions(Scope):
                 form.no_arrow(axes)
             else:
                 alone = rewritten.call(call, brackets=[name.text for name in names])
-                self.report(
+                self.problems.report(
                     "E0318", f"`{made.shown}` makes no axes: no arrow here", brackets.span, help=f"write `{alone}`"
                 )
             return False
@@ -883,7 +883,7 @@ class Expressions(Scope):
         for group, places in ((axes, spans), (made.made, made.made_spans)):
             for position, (axis, place) in enumerate(zip(group, places, strict=True)):
                 if axis in (*each, *group[:position]):
-                    self.report(
+                    self.problems.report(
                         "E0322",
                         f"`{axis.name}` stands twice in these brackets",
                         place,
@@ -910,7 +910,7 @@ class Expressions(Scope):
         callee, arguments = expr.callee, expr.arguments
         if callee.text not in INITS:
             other, near = OTHER_INITS.get(callee.text.rstrip("_")), nearest(callee.text, INITS)
-            self.report(
+            self.problems.report(
                 "E0320",
                 f"no initialisation is named `{callee.text}`",
                 callee.span,
@@ -919,7 +919,7 @@ class Expressions(Scope):
             )
             return None
         if len(arguments) != INITS[callee.text] or any(a.name for a in arguments):
-            self.report(
+            self.problems.report(
                 "E0320",
                 f"`{callee.text}` takes {'one' if INITS[callee.text] else 'no'} number",
                 expr.span,
@@ -943,7 +943,7 @@ class Expressions(Scope):
                 in_a_pass = (
                     static is not None and undetermined(static) and not self.environment.only_at_run_time(static)
                 )
-                self.report(
+                self.problems.report(
                     "E0320",
                     "an initialisation takes a number known at build time",
                     argument.span,
@@ -953,7 +953,7 @@ class Expressions(Scope):
                 )
                 return None
             if value < 0 and callee.text != "constant":
-                self.report(
+                self.problems.report(
                     "E0320",
                     f"`{callee.text}` takes a number of 0 or more, but this is {value}",
                     argument.span,

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from ...dsl import syntax as s
-from ...dsl.diagnostic import Label, Severity
+from ...dsl.diagnostic import Severity
 from ...dsl.source import Span
 from ..graph.equality import first_difference
 from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, children
 from ..graph.typed_value import TypedValue, fits, show
 from ..graph.values import IndexInto, Scalar, Type
 from ..names.written_sizes import NO_SIZES, checked_number, const_static, size_static
+from ..problems.relayed import InPass
 from ..sizes.axes import (
     Arith,
     Axis,
@@ -53,7 +54,7 @@ class Repeats(Expressions):
         """`repeat layers { x = f(x) }` (D10): the body once, however many passes. Over a list, one for each number."""
         over = self._over(statement)
         if over is None:
-            count = size_static(statement.count, self.lookup, self.environment)
+            count = size_static(statement.count, self.lookup, self.environment.problems)
         else:
             count = Arith("length", (over,))
         number = None if count is None else self._count(self.checker.in_this_pass(count), statement.count.span)
@@ -141,7 +142,7 @@ class Repeats(Expressions):
     def _check_one_set(self, graphs: Sequence[Graph], variant: Sequence[int], statement: s.RepeatStatement) -> None:
         """Report passes of a `shared` repeat that learn something else than the first: they have one set of weights."""
         index = statement.index.text if statement.index is not None else ""
-        wrong = (found.code for found, _ in self.environment.problems if found.severity is Severity.ERROR)
+        wrong = (found.code for found in self.problems.found if found.severity is Severity.ERROR)
         if any(code != "E0414" for code in wrong):  # what is wrong has no graph
             return
         for number, other in enumerate(graphs):
@@ -150,7 +151,7 @@ class Repeats(Expressions):
                 _, how = difference
                 how = how.replace(" here", f" in pass {variant.index(number)}")
                 how = how.replace("at the other call", f"in pass {variant.index(0)}")
-                self.report(
+                self.problems.report(
                     "E0414",
                     f"the passes of a `shared` repeat have one set of weights, but they hang on `{index}`: {how}",
                     statement.head,
@@ -183,22 +184,16 @@ class Repeats(Expressions):
 
     def _found_invalid(self, formula: Formula) -> bool:
         """Whether something is wrong with numbers whose values are known by now; reported."""
-        kept = self.environment.mute()
-        formula.validator(self.environment, formula.statics, formula.reported_at)
-        found = self.environment.unmute(kept)
-        where = " and ".join(f"`{name}` is {at}" for name, at in formula.passes)
-        for problem, deep in found:
-            notes = (*problem.notes, f"so it is in the pass where {where}")
-            related = problem.related
-            if formula.call is not None and all(label.span != formula.span for label in related):
-                related = (Label(formula.span, "it stands here"), *related)
-            self.environment.problems.append((replace(problem, notes=notes, related=related), deep))
+        with self.problems.aside() as found:
+            formula.validator(self.problems, formula.statics, formula.reported_at)
+        stands = formula.span if formula.call is not None else None
+        self.problems.found += [InPass(problem.span, problem, formula.passes, stands) for problem in found]
         return bool(found)
 
     def _over(self, statement: s.RepeatStatement) -> Static | None:
         """The list that a repeat runs over, if it does."""
         if isinstance(statement.count, s.ListExpr):
-            return const_static(statement.count, self.lookup, self.environment)
+            return const_static(statement.count, self.lookup, self.environment.problems)
         numbers = self.listed(statement.count)
         return numbers if numbers is not None and is_list(numbers) else None
 
@@ -213,7 +208,7 @@ class Repeats(Expressions):
         ):
             kinds = ((self.environment.axis(name.text), "an axis"), (self.environment.const(name.text), "a const"))
             what = next((kind for taken, kind in kinds if taken), "a variable")
-            self.report(
+            self.problems.report(
                 "E0205",
                 f"`{name.text}` is the name of {what}, so no index of a repeat may bear it",
                 name.span,
@@ -231,7 +226,7 @@ class Repeats(Expressions):
         value = checked_number(sizes, count, span)
         if value is None:
             if self.environment.only_at_run_time(count):
-                self.report(
+                self.problems.report(
                     "E0207",
                     "the number of passes depends on a width, but must be known at build time",
                     span,
@@ -265,7 +260,7 @@ class Repeats(Expressions):
         shared = " shared" if statement.shared else ""
         label = self.environment.block.labels[statement.count.span]
         end = statement.head.start + len("repeat")
-        self.report(
+        self.problems.report(
             "E0218",
             "this repeat needs a label: weights and values in it are named by it",
             statement.count.span,
@@ -280,11 +275,11 @@ class Repeats(Expressions):
         """The body. Where passes share their weights, the sizes of depths may depend on the number of the pass, but not
         those that weights run along: if some do, all are decided pass by pass.
         """
-        quiet, own_axes = self.environment.mute(), list(self.environment.own_axes)
-        body = self._settle(statement, carried, starts, index)
-        problems = self.environment.unmute(quiet)
+        own_axes = list(self.environment.own_axes)
+        with self.problems.aside() as found:
+            body = self._settle(statement, carried, starts, index)
         if body is None or index is None or not statement.shared or self.decided or not _weighs(body.graph, index):
-            self.environment.replay(problems)
+            self.problems.found += found
             return body
         self.environment.own_axes = own_axes
         self.by_pass = self.by_pass | {statement.head}
@@ -298,19 +293,18 @@ class Repeats(Expressions):
         """
         entering = starts
         while True:  # each round may know less of what is carried: it ends with the first that knows as much
-            quiet = self.environment.mute()
-            result = self._one_pass(statement, carried, entering, index)
+            with self.problems.aside() as found:
+                result = self._one_pass(statement, carried, entering, index)
             settled = [_join(a, b) for a, b in zip(entering, result.ends, strict=True)]
-            problems = self.environment.unmute(quiet)
             changed = any(set(a.type.axes) != set(b.type.axes) for a, b in zip(entering, result.ends, strict=True))
             if changed or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
-                self.environment.replay(problems)
+                self.problems.found += found
                 break
             entering = settled
         good = True
         for text, before, after in zip(carried, entering, result.ends, strict=True):
             if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
-                self.report(
+                self.problems.report(
                     "E0314",
                     f"`{text}` goes into a pass as {show(before)} but comes out as {show(after)}",
                     after.span,
@@ -402,7 +396,7 @@ class Repeats(Expressions):
         check_one_set(body)
         self.environment.local_consts, self.environment.names, self.checker.numbers = consts, names, numbers
         for returned, _ in body.returned:
-            self.report(
+            self.problems.report(
                 "E0408",
                 "`return` stands inside a repeat",
                 returned.span,
@@ -420,14 +414,13 @@ class Repeats(Expressions):
         entering = [_join(a, b) for a, b in zip(first.starts, first.ends, strict=True)]
         outer, undecided = self.checker.decisions, self.checker.undecided
         while True:
-            quiet = self.environment.mute()
-            good, variant, passes = self._each_pass(statement, carried, first, entering, index, number)
-            problems = self.environment.unmute(quiet)
+            with self.problems.aside() as found:
+                good, variant, passes = self._each_pass(statement, carried, first, entering, index, number)
             settled = entering
             for one in passes:
                 settled = [_join(a, b) for a, b in zip(settled, one.ends, strict=True)]
             if not good or all(_same(a, b) for a, b in zip(entering, settled, strict=True)):
-                self.environment.replay(problems)
+                self.problems.found += found
                 break
             entering = settled
         outer.extend(self.checker.decisions)
@@ -457,11 +450,10 @@ class Repeats(Expressions):
         first.after = given
         for value in range(max(number, 1)):  # no passes: the body as the first would have it
             self.checker.decisions = []
-            quiet = self.environment.mute()
             # One body may be that of several passes, so its inputs are all that these may be; marks are no part of it.
             taken = [_marked_as(a, b) for a, b in zip(entering, given, strict=True)]
-            one = self._one_pass(statement, carried, taken, index, value)
-            problems = self.environment.unmute(quiet)
+            with self.problems.aside() as found:
+                one = self._one_pass(statement, carried, taken, index, value)
             given = one.ends
             if number:
                 first.after = given
@@ -470,14 +462,14 @@ class Repeats(Expressions):
             marks = tuple((wire.mark, wire.mark_unknown) for wire in taken)
             if (key, marks) not in replayed:
                 replayed.add((key, marks))
-                self.environment.replay(problems)
+                self.problems.found += found
             if key not in kept:
                 kept[key] = len(passes)
                 passes.append(one)
                 one.starts = first.starts
                 for text, before, after in zip(carried, entering, one.ends, strict=True):
                     if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
-                        self.report(
+                        self.problems.report(
                             "E0314",
                             f"`{text}` goes into pass {value} as {show(before)} but comes out as {show(after)}",
                             after.span,

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.names import is_reserved, misspelt, nearest, respelt, undeclared
+from ..base.problems import Problems
 from ..base.session import Session
 from ..graph.equality import Ways
 from ..graph.nodes import Graph
@@ -158,33 +159,13 @@ class Scope(ABC):
 
     # -- reporting -----------------------------------------------------------------------------------------------
 
-    def report(
-        self,
-        code: str,
-        message: str,
-        span: Span | None,
-        label: str = "",
-        *,
-        related: Iterable[tuple[Span | None, str]] = (),
-        notes: Iterable[str] = (),
-        help: str = "",
-        fix: Iterable[tuple[Span, str]] = (),
-        warning: bool = False,
-        deep: bool = False,
-    ) -> None:
-        """deep: the mistake follows from the expanded graph (D6, D7): it is shown in the body, whoever calls it."""
-        self.environment.report(
-            code,
-            message,
-            span,
-            label,
-            related=related,
-            notes=notes,
-            help=help,
-            fix=fix,
-            warning=warning,
-            deep=deep or code == "E0305",
-        )
+    @property
+    def problems(self) -> Problems:
+        return self.environment.problems
+
+    def report(self, *said: Any, **more: Any) -> None:
+        """As `problems.report`."""
+        self.problems.report(*said, **more)
 
     def namesakes(self, type: Type) -> tuple[Axis, Axis] | None:
         """Two axes of the type that only look alike: one name, but of two files (D13). Lifted axes are the callers'."""
@@ -200,7 +181,7 @@ class Scope(ABC):
     def report_namesakes(self, a: Axis, b: Axis, span: Span, related: Iterable[tuple[Span | None, str]] = ()) -> None:
         files = [axis.span.source.name for axis in (a, b) if axis.span is not None]
         where = f": one of {files[0]}, one of {files[1]}" if len(set(files)) == 2 else ""
-        self.report(
+        self.problems.report(
             "E0212",
             f"two axes named `{a.name}` meet here{where}",
             span,
@@ -211,7 +192,7 @@ class Scope(ABC):
 
     def report_wrong_table(self, ids: TypedValue, have: Axis, want: Axis, message: str, span: Span, help: str) -> None:
         """Indices into one axis where those into another are wanted (D2)."""
-        self.report(
+        self.problems.report(
             "E0312",
             message,
             span,
@@ -233,7 +214,7 @@ class Scope(ABC):
         if self.environment.is_missing(name.text):
             return None
         if name.text[0].isdigit():
-            self.report(
+            self.problems.report(
                 "E0318",
                 "brackets hold names of axes, but this is a number",
                 name.span,
@@ -264,7 +245,7 @@ class Scope(ABC):
             if name.text not in self.environment.module.axes:
                 help = "declare it before, or make it a parameter of the block"
         help = f"did you mean `{near}`?" if near else help
-        self.report("E0201", message, name.span, help=help, fix=respelt(name.span, near))
+        self.problems.report("E0201", message, name.span, help=help, fix=respelt(name.span, near))
         return None
 
     def axes(self, names: Iterable[s.Ident], declared: str = "") -> list[Axis] | None:
@@ -288,14 +269,14 @@ class Scope(ABC):
         if not self.environment.is_missing(name.text) and not (name.text in self.variables and wire is None):
             known = [*self.environment.candidate_axes(), *self.environment.candidate_consts()]
             if wire is not None:
-                self.report(
+                self.problems.report(
                     "E0207",
                     f"`{name.text}` is {show(wire)}: no number known at build time",
                     name.span,
                     help="a size or const is made of numbers, sizes and consts",
                 )
             else:
-                self.report(
+                self.problems.report(
                     "E0201", f"no axis or const is named `{name.text}`", name.span, help=undeclared(name.text, known)
                 )
         return None
@@ -309,7 +290,7 @@ class Scope(ABC):
             if axis is None:
                 good = False
             elif axis in axes:
-                self.report(
+                self.problems.report(
                     "E0322",
                     f"`{name.text}` stands twice in one type: a value has each axis once",
                     name.span,
@@ -333,7 +314,7 @@ class Scope(ABC):
                         reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
                         others = [Scalar.BOOL.value, Scalar.INT.value]
                         near = "" if reals else nearest(text, [*self.environment.candidate_axes(), *others])
-                        self.report(
+                        self.problems.report(
                             "E0215",
                             f"`{text}` is no kind of element: neither bool, nor int, nor an axis",
                             written.element.span,
@@ -348,7 +329,7 @@ class Scope(ABC):
         """Whether weights may be named so (D11)."""
         if not is_reserved(name):
             return True
-        self.report(
+        self.problems.report(
             "E0216",
             f"weights cannot be named `{name}`: it is reserved",
             span,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ...dsl.source import Span
-from ..base.session import location_key
+from ..base.problems import location_key
 from ..graph.equality import Way, Ways
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, owns
 from .scope import Caller, Scope
@@ -76,7 +76,7 @@ def own(body: Scope, name: str, span: Span) -> None:
         if other.name == name and both:
             _second(body, both[0].model, node, other, span)
             return
-    body.builder.own(name, span, body)
+    body.builder.own(name, span, body.problems)
 
 
 def check_one_set(body: Scope) -> None:
@@ -95,7 +95,7 @@ def _second(body: Scope, model: Graph, node: Calling, first: Calling, span: Span
     mended = f"make `{model.name}` a `block`: each call then has its own"
     if isinstance(node, Call) and isinstance(first, Call) and node.graph.name == first.graph.name:
         mended = f"write `share one = {node.graph.name}`, and call `one` alone, or {mended}"
-    body.report(
+    body.problems.report(
         "E0413",
         f"the model `{model.name}` has one set of weights, but would get a second here",
         span,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
-from ..base.session import Reporter
+from ..base.problems import Problem, Problems
 from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.written_sizes import checked_number
@@ -16,9 +15,9 @@ from ..sizes.axes import Axis, Static, known, undetermined
 from .environment import Environment
 
 
-def validate_number(reporter: Reporter, numbers: tuple[Static, ...], place: Span) -> None:
+def validate_number(problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
     """Report arithmetic that has no value."""
-    checked_number(reporter, numbers[0], place)
+    checked_number(problems, numbers[0], place)
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Specialisation:
     environment: Environment
     graph: Graph | None
     results: list[TypedValue | None]  # in the axes of the specialisation
-    problems: list[tuple[Diagnostic, bool]]
+    problems: list[Problem]
     decisions: list[object]
     undecided: bool
     formulas: list[Formula] = field(default_factory=list)

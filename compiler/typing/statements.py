@@ -12,7 +12,7 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.idioms import compared
 from ..base.names import listed, nearest, respelt
-from ..base.session import Reporter
+from ..base.problems import Problems
 from ..graph.nodes import Init, Parameter, Weight
 from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
 from ..graph.values import IndexInto, Role, Scalar, Type
@@ -37,7 +37,7 @@ class Body(Repeats):
     def run(self, statements: Sequence[s.Statement]) -> None:
         for statement in statements:
             if self.returned and not isinstance(statement, s.Return):
-                self.report(
+                self.problems.report(
                     "E0408",
                     "nothing after `return` is run",
                     statement.span,
@@ -97,7 +97,7 @@ class Body(Repeats):
         bearer = self.environment.bearer(text)
         if bearer is not None:
             kind, declared = bearer
-            self.report(
+            self.problems.report(
                 "E0205",
                 f"`{text}` is the name of {'an' if kind == 'axis' else 'a'} {kind}, so no variable may bear it",
                 name.span,
@@ -146,7 +146,7 @@ class Body(Repeats):
             return
         wires = self.several(statement.value)
         if wires is not None and len(wires) != len(statement.targets):
-            self.report(
+            self.problems.report(
                 "E0408",
                 f"{len(statement.targets)} names for {len(wires)} result{'s' if len(wires) != 1 else ''}",
                 statement.targets[0].span.to(statement.targets[-1].span),
@@ -177,12 +177,11 @@ class Body(Repeats):
         names = [result.name.text if result.name else "" for result in block.decl.results] if block else []
         for place, target in enumerate(statement.targets[: len(names)]):
             if target.text in names and names[place] not in ("", target.text):
-                self.report(
+                self.problems.report(
                     "W0507",
                     f"`{target.text}` takes the result `{names[place]}` of `{call.callee.text}`",
                     target.span,
                     help=f"results come in their declared order: write `{', '.join(names)} = ...`",
-                    warning=True,
                 )
                 return
 
@@ -220,7 +219,7 @@ class Body(Repeats):
         if not same and twins:
             self.report_namesakes(*twins[0], span, [(wanted_span, f"{show_type(wanted)} wanted here")])
         elif not same:
-            self.report(
+            self.problems.report(
                 code,
                 f"{what} is {show(wire)}, but {show_type(wanted)} is written here",
                 span,
@@ -268,7 +267,7 @@ class Body(Repeats):
         if statement.block.text not in self.environment.module.blocks:
             if not self.environment.is_missing(statement.block.text):
                 near = nearest(statement.block.text, self.environment.module.blocks)
-                self.report(
+                self.problems.report(
                     "E0203",
                     f"no block is named `{statement.block.text}`",
                     statement.block.span,
@@ -283,7 +282,7 @@ class Body(Repeats):
             self.shares[statement.name.text] = Shared(statement.name, statement.block)
             self.outside -= {statement.name.text}
             self.around -= {statement.name.text}
-            self.builder.own(statement.name.text, statement.name.span, self)
+            self.builder.own(statement.name.text, statement.name.span, self.problems)
 
     def _declared_already(self, name: s.Ident) -> bool:
         """Whether an axis or const of the block would take a name that is taken; reported."""
@@ -293,7 +292,7 @@ class Body(Repeats):
             and name.text not in self.variables
         ):
             return False
-        self.report("E0204", f"`{name.text}` is declared already", name.span, help="choose another name")
+        self.problems.report("E0204", f"`{name.text}` is declared already", name.span, help="choose another name")
         return True
 
     def local_axis(self, decl: s.AxisDecl) -> None:
@@ -306,40 +305,40 @@ class Body(Repeats):
         bound: int | None = None
         family: int | None = None
         ragged = False
-        refuse_ragged(self.checker.session, decl, in_block=True)
+        refuse_ragged(self.checker.session.problems, decl, in_block=True)
         if decl.like is not None:
             original = self.axis(decl.like)
             if original is None:
                 self.environment.misdeclared.add(name)
                 return
             if original.kind is not kind:
-                self.report(
+                self.problems.report(
                     "E0213",
                     f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
                     decl.span,
                     help=f"write `{original.kind.value} {decl.span.text}`",
                 )
-            refuse_own_size(self.checker.session, decl)
+            refuse_own_size(self.checker.session.problems, decl)
             extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
             ragged = original.ragged
         elif decl.size is not None and not decl.bounded:
-            size = size_static(decl.size, self.lookup, self.environment)
+            size = size_static(decl.size, self.lookup, self.environment.problems)
             if size is not None:
                 size = self.size_in_this_pass(kind, size)
                 self._in_each_pass(size, decl.size.span, name)
-            reported = len(self.environment.problems)
+            reported = len(self.problems.found)
             if size is not None and kind is Kind.DEPTH:
                 self.environment.known_depth(name, size, decl.size.span)
             theirs = self.environment.module.library
             place = decl.size.span
             if size is not None:
                 extent, size = self.environment.sized(size, place, name, library=theirs)
-            if len(self.environment.problems) > reported:
+            if len(self.problems.found) > reported:
                 self.environment.misdeclared.add(name)  # mistakes that follow from a wrong size are not reported
                 return
             bound = largest(size) if size is not None and extent is None and kind is Kind.WIDTH else None
         else:
-            self.report(
+            self.problems.report(
                 "E0207",
                 f"`{name}` is declared in a block but has no size",
                 decl.span,
@@ -366,7 +365,7 @@ class Body(Repeats):
         name = decl.name.text
         if self._declared_already(decl.name):
             return
-        value = const_static(decl.value, self.lookup, self.environment)
+        value = const_static(decl.value, self.lookup, self.environment.problems)
         if value is None:
             value = ConstOf(self.checker.session.const(name, None))
         else:
@@ -377,8 +376,8 @@ class Body(Repeats):
     def _in_each_pass(self, formula: Static, span: Span, name: str | None = None) -> None:
         """A formula that each pass of a repeat gives a value: the size of an axis, if it has a name, or a const."""
 
-        def validate_size(reporter: Reporter, sizes: tuple[Static, ...], place: Span) -> None:
-            checked_size(reporter, sizes[0], place, name or "", formula_span=span)
+        def validate_size(problems: Problems, sizes: tuple[Static, ...], place: Span) -> None:
+            checked_size(problems, sizes[0], place, name or "", formula_span=span)
 
         if undetermined(formula):
             self.formulas.append(Formula((formula,), span, validate_number if name is None else validate_size))
@@ -387,7 +386,7 @@ class Body(Repeats):
         name = decl.name.text
         type = self.type(decl.type)
         if self.variables.get(name) is not None:
-            self.report(
+            self.problems.report(
                 "E0204", f"`{name}` is a value already", decl.name.span, help="choose another name for the param"
             )
             return
@@ -397,13 +396,13 @@ class Body(Repeats):
             self.bind(decl.name, None)
             return
         if type.element is not Scalar.REAL:
-            self.report("E0304", f"a param is real, but {show_type(type)} is written here", decl.type.span,
+            self.problems.report("E0304", f"a param is real, but {show_type(type)} is written here", decl.type.span,
                         help=f"write `{show_axes(type.axes)}`")  # fmt: skip
             self.bind(decl.name, None)
             return
         for axis, written in zip(type.axes, decl.type.axes, strict=True):
             if axis.is_width and axis.bound is None and self.environment.only_at_run_time(SizeOf(axis)):
-                self.report(
+                self.problems.report(
                     "E0321",
                     f"param `{name}` has the width `{axis.name}`, of which no largest size is known",
                     written.span,
@@ -420,14 +419,14 @@ class Body(Repeats):
         weight = Weight(name, dims, init or Init("zeros"), decl.frozen, decl.span, behind(decl.span))
         out = self.builder.value(type, Role.WEIGHT, decl.name.span, name)
         self.builder.nodes.append(Parameter(weight, out))
-        self.builder.own(name, decl.name.span, self)
+        self.builder.own(name, decl.name.span, self.problems)
         self.bind(decl.name, TypedValue(type, Role.WEIGHT, decl.name.span, out, home=self.builder))
 
     def _between(self, init: Init, axes: tuple[Axis, ...], span: Span) -> Init | None:
         """`xavier` for a param, which maps its second axis to its first as torch.nn.init has it."""
         if len(axes) == 2:
             return replace(init, fan_in=axes[1:], fan_out=axes[:1])
-        self.report(
+        self.problems.report(
             "E0320",
             f"`xavier` goes by what a weight maps to what: a param of two axes, but this has {show_axes(axes)}",
             span,
@@ -441,7 +440,7 @@ class Body(Repeats):
         """Static `if`: both branches are checked, only the taken one owns weights."""
         condition = self.expr(statement.condition)
         if condition is not None and condition.static is None:
-            self.report(
+            self.problems.report(
                 "E0323",
                 f"`if` is decided at build time, but this is {show(condition)}",
                 statement.condition.span,
@@ -455,7 +454,7 @@ class Body(Repeats):
             decided = known(static)  # arithmetic in it that has no value is reported
             by_pass = decided is not None and known(condition.static) is None
             if decided is not None and not isinstance(decided, bool):
-                self.report(
+                self.problems.report(
                     "E0304",
                     "`if` needs a truth value, but this is a number",
                     statement.condition.span,
@@ -463,7 +462,7 @@ class Body(Repeats):
                 )
                 decided = True
             if self.environment.only_at_run_time(static):
-                self.report(
+                self.problems.report(
                     "E0323",
                     "`if` is decided at build time, but this depends on a width, whose size only a run knows",
                     statement.condition.span,
@@ -503,10 +502,10 @@ class Body(Repeats):
         axes_before, consts_before = dict(self.environment.names), dict(self.environment.local_consts)
         own_axes, surely = list(self.environment.own_axes), self.environment.taken
         self.environment.taken = False
-        kept = self.environment.mute()
-        trial.run(statements)
-        check_one_set(trial)
-        self.environment.replay([found for found in self.environment.unmute(kept) if not (by_pass and found[1])])
+        with self.problems.aside() as found:
+            trial.run(statements)
+            check_one_set(trial)
+        self.problems.found += [problem for problem in found if not (by_pass and problem.deep)]
         self.environment.names, self.environment.local_consts = axes_before, consts_before
         self.environment.own_axes, self.environment.taken = own_axes, surely
         for name in trial.assigned:

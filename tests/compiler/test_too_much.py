@@ -37,7 +37,7 @@ SMALL: dict[str, tuple[str, int, Callable[[int], str], int, str, str]] = {
         "sizes.axes.TERMS", 3, lambda n: "const c = " + "-" * n + "1\n", 2,
         "the formula of this number has more than 3 terms", "---1"),
     "mistakes of a block": (
-        "typing.environment.MISTAKES", 2, lambda n: body(*(f"_ = relu(y{k})" for k in range(n))), 2,
+        "base.problems.MISTAKES", 2, lambda n: body(*(f"_ = relu(y{k})" for k in range(n))), 2,
         "`b` has more than 2 mistakes", "y2"),
     "steps": (
         "check.STEPS", 5, lambda n: body(f"repeat.r {n} {{\nx = relu(x)\n}}"), 4,

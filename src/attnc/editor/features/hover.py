@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...compiler.base.mentions import walk
-from ...compiler.base.session import Session
+from ...compiler.base.problems import Problems
 from ...compiler.graph.typed_value import TypedValue, show
 from ...compiler.graph.values import Scalar
 from ...compiler.names.written_sizes import const_static
@@ -123,7 +123,7 @@ def _untyped(view: Analysis, expression: s.Expr, offset: int) -> Hover:
         return Hover(f"**{expression.callee.text}**: how a weight begins", expression.span)
     if (wires := view.facts.results.get(expression.span)) is not None:
         return Hover(f"{describe.code(text)}\n\n{len(wires)} results", expression.span)
-    static = const_static(expression, lookup, Session())
+    static = const_static(expression, lookup, Problems())
     if static is None:
         return Hover(f"{describe.code(text)}\n\nits type is not known", expression.span)
     value = value_of(static)

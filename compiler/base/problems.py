@@ -1,0 +1,138 @@
+"""What a mistake is, and where mistakes are collected. The design stands at the head of `compiler/problems`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import ClassVar, NoReturn, dataclass_transform
+
+from ...dsl.diagnostic import Diagnostic, Severity, error
+from ...dsl.source import Span
+from ..sizes.limits import MISTAKES, TooMuch
+
+
+@dataclass_transform(frozen_default=True)
+class Record:
+    """To the type checker, a frozen dataclass. `dataclass` itself compiles each class at each import: a millisecond for
+    each kind of mistake, in every run of `attnc check`, most of which find none.
+    """
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        own = (name for name, kind in inspect.get_annotations(cls).items() if "ClassVar" not in kind)
+        cls.FIELDS = (*cls.FIELDS, *own)
+
+    def __init__(self, *given: object, **named: object) -> None:
+        self.__dict__.update(zip(self.FIELDS, given, strict=False), **named)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.FIELDS)})"
+
+
+class Problem(Record):
+    """One mistake: `span` is where it stands; the fields of each kind are what it is about."""
+
+    span: Span | None
+    CODE: ClassVar[str] = ""
+
+    def __init_subclass__(cls, code: str = "") -> None:
+        super().__init_subclass__()
+        cls.CODE = code or cls.CODE
+
+    @property
+    def code(self) -> str:
+        """Its page in the catalogue."""
+        return self.CODE
+
+    @property
+    def severity(self) -> Severity:
+        """A code that begins with W is that of a warning."""
+        return Severity.WARNING if self.code.startswith("W") else Severity.ERROR
+
+    @property
+    def deep(self) -> bool:
+        """Whether it follows from the expanded graph (D6, D7): it is told where the body has it, whoever calls it."""
+        return False
+
+    @property
+    def place(self) -> object:
+        """Two of one code at one place are the same mistake; one that stands nowhere is the same as itself."""
+        return self.code, location_key(self.span) or self
+
+
+class Told(Problem):
+    """A mistake that is in words already, by a stage that reports such."""
+
+    said: Diagnostic
+    is_deep: bool = False
+
+    @property
+    def code(self) -> str:
+        return self.said.code
+
+    @property
+    def deep(self) -> bool:
+        return self.is_deep
+
+    @property
+    def place(self) -> object:
+        return super().place if self.span is not None else (self.code, self.said.message)
+
+    @classmethod
+    def of(cls, said: Diagnostic) -> Told:
+        return cls(said.span, said)
+
+
+class Problems:
+    """The mistakes of a block (`of` is its name, and it may have only so many) or of files, in the order of finding."""
+
+    def __init__(self, of: str = "") -> None:
+        self.of = of
+        self.found: list[Problem] = []
+
+    def add(self, problem: Problem | Diagnostic) -> None:
+        """Raises TooMuch beyond the number of mistakes of a block that are told."""
+        self.found.append(Told.of(problem) if isinstance(problem, Diagnostic) else problem)
+        if self.of and self.errors > MISTAKES:
+            raise TooMuch(f"`{self.of}` has more than {MISTAKES} mistakes", "mend those above first", problem.span)
+
+    @contextmanager
+    def aside(self) -> Iterator[list[Problem]]:
+        """What is found meanwhile is kept apart, for whoever asks to decide about."""
+        kept, self.found = self.found, []
+        try:
+            yield self.found
+        finally:
+            self.found = kept
+
+    @property
+    def errors(self) -> int:
+        return sum(problem.severity is Severity.ERROR for problem in self.found)
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        span: Span | None,
+        label: str = "",
+        *,
+        related: Iterable[tuple[Span | None, str]] = (),
+        notes: Iterable[str] = (),
+        help: str = "",
+        fix: Iterable[tuple[Span, str]] = (),
+        deep: bool = False,
+    ) -> None:
+        """Add a mistake in words. Those that are no data yet."""
+        severity = Severity.WARNING if code.startswith("W") else Severity.ERROR
+        self.add(Told(span, error(code, message, span, label, related=related, notes=notes, help=help, fix=tuple(fix),
+                                  severity=severity), deep))  # fmt: skip
+
+
+def location_key(span: Span | None) -> tuple[int, int, int] | None:
+    """Where a mistake stands: two of one code at one place are the same."""
+    return None if span is None else (id(span.source), span.start, span.end)

@@ -1,0 +1,89 @@
+"""Mistakes of a body that something else brings about: a pass of a repeat, a call of the block."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from ...dsl.diagnostic import Diagnostic, Label
+from ..base.problems import Told
+from ..problems.relayed import AtCall, CalledFrom, InPass
+from .table import diagnostic, tells
+from .words import CallersWording, Wording
+
+
+@tells(Told)
+def told(problem: Told, words: Wording) -> Diagnostic:
+    said = problem.said
+    if type(words) is Wording:
+        return said
+
+    def passed(found: re.Match[str]) -> str:
+        return f"{found[1]}({words.argument(found[2])})`"
+
+    help = re.sub(r"(pass `broadcast\[[^]]*\])\(([^`]*)\)`", passed, said.help)
+    return replace(said, help=re.sub(r"`([^`]*)`", lambda found: words.quoted(found[1]), help))
+
+
+@tells(InPass)
+def in_pass(problem: InPass, words: Wording) -> Diagnostic:
+    found = diagnostic(problem.problem, words)
+    where = " and ".join(f"`{name}` is {at}" for name, at in problem.passes)
+    related = found.related
+    if problem.stands is not None and all(label.span != problem.stands for label in related):
+        related = (Label(problem.stands, "it stands here"), *related)
+    return replace(found, notes=(*found.notes, f"so it is in the pass where {where}"), related=related)
+
+
+@tells(CalledFrom)
+def called_from(problem: CalledFrom, words: Wording) -> Diagnostic:
+    found = diagnostic(problem.problem, words)
+    return replace(found, related=(*found.related, Label(problem.call, "called from here")))
+
+
+@tells(AtCall)
+def at_call(problem: AtCall, words: Wording) -> Diagnostic:
+    name, formals = problem.block.name.text, [formal.name.text for formal in problem.block.formals]
+    names = {theirs.name: ours.name for theirs, ours in problem.axes}
+    for place, argument in enumerate(problem.call.arguments):
+        formal = argument.name.text if argument.name else formals[place] if place < len(formals) else ""
+        names[formal] = argument.value.span.text
+    inside = CallersWording(words, names, formals)
+    found = diagnostic(problem.problem, inside)
+    related = (Label(found.span, f"required here, in `{name}`"),) if found.span else ()
+    return replace(
+        found,
+        span=problem.span,
+        label="",
+        related=(*related, *found.related),
+        notes=(*found.notes, *_renamed(problem, found)),
+        help=_default_of(problem, found, inside) or found.help,
+        fix=None,
+    )
+
+
+def _renamed(problem: AtCall, found: Diagnostic) -> list[str]:
+    """The names that the caller has for the axes of which a message about the body speaks."""
+    spoken = re.findall(r"\w+", found.message)
+    pairs = [(f.name, a.name) for f, a in problem.axes if f.name != a.name and f.name in spoken]
+    called = " and ".join(f"`{a}` is called `{f}`" for f, a in pairs)
+    return [f"in `{problem.block.name.text}`, {called}"] if pairs else []
+
+
+def _default_of(problem: AtCall, found: Diagnostic, words: Wording) -> str:
+    """The help where an argument that is not given lacks an axis: its default is one number for all items."""
+    if problem.code not in ("E0301", "E0309"):
+        return ""
+    places = [label.span for label in found.related] + ([found.span] if found.span else [])
+    spoken = {word for span in places for word in re.findall(r"\w+", span.text)}
+    formals = problem.block.formals
+    given = {argument.name.text for argument in problem.call.arguments if argument.name}
+    in_order = sum(argument.name is None for argument in problem.call.arguments)
+    given |= {formal.name.text for formal in formals[:in_order]}
+    for formal in formals:
+        name, default = formal.name.text, formal.default
+        if name in spoken and name not in given and default is not None and formal.type.axes:
+            axes = ", ".join(axis.text for axis in formal.type.axes)
+            spread = words.code(f"broadcast[{axes}]({default.span.text})")
+            return f"`{name}` is {default.span.text} here, without an axis; give it its own: `{name} = {spread}`"
+    return ""

@@ -1,0 +1,16 @@
+"""All mistakes, in words. Imported only where there is something to tell."""
+
+from __future__ import annotations
+
+from ...dsl.diagnostic import Diagnostic
+from ..base.problems import Problem
+from . import relayed
+from .table import TELLS, diagnostic
+from .words import Wording
+
+__all__ = ["TELLS", "relayed", "tell"]
+
+
+def tell(problem: Problem) -> Diagnostic:
+    """A mistake, told to the author of the text that it stands in."""
+    return diagnostic(problem, Wording())

@@ -1,0 +1,88 @@
+"""Mistakes as data: each kind is told, with its code and how to mend it; data is frozen, and kept apart where asked."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+from attnc.compiler import problems
+from attnc.compiler.base.problems import Problem, Problems, Told
+from attnc.compiler.hints.tell import TELLS
+from attnc.compiler.problems.relayed import Relayed
+from attnc.compiler.sizes.limits import TooMuch
+from attnc.dsl.catalogue import CATALOGUE
+
+MODULES = [import_module(f"{problems.__name__}.{each.name}") for each in iter_modules(problems.__path__)]
+
+
+def kinds(of: type[Problem] = Problem) -> Iterator[type[Problem]]:
+    for kind in of.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+KINDS = [kind for kind in kinds() if kind not in (Told, Relayed) and kind.__module__ != __name__]
+OWN = [kind for kind in KINDS if not issubclass(kind, Relayed)]  # the others have the code of what they relay
+
+
+def test_each_kind_is_told_by_one_function() -> None:
+    print(f"{len(KINDS)} kinds of mistakes in {len(MODULES)} files")
+    assert len(KINDS) >= 3
+    assert {kind.__module__ for kind in KINDS} <= {module.__name__ for module in MODULES}
+    assert set(TELLS) == {*KINDS, Told}
+    assert len(set(TELLS.values())) == len(TELLS)
+
+
+def test_each_kind_has_a_page_and_each_tells_how_to_mend_it() -> None:
+    silent = []
+    for kind in OWN:
+        assert kind.CODE in CATALOGUE, kind
+        tell = ast.parse(inspect.getsource(TELLS[kind]))
+        if not any(isinstance(node, ast.keyword) and node.arg == "help" for node in ast.walk(tell)):
+            silent.append(kind.__name__)
+    assert not silent, silent
+
+
+def test_a_kind_holds_facts_and_no_sentences() -> None:
+    for module in MODULES:
+        nodes = list(ast.walk(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))))
+        assert any(isinstance(node, ast.ClassDef) for node in nodes)
+        assert not any(isinstance(node, ast.JoinedStr) for node in nodes), module
+
+
+class _Odd(Problem, code="E0304"):
+    number: int = 3
+
+
+def test_a_mistake_is_frozen_and_what_is_tried_is_kept_apart() -> None:
+    odd = _Odd(None, 5)
+    assert (odd.code, odd.number, _Odd(None).number) == ("E0304", 5, 3) and repr(odd) == "_Odd(span=None, number=5)"
+    with pytest.raises(AttributeError, match="_Odd is frozen"):
+        odd.number = 4  # type: ignore[misc]
+    problems = Problems()
+    with problems.aside() as outer:
+        problems.add(odd)
+        with suppress(KeyError), problems.aside() as inner:
+            problems.add(_Odd(None, 6))
+            raise KeyError
+    assert (outer, [each.number for each in inner if isinstance(each, _Odd)], problems.found) == ([odd], [6], [])
+
+
+def test_a_block_has_so_many_mistakes_and_warnings_are_none() -> None:
+    class Warns(Problem, code="W0502"):
+        pass
+
+    problems = Problems("f")
+    for _ in range(200):
+        problems.add(Warns(None))
+    for _ in range(100):
+        problems.add(_Odd(None))
+    with pytest.raises(TooMuch, match="`f` has more than 100 mistakes"):
+        problems.add(_Odd(None))
