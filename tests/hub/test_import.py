@@ -228,6 +228,7 @@ def test_configurations_that_are_refused(
             "does not know `factor` of `rope_parameters.sliding_attention`",
         ),
         ("phi3", {"rope_parameters": {"rope_type": "linear", "factor": 2.0}}, "`rope_type` is 'linear' there"),
+        ("dinov2", {"image_size": [28, 42]}, "its pictures are not square"),
     ],
 )  # fmt: skip
 def test_options_that_are_refused(kind: str, config: dict[str, Any], said: str) -> None:
@@ -280,6 +281,7 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["run", str(tmp_path / "ours"), "--ids", "3,5,8", "--max-new", "4", "--plain"]) == 0
     assert len(capsys.readouterr().out.split(",")) == 4
+    assert "$ attnc run ours --ids 1,2,3 " in (tmp_path / "ours" / "README.md").read_text()
     assert main(["run", str(tmp_path / "ours"), "--check"]) == 0
     assert capsys.readouterr().out.count("of the standard deviation") == 3
     assert main(["run", str(tmp_path / "ours"), "--prompt", "Once"]) == 2
@@ -287,6 +289,21 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(tmp_path / "ours" / "decoder.attn")]) == 0
     assert main(["adapters"]) == 0
     assert "mistral" in capsys.readouterr().out
+
+
+def test_what_is_said_of_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that generates nothing, with a second head that the spec has not."""
+    config = transformers.BertConfig(
+        vocab_size=37, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=20
+    )
+    transformers.BertForPreTraining(config).save_pretrained(tmp_path / "theirs")
+    assert main(["import", str(tmp_path / "theirs"), "--to", str(tmp_path / "ours")]) == 0
+    told = capsys.readouterr().err
+    assert f"Next: attnc run {tmp_path / 'ours'} --check\nIt generates nothing: from Python, " in told
+    assert "takes ids, segment, real\n" in told and "cls.seq_relationship.bias, cls.seq_relationship.weight" in told
+    assert "--prompt" not in (tmp_path / "ours" / "README.md").read_text()
+    assert main(["run", str(tmp_path / "ours"), "--check"]) == 0
+    assert "has it not: seq_relationship_logits\n" in capsys.readouterr().out
 
 
 def test_a_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

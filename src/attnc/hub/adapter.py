@@ -34,6 +34,9 @@
     act = { of = "hidden_act", silu = 0, gelu = 1 }                    # a value for each word
     windows = { each = "layer_types", full_attention = 0, sliding_attention = "sliding_window" }   # a list
 
+    [refused]                             # what the spec cannot do either, and when: told to the user as it stands here
+    "its pictures are not square" = "item(image_size, 0) != item(image_size, 1)"
+
     [bounds]                              # how many items a free width of the spec may have at most; 0: any number
     seq = "max_position_embeddings if rope_type == 'dynamic' else 0"
 
@@ -55,7 +58,7 @@ from .problem import HubError
 Table = Mapping[str, Any]
 _TEXTS = ("model_type", "spec", "map")
 _LISTS = ("optional", "harmless")
-_TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes", "bounds")
+_TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes", "bounds", "refused")
 _TRUTHS = ("batched",)
 _DEEPEST = 8  # files that include files
 
@@ -79,6 +82,7 @@ class Adapter:
     terms: Mapping[str, str]
     sizes: Table
     bounds: Table
+    refused: Mapping[str, str]
     optional: frozenset[str] = field(default=frozenset())
     harmless: frozenset[str] = field(default=frozenset())
     batched: bool = True

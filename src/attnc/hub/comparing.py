@@ -27,13 +27,14 @@ LARGER = 4  # times what theirs itself rounds, where its weights enlarge that
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """difference: the largest, in standard deviations of theirs. rounding: that of theirs to itself in float64, without
-    padding. length: of the inputs. padded: on which side.
+    padding. length: of the inputs. padded: on which side. beside: the results of theirs that ours has not.
     """
 
     difference: float
     rounding: float
     length: int
     padded: str
+    beside: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -92,12 +93,12 @@ def compare(imported: Imported, length: int = 24, seed: int = 0) -> list[Compari
 
     counted = theirs.can_generate() and "position_ids" in inspect.signature(theirs.forward).parameters
 
-    def told(inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
+    def told(inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str, Any]:
         named = as_theirs(imported, inputs, dtype)
         if counted and "attention_mask" in named:  # as their `generate` does: from the first item that is no padding
             named["position_ids"] = (named["attention_mask"].cumsum(-1) - 1).clamp(min=0)
         try:
-            found: tuple[torch.Tensor, ...] = theirs.to(dtype)(**named, return_dict=False)
+            found: dict[str, Any] = theirs.to(dtype)(**named, return_dict=True)
         except Exception as wrong:  # its code is not ours: it may raise anything
             raise HubError(
                 f"transformers' {type(theirs).__name__} fails itself: {type(wrong).__name__}: {wrong}"
@@ -110,16 +111,23 @@ def compare(imported: Imported, length: int = 24, seed: int = 0) -> list[Compari
         for side in sides:
             inputs, padded, real = drawn(imported, length, side, draw)
             found, wanted = ours(**inputs), told(inputs, torch.float32)
+            beside = tuple(
+                name
+                for name in [*wanted][len(results) :]
+                if isinstance(wanted[name], torch.Tensor) and "hidden" not in name
+            )
             apart = []
-            for axes, a, b in zip(results, found if isinstance(found, tuple) else [found], wanted, strict=False):
+            for axes, a, b in zip(
+                results, found if isinstance(found, tuple) else [found], wanted.values(), strict=False
+            ):
                 if padded is not None and axes and axes[0].name == padded:
                     a, b = a[real], b[real]
                 apart.append((a - b).abs().max() / b.std())
             differences.append(float(torch.stack(apart).max()))  # what is no number stays none
         plain, _, _ = drawn(imported, length, "none", draw, MANY)  # padded, theirs may be no number in float64
-        single, double = told(plain, torch.float32)[0], told(plain, torch.float64)[0]
+        single, double = (next(iter(told(plain, dtype).values())) for dtype in (torch.float32, torch.float64))
     rounding = float((single - double).abs().max() / double.std())
-    return [Comparison(worst, rounding, length, side) for side, worst in zip(sides, differences, strict=True)]
+    return [Comparison(worst, rounding, length, side, beside) for side, worst in zip(sides, differences, strict=True)]
 
 
 def as_theirs(

@@ -29,6 +29,8 @@ def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.
     Raises HubError for a key or a value that the adapter does not know: it might change what the model computes.
     """
     _known(adapter, config, name)
+    if refused := [why for why, holds in _sizes(adapter, config, name, adapter.refused).items() if holds]:
+        raise HubError(f"{name}: {'; '.join(refused)}: {adapter.path.name} has no match for that")
     bounds = _sizes(adapter, config, name, adapter.bounds)
     return Configured(
         _model(adapter, config, name),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..spec import Model, load
 from ..weights.files import Weights
 from ..weights.files import load as load_weights
-from .folder import CONFIG, GENERATION, read_json
+from .folder import CONFIG, GENERATION, TOKENIZER, read_json
 from .importing import ABOUT, INDEX, UNUSED, WEIGHTS
 from .problem import HubError
 
@@ -48,16 +48,20 @@ class Imported:
         file = self.path / UNUSED
         return load_weights(file) if file.is_file() else {}
 
+    @property
+    def tokenizes(self) -> bool:
+        """Whether the folder has a tokenizer."""
+        return (self.path / TOKENIZER[0]).is_file()
+
     def tokenizer(self) -> tokenizers.Tokenizer:
         """That of the folder. Raises HubError where there is none, or the library is not installed."""
-        file = self.path / "tokenizer.json"
-        if not file.is_file():
+        if not self.tokenizes:
             raise HubError(f"{self.path}: it has no tokenizer.json: give ids, `--ids 1,2,3`, in place of a text")
         try:
             from tokenizers import Tokenizer
         except ImportError:
             raise HubError('a prompt in words needs tokenizers: pip install "tokenizers>=0.20"') from None
-        return Tokenizer.from_file(str(file))
+        return Tokenizer.from_file(str(self.path / TOKENIZER[0]))
 
 
 def open(path: str | Path) -> Imported:

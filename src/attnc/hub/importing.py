@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,8 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
         if axis.extent is None
     }
     (draft / "cost.txt").write_text(f"{model.cost(**widths)}\n", encoding="utf-8")
-    (draft / "README.md").write_text(_readme(folder, spec.name, model.name, name), encoding="utf-8")
+    runs = first_run(model, adapter.inputs, (folder.path / TOKENIZER[0]).is_file(), name)
+    (draft / "README.md").write_text(_readme(folder, spec.name, model, name, runs), encoding="utf-8")
     return model
 
 
@@ -107,21 +108,38 @@ def _convert(folder: HubFolder, adapter: Adapter, model: Model, draft: Path) -> 
         save(draft / UNUSED, {name: given[name] for name in sorted(unused)})
 
 
-def _readme(folder: HubFolder, spec: str, model: str, name: str) -> str:
+def first_run(model: Model, inputs: Mapping[str, str], tokenizer: bool, name: str) -> str:
+    """The command that runs the model of a folder called `name`: what is generated, or else what is compared.
+
+    inputs: ours, and what theirs are called. tokenizer: whether the folder has one.
+    """
+    if "input_ids" not in inputs.values() or model.decoding.reason:
+        return f"attnc run {name} --check"
+    return f'attnc run {name} --prompt "Once upon a time"' if tokenizer else f"attnc run {name} --ids 1,2,3"
+
+
+def _readme(folder: HubFolder, spec: str, model: Model, name: str, runs: str) -> str:
+    commands = {
+        f"attnc run {name} --check": "compare with transformers, where it is installed",
+        f"attnc draw {name}/{spec}:{model.name} -o figure.pdf": "the figure, in other formats and styles",
+    }
+    if runs not in commands:
+        commands = {runs: "generate", **commands}
+    width = max(map(len, commands))
+    taken = ", ".join(str(port.name) for port in model.inputs)
+    listed = "\n".join(f"$ {command:{width}}   # {what}" for command, what in commands.items())
     return f"""# {folder.path.name}
 
 A `{folder.model_type}` model as an attnc spec, imported from `{folder.path.name}`. `{spec}` is the model,
 checked; `figure.svg` its diagram; `cost.txt` what it costs.
 
 ```console
-$ attnc run {name} --prompt "Once upon a time"     # generate
-$ attnc run {name} --check                         # compare with transformers, where it is installed
-$ attnc draw {name}/{spec}:{model} -o figure.pdf   # the figure, in other formats and styles
+{listed}
 ```
 
 ```python
 import attnc
 
-net = attnc.hub.open("{name}").torch()             # an nn.Module with these weights
+net = attnc.hub.open("{name}").torch()  # an nn.Module with these weights, which takes {taken}
 ```
 """

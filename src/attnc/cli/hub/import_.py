@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..output import CLEAN, CannotRun, say
 
+NAMED = 6  # weights that are told by name
 SUMMARY = "import a published model's folder: spec, weights, figure, cost"
 
 
@@ -30,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
     """Import a published model: write a folder with its spec, its weights under the spec's names, its figure, what it
     costs, and a README of what to do with it. What the adapter does not know is refused. Nothing of FOLDER is run.
     """
-    from ...hub import HubError, import_folder
+    from ...hub import HubError, import_folder, open
+    from ...hub.importing import UNUSED, first_run
     from ...weights import WeightsError
 
     source = Path(args.folder)
@@ -39,6 +41,15 @@ def run(args: argparse.Namespace) -> int:
         model = import_folder(source, target, [Path(folder) for folder in args.adapters])
     except (HubError, WeightsError) as wrong:
         raise CannotRun(str(wrong)) from None
+    imported = open(target)
     parameters = sum(spec.size for spec in model.weights.values())
-    say(f'{target}: `{model.name}`, {parameters:,} parameters. Next: attnc run {target} --prompt "..."')
+    runs = first_run(model, imported.inputs, imported.tokenizes, str(target))
+    say(f"{target}: `{model.name}`, {parameters:,} parameters. Next: {runs}")
+    if runs.endswith("--check"):
+        why = "generates nothing" if model.decoding.reason else "reads no text"
+        taken = ", ".join(str(port.name) for port in model.inputs)
+        say(f'It {why}: from Python, attnc.hub.open("{target}").torch() takes {taken}')
+    if unused := sorted(imported.unused):
+        more = f" and {len(unused) - NAMED} more" if len(unused) > NAMED else ""
+        say(f"Unused, kept in {UNUSED}: {', '.join(unused[:NAMED])}{more}")
     return CLEAN
