@@ -54,6 +54,7 @@ TORCH = (
     "torch/blocks",
     "torch/masks",
     "torch/maps",
+    "scans/torch_free",
     "scans/torch_scans",
     "scans/torch_cells",
     "common/decoding",

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .torch_free import is_walked, walked
+
 
 def lstm(
     x: Tensor,
@@ -75,7 +77,7 @@ def recurrent(
     shape = (*ahead, size)
     states = tuple(x.new_zeros(shape) if start is None else start.expand(shape) for start in starts)
     plain = all(type(one) is nn.Linear and not one._forward_hooks for one in (*into, *back))
-    if n and plain and x.numel() and not torch._C._are_functorch_transforms_active():
+    if n and plain and x.numel() and not is_walked(n) and not torch._C._are_functorch_transforms_active():
         flat = x.reshape(-1, n, x.shape[-1])
         first = tuple(state.reshape(1, -1, size).contiguous() for state in states)
         (w, b), (u, c) = (as_one_map(each, order) for each in maps)
@@ -86,10 +88,14 @@ def recurrent(
     def gates(maps: Sequence[nn.Module], x: Tensor) -> list[Tensor]:
         if len(maps) == len(order):
             return [one(x) for one in maps]
-        parts = maps[0](x).unflatten(-1, (len(order), size)).unbind(-2)
+        parts = maps[0](x).chunk(len(order), -1)
         return [parts[place] for place in order]
 
     given, found = gates(into, x), []
+    if is_walked(n):
+        first = tuple(state.contiguous() for state in states)
+        inputs = [one.movedim(-2, 0) for one in given]
+        return walked(lambda h, items: step(items, gates(back, h[0]), h), first, inputs).movedim(0, -2)
     for items in zip(*(one.unbind(-2) for one in given), strict=True):
         states = step(list(items), gates(back, states[0]), states)
         found.append(states[0])

@@ -14,6 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..torch.ops import is_free
+from .torch_free import before_each, faded, in_groups, mapped, out_of_groups, with_first
+
 CHUNK = 64  # items that are computed as pairs
 FINE = 16  # where each pair has a decay of its own for each channel
 WIDE = 1024  # numbers in a state that are worth a step of their own
@@ -73,7 +76,7 @@ def linear_attention(
     out = pairs @ v
     if states is not None:
         out = out + (q if since is None else q * since) @ states
-    return out.flatten(-3, -2)[..., :n, :]
+    return out_of_groups(out, -2, n) if is_free(n) else out.flatten(-3, -2)[..., :n, :]
 
 
 def linear_attention_and_sums(
@@ -88,6 +91,8 @@ def chunks(x: Tensor, size: int, fill: float = 0) -> Tensor:
     """[.., n, d] -> [.., chunks, size, d], filled up behind the last item; what all items share stays one."""
     if x.shape[-2] == 1 and size > 1:
         return x.unsqueeze(-2)
+    if is_free(x.shape[-2]):
+        return in_groups(x, -2, size, fill)
     n = (x.shape[-2] + size - 1) // size or 1
     return torch.unflatten(F.pad(x, [0, 0, 0, n * size - x.shape[-2]], value=fill), -2, (n, size))
 
@@ -109,6 +114,10 @@ def carried(total: Tensor | None, added: Tensor, start: Tensor | None) -> Tensor
     if total is None:
         sums = F.pad(added.cumsum(-3), [0, 0, 0, 0, 1, -1])
         return sums if start is None else sums + start.unsqueeze(-3)
+    if is_free(n):
+        total = total.expand(*total.shape[:-3], n, -1, -1)
+        added = added if start is None else with_first(added, -3, total.select(-3, 0) * start)
+        return before_each(faded(total, added, -3, 1), -3, start)
     if start is None and n == 1:
         return None
     first = torch.zeros_like(added.select(-3, 0)) if start is None else start
@@ -126,6 +135,10 @@ def corrected(
     new: what they would put into a state of 0; seen: how much of a state before the chunk each takes out, by channel.
     """
     n = new.shape[-3]
+    if is_free(n):
+        unit = torch.eye(k.shape[-1], dtype=k.dtype, device=k.device)
+        before = mapped((unit if total is None else unit * total) - k.mT @ seen, k.mT @ new, start)
+        return before, new - seen @ before
     shape = torch.broadcast_shapes(k.shape[:-3], new.shape[:-3])  # type: ignore[no-untyped-call]
     first = k.new_zeros(1) if start is None else start
     state = first.expand(*shape, k.shape[-1], new.shape[-1])
@@ -159,9 +172,14 @@ def running(
             head, rest = x.tensor_split([1], dim)
             x = torch.cat([head + decay.tensor_split([1], dim)[0] * one.tensor_split([1], dim)[0], rest], dim)
         n = x.shape[dim]
-        y = decayed(decay, x, dim, n if x.numel() > WIDE * n else math.isqrt(n))
+        if is_free(n):
+            y = faded(decay, x, dim, 2)
+        else:
+            y = decayed(decay, x, dim, n if x.numel() > WIDE * n else math.isqrt(n))
     if not before:
         return y
+    if is_free(y.shape[dim]):
+        return before_each(y, dim, start)
     head = torch.zeros_like(y.tensor_split([1], dim)[0])
     return torch.cat([head if first is None else head + first, y.tensor_split([-1], dim)[0]], dim)
 

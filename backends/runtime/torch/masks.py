@@ -21,7 +21,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..common.spans import Numbered, in_sight, kinds_along, mask_key
 from .blocks import block_attention
-from .ops import is_traced, masked_softmax
+from .ops import is_free, is_traced, masked_softmax
 from .sights import Runs, block_mask, look, look_at, number_data, row_sights, unknown_data
 
 
@@ -257,9 +257,7 @@ def is_open(*numbers: Any) -> bool:
     # Not `is_exporting()`: up to torch 2.12 every graph of Dynamo takes that for true, and would skip no tile.
     if getattr(torch.compiler, "_is_exporting_flag", False):
         return True
-    from torch.fx.experimental.symbolic_shapes import has_static_value
-
-    return not all(has_static_value(number) for number in numbers)
+    return any(is_free(number) for number in numbers)
 
 
 def as_constant(function: Any) -> Any:

@@ -199,6 +199,16 @@ def taps(x: Tensor, dim: int, places: int, size: int, left: int, at: Tensor | No
     return window(x, dim, places, size, 1, max(behind, 0))
 
 
+def is_free(size: Any) -> bool:
+    """Whether a graph is being made that is to hold for more than this size."""
+    if not torch.compiler.is_compiling():
+        return False
+    from torch.fx.experimental import symbolic_shapes
+
+    known = getattr(symbolic_shapes, "has_static_value", None)  # PyTorch 2.6 has none
+    return isinstance(size, torch.SymInt) if known is None else not known(size)
+
+
 def is_traced() -> bool:
     """Whether PyTorch traces or transforms what runs: no code may depend on the numbers that a tensor then holds.
 
