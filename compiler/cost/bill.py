@@ -13,9 +13,11 @@ from ..graph.nodes import Graph
 from ..rewrites.kernels.attention import fuse_attention
 from ..rewrites.simplify.constants import fold_truths
 from ..sizes.axes import Axis, Number
+from .lowered import Lowered, as_computed, has_ways
 from .memory import Memory, measure
 from .paths.longest import Path, longest
 from .paths.reach import pruned
+from .polynomials.figure import Figure
 from .polynomials.operations import put
 from .polynomials.polynomial import ZERO, Poly, SizeSymbol, base_symbols
 from .polynomials.show import formula
@@ -31,31 +33,6 @@ REALS = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 
 class CostError(ValueError):
     """A size that cannot be: an unknown name, one beyond its bound, a division that leaves a remainder."""
-
-
-@dataclass(frozen=True, repr=False)
-class Figure:
-    """An exact polynomial and its value. `str()` is the formula, the leading term first."""
-
-    poly: Poly
-    values: Mapping[SizeSymbol, int]
-
-    @property
-    def value(self) -> int:
-        """At the sizes of the bill, rounded up to a whole number where halves remain."""
-        exact = self.poly.at(self.values)
-        return -int(-exact // 1)
-
-    def at(self, **sizes: int) -> Fraction:
-        """The value with some sizes changed, by name: `figure.at(n=4096)`. Raises KeyError for a name not in it."""
-        named = {symbol.name: symbol for symbol in base_symbols([self.poly])}
-        return self.poly.at({**self.values, **{named[name]: size for name, size in sizes.items()}})
-
-    def __str__(self) -> str:
-        return formula(self.poly, self.values)
-
-    def __repr__(self) -> str:
-        return f"<Figure {self.value:,} = {self}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,6 +133,15 @@ class Bill:
     @cached_property
     def fused_saved(self) -> Figure:
         return self.figure(_all_saved(self.fused))
+
+    @cached_property
+    def lowered(self) -> Lowered | None:
+        """What is taken as it is computed; None where no scan or running sum is."""
+        graph = as_computed(self.graph)
+        if not has_ways(graph):
+            return None
+        part, _ = CostWalk(self.values, REALS[self.dtype]).run(graph, self.scope)
+        return Lowered(part, self.figure)
 
     @cached_property
     def paths(self) -> Mapping[str, Path]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .bill import Bill, Figure
+from .bill import Bill
 from .paths.longest import Path
+from .polynomials.figure import Figure
 from .polynomials.polynomial import ONE, ZERO, Poly, base_symbols
 from .polynomials.show import amount, short
 from .scope import stands_for
@@ -77,7 +78,16 @@ def text(
         cells.append("" if poly is None or not poly else str(cost.figure(poly)))
         rows.append(cells)
     more = [f"... {len(parts) - most:,} more ..."] if most is not None and len(parts) > most else []
-    return [*_heading(cost), "", *aligned(rows), *more, "", *_totals(cost, training), *_remarks(cost)]
+    return [
+        *_heading(cost),
+        "",
+        *aligned(rows),
+        *more,
+        "",
+        *_totals(cost, training),
+        *_computed(cost, training),
+        *_remarks(cost),
+    ]
 
 
 MOST, WIDEST = 40, 240  # parts, and characters of a line
@@ -158,6 +168,24 @@ def _totals(cost: Bill, training: bool) -> list[str]:
             rows.append(("  attention fused", amount(cost.fused_saved.value), str(cost.fused_saved)))
     rows.append(("sequential steps", f"{cost.steps.value:,}", str(cost.steps)))
     rows += [("longest path", *path_cells(cost, name, path)) for name, path in cost.paths.items() if path.hops]
+    return _said(rows)
+
+
+def _computed(cost: Bill, training: bool) -> list[str]:
+    """What scans and running sums take as they are computed, where there are any."""
+    found = cost.lowered
+    if found is None:
+        return []
+    ways = "; ".join(f"{path or cost.name} {how}" for path, how in found.ways)
+    rows = [("multiply-adds", f"{found.macs.value:,}", str(found.macs))]
+    if training:
+        rows.append(("  of the gradients", f"{found.backward.value:,}", str(found.backward)))
+    rows.append(("other operations", f"{found.operations.value:,}", str(found.operations)))
+    return ["", f"as computed by PyTorch: {ways}", *_said(rows)]
+
+
+def _said(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Name, value, and the formula where it says more."""
     left, middle = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     return [
         f"{a.ljust(left)}  {b.rjust(middle)}" + ("" if c.replace(",", "") == b.replace(",", "") else f"  = {c}")
@@ -226,6 +254,13 @@ def data(cost: Bill, *, depth: int | None = None, per_op: bool = True) -> dict[s
     }  # fmt: skip
     if cost.routed is not None:
         totals["multiply_adds_routed"] = cost.routed
+    found = cost.lowered
+    computed = {} if found is None else {
+        "ways": [{"path": path, "how": how} for path, how in found.ways],
+        "multiply_adds": shown(found.macs.poly),
+        "multiply_adds_backward": shown(found.backward.poly),
+        "other_operations": shown(found.operations.poly),
+    }  # fmt: skip
     parts = []
     for line in lines(cost, depth, per_op):
         part = line.part
@@ -247,6 +282,7 @@ def data(cost: Bill, *, depth: int | None = None, per_op: bool = True) -> dict[s
         "assumed": list(cost.assumed), "unknown_ops": sorted(cost.part.unknown),
         "totals": {name: {"value": figure.value, "formula": str(figure)} for name, figure in totals.items()},
         "longest_paths": paths,
+        **({"computed": computed} if computed else {}),
         "parts": parts,
     }  # fmt: skip
 

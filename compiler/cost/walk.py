@@ -13,6 +13,7 @@ from ..graph.traits import (
     Arrange,
     Choice,
     Compared,
+    Counts,
     Gather,
     IndexMap,
     Normalise,
@@ -26,6 +27,7 @@ from ..graph.values import Role, Scalar, Value
 from ..rewrites.dispatch.rows import picked_alone
 from ..sizes.axes import Axis, evaluate
 from .bands import NOTHING, Facts, Form, IndexBounds, both, either, of_form, step, without
+from .computed.kernels import KernelNode
 from .memory import Memory, needed
 from .paths.reach import Reach, Route, Routes, start
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
@@ -47,6 +49,7 @@ class Part:
     steps:   the longest chain of ops that must follow one another.
     unknown: ops of the user's own in it, of which nothing is known.
     peak:    bytes alive at once beyond its inputs, at most; None for what makes nothing, or where nobody measured.
+    how:     it is computed, where that is not op by op: "in chunks of 64".
     """
 
     name: str
@@ -62,6 +65,7 @@ class Part:
     unlike: bool = False
     sets: Poly = ONE
     beside: bool = False
+    how: str = ""
 
     def __repr__(self) -> str:
         return f"<Part {self.kind} {self.name or self.what}: {len(self.parts)} parts>"
@@ -257,7 +261,10 @@ class _GraphWalk:
         graded = has_gradient(node, [fact.graded for fact in facts])
         index = replace(self._index(node, facts, mask), picked=self._picked(node, facts, mask))
         self.facts[node.out.id] = Fact(index, graded, data, self._steps(node), self._routes(node, facts, mask))
-        work = plain_work(node, self.meter)
+        work, how = plain_work(node, self.meter), ""
+        if node.traits.cost.kernel is not None:
+            done, how = self._kernel(node, facts).work()
+            work = work + (done if node.out.id in self.alive else replace(done, back=ZERO, kept_back=ZERO))
         if _multiplies(node):
             # An operand that nothing needs has no gradient either.
             wanted = node.out.id in self.alive
@@ -276,7 +283,13 @@ class _GraphWalk:
             name = node.name or node.out.name or ""
             steps = ONE if node.traits.cost.moves and node.out.role > Role.TABLE else ZERO
             peak = self.memory.peak if self.memory else None
-            self.parts.append(Part(name, "op", node.op, work, self.meter.weights(node.weights), steps, peak=peak))
+            weights = self.meter.weights(node.weights)
+            self.parts.append(Part(name, "op", node.op, work, weights, steps, peak=peak, how=how))
+
+    def _kernel(self, node: Apply, facts: Sequence[Fact]) -> KernelNode:
+        counting = (x for x in self.readers.get(node.out.id, ()) if isinstance(x, Apply))
+        counts = any(reader.traits.cost.kernel == Counts() for reader in counting)
+        return KernelNode(node, self.meter, [fact.graded for fact in facts], [fact.data for fact in facts], counts)
 
     def _steps(self, node: Apply) -> Poly:
         """One step for each op that computes; tables are there from the start, and moving items about is none."""

@@ -221,6 +221,32 @@ def keeps_truths(reads: Reads) -> bool:
 # -- what one use of an op takes -----------------------------------------------------------------------------------
 
 
+class Chunks(Alike):
+    """A state that sums keys times values, for many items at once: in chunks."""
+
+
+class Counts(Alike):
+    """What the op that it reads counts beside: its call gives both."""
+
+
+class RunningState(Alike):
+    """All values of a state, number by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellKernel:
+    """All of a recurrent network, by a kernel of its own.
+
+    gates: maps of an item, and of the state; operations: what is done of them, for each number of the state.
+    """
+
+    gates: int
+    operations: int
+
+
+Kernel = Chunks | Counts | RunningState | CellKernel
+
+
 @dataclass(frozen=True, slots=True)
 class OpCost:
     """What one use of an op takes beside its multiply-adds; `compiler/cost` adds it up.
@@ -234,6 +260,7 @@ class OpCost:
            operand, "count" how many items the mask keeps.
     spare: how many more arrays of the size of what is masked a mask takes while the op runs.
     makes_indices: it makes an index for each item of its result, too: where that stood. Its gradient goes there.
+    kernel: how it is computed as a whole, and so what it takes (compiler/cost/computed).
     """
 
     work: int = 1
@@ -242,6 +269,7 @@ class OpCost:
     saves: tuple[str, ...] = ()
     spare: int = 1
     makes_indices: bool = False
+    kernel: Kernel | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

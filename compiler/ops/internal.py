@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from ..graph.traits import Anything, LogSum, OpCost, OpTraits, Pointwise, Quotient, Sum
+from ..graph.traits import (
+    Anything,
+    CellKernel,
+    Chunks,
+    Counts,
+    LogSum,
+    OpCost,
+    OpTraits,
+    Pointwise,
+    Quotient,
+    RunningState,
+    Sum,
+)
 from .table import WrittenOp
 
 ROWS: tuple[OpTraits, ...] = (
@@ -25,10 +37,13 @@ ROWS: tuple[OpTraits, ...] = (
     # weights of a learned map that is done elsewhere (rewrites/dispatch, rewrites/recurrent)
     OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False)),
     # what scans become whose states are linear in themselves (rewrites/recurrent)
-    OpTraits("linear_attention", reads=Anything(), cost=OpCost(saves=("x",))),
-    *(OpTraits(name, reads=Anything(), cost=OpCost(saves=("x", "result"))) for name in ("lstm", "gru", "rnn")),
-    OpTraits("weighs", reads=Anything(), cost=OpCost(moves=False)),
-    OpTraits("recurrence", reads=Anything(), cost=OpCost(work=2, saves=("x", "result"))),
+    OpTraits("linear_attention", reads=Anything(), cost=OpCost(work=0, saves=("x",), kernel=Chunks())),
+    *(
+        OpTraits(name, reads=Anything(), cost=OpCost(work=0, saves=("x", "result"), kernel=CellKernel(*numbers)))
+        for name, *numbers in (("lstm", 4, 13), ("gru", 3, 10), ("rnn", 1, 2))
+    ),
+    OpTraits("weighs", reads=Anything(), cost=OpCost(work=0, moves=False, kernel=Counts())),
+    OpTraits("recurrence", reads=Anything(), cost=OpCost(work=0, saves=("x", "result"), kernel=RunningState())),
     # steps of decoding: caches, places, and what is cut out of what all items have
     OpTraits("positions", reads=Anything(), caches=True, cost=OpCost(work=0, moves=False)),
     *(OpTraits(name, reads=Anything(), caches=True, remembers=True) for name in ("remember", "recall", "resume")),

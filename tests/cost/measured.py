@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -24,9 +25,22 @@ from attnc.compiler.graph.nodes import Call, Graph, Repeat, Scan, reads
 from attnc.compiler.rewrites.simplify.constants import fold_truths
 from attnc.compiler.rewrites.tools.walk import Walk
 
+
+def _inverted(a: torch.Size, b: torch.Size, **_: object) -> int:
+    """Of a matrix that is 1 on the diagonal and 0 above it: half of a product, the diagonal left out."""
+    *_, n, m = b
+    return math.prod(torch.broadcast_shapes(a[:-2], b[:-2])) * n * (n - 1) * m
+
+
 VECTORS = {  # the counter knows matrices alone; a product with a vector is one too
     torch.ops.aten.mv: lambda a, x, **_: 2 * a[0] * a[1],
     torch.ops.aten.dot: lambda a, b, **_: 2 * a[0],
+    torch.ops.aten.linalg_solve_triangular: _inverted,
+}
+ARITHMETIC = {  # what each does for each number that it makes; a sum is counted by what it reads
+    **dict.fromkeys(["mul", "add", "sub", "rsub", "cumsum", "cumprod", "tril", "gt", "ge", "sigmoid", "tanh"], 1),
+    **dict.fromkeys(["mul_", "add_", "sigmoid_", "tanh_"], 1),
+    "addcmul": 2,
 }
 
 
@@ -105,6 +119,22 @@ def forward_and_backward(net: torch.nn.Module, given: list[Any]) -> tuple[int, i
     with_gradient = [part for part in reals(made[0]) if part.requires_grad]
     backward = flops(lambda: torch.autograd.backward([part.sum() for part in with_gradient])) if with_gradient else 0
     return forward, backward
+
+
+class Arithmetic(TorchDispatchMode):
+    """How many numbers ops made of numbers, what only moves these left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func: Any, kinds: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+        if name == "sum":
+            self.count += args[0].numel()
+        elif name in ARITHMETIC:
+            self.count += ARITHMETIC[name] * made.numel()
+        return made
 
 
 class LiveBytes(TorchDispatchMode):

@@ -166,7 +166,7 @@ def test_a_bill_prints_without_its_graph() -> None:
 
 
 def test_halves_are_rounded_up() -> None:
-    from attnc.compiler.cost.bill import Figure
+    from attnc.compiler.cost.polynomials.figure import Figure
     from attnc.compiler.cost.polynomials.polynomial import ONE, ZERO
 
     for exact, shown in [(Fraction(5, 2), 3), (Fraction(2), 2), (Fraction(-5, 2), -2), (Fraction(1, 9), 1)]:

@@ -13,6 +13,14 @@ from .show import formula
 _INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "//": "/", "%": "mod", "^": "^"}
 
 
+_ROUNDED = {operation.meaning: word for word, operation in OPERATIONS.items() if isinstance(operation.meaning, Rounded)}
+
+
+def rounded(poly: Poly, up: bool) -> Poly:
+    """The nearest whole number on one side."""
+    return apply(_ROUNDED[Rounded(up)], (poly,))
+
+
 def apply(op: str, args: tuple[Poly, ...], name: str = "") -> Poly:
     """An operation of `sizes.functions`: worked out where that stays a polynomial, else a symbol of its own.
 

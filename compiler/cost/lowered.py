@@ -1,0 +1,79 @@
+"""A model as it is computed: scans and running sums in chunks, number by number, by kernels, or item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..graph.nodes import Apply, Graph, Scan, children
+from ..pipeline import PASSES, rewritten
+from .polynomials.figure import Figure
+from .polynomials.polynomial import Poly
+from .walk import Part
+
+# Of softmax attention and experts a bill has figures of its own; what only lies elsewhere takes the same.
+ELSEWHERE = ("fuse_attention", "place_masks", "dispatch", "stack", "arrange", "spend_logits", "mask_arguments")
+
+
+def as_computed(graph: Graph) -> Graph:
+    """The graph with scans and running sums as they are computed."""
+    return rewritten(graph, [one for one in PASSES if one.name not in ELSEWHERE])
+
+
+def has_ways(graph: Graph) -> bool:
+    """Whether anything in it is not computed op by op."""
+    todo, seen = [graph], {graph}
+    while todo:
+        for node in todo.pop().nodes:
+            if isinstance(node, Scan) or (isinstance(node, Apply) and node.traits.cost.kernel is not None):
+                return True
+            todo += (inner for inner in children(node) if inner not in seen)
+            seen |= {*children(node)}
+    return False
+
+
+@dataclass(frozen=True, repr=False)
+class Lowered:
+    """What a model takes as the code of PyTorch computes it.
+
+    part: the bill, part by part.
+    ways: the path of each scan or running sum, and how it is computed: "in chunks of 64".
+    """
+
+    part: Part
+    figure: Callable[[Poly], Figure]
+
+    @cached_property
+    def ways(self) -> tuple[tuple[str, str], ...]:
+        return tuple(dict.fromkeys(_ways(self.part, "")))
+
+    @cached_property
+    def macs(self) -> Figure:
+        """Multiply-adds of the forward pass."""
+        return self.figure(self.part.work.macs)
+
+    @cached_property
+    def backward(self) -> Figure:
+        """Multiply-adds of the gradients of every weight that is not frozen."""
+        return self.figure(self.part.work.back)
+
+    @cached_property
+    def operations(self) -> Figure:
+        """What is no multiply-add of a product of matrices."""
+        return self.figure(self.part.work.ops)
+
+    @property
+    def flops(self) -> int:
+        """2 for each multiply-add, as `torch.utils.flop_counter` counts; a triangular matrix is inverted uncounted."""
+        return 2 * self.macs.value
+
+
+def _ways(part: Part, path: str) -> Iterator[tuple[str, str]]:
+    if part.kind == "scan":
+        yield path, "item by item"
+    elif part.how:
+        yield path, part.how
+    for inner in part.parts:
+        name = inner.name if inner.kind != "op" or inner.how else ""
+        yield from _ways(inner, f"{path}.{name}" if path and name else path or name)
