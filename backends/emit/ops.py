@@ -16,12 +16,23 @@ from ...compiler.graph.extents import enough, holds
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.sizes.axes import Axis, evaluate
-from ..text.expressions import Code, Variable, binary, call, joined
+from ..text.expressions import Code, Variable, binary, call, joined, times
 from ..text.ranges import ANY
 from ..text.values import FULL, NONE, SOME, CannotEmit, Val, is_table, kind_of
 from .body import CodeBody, Emit
 from .layout import KeptLayout, at_items, but
-from .operands import cell, concat_operands, dims, linear_attention, listed, map_weights, masked, recurrence, weighs
+from .operands import (
+    cell,
+    concat_operands,
+    dims,
+    linear_attention,
+    listed,
+    map_weights,
+    masked,
+    recurrence,
+    weighs,
+    without,
+)
 
 
 def _plain(body: CodeBody, node: Apply, x: Val) -> Val:
@@ -217,6 +228,31 @@ def best(body: CodeBody, node: Apply, x: Val, mask: Val | None) -> Val:
     dim = order.index(node.axes[0]) - len(order)
     code = call("pick_one", x.code, dim, *([] if mask is None else [mask.code]))
     return body.combine(given, code, tuple(a for a in order if a not in node.axes), node.out)
+
+
+def to_reduce(body: CodeBody, node: Apply, x: Val) -> Val:
+    """What is to be reduced, as an array of its kind."""
+    kind, table = kind_of(node.out), is_table(node.out)
+    if kind is Scalar.REAL:
+        x = body.real(x, table)
+    if not x.number:
+        return x
+    return replace(x, code=body.filled(Code("()"), x.code, kind, body.dtype_of(kind, table)), number=False)
+
+
+def times_kept(body: CodeBody, node: Apply, x: Val, mask: Val) -> Val:
+    """The sum of one number over what a mask keeps: as often."""
+    out = node.out
+    mask = body.full(mask, node.axes)
+    total = body.combine([mask, x], kept(mask, node), without(mask, node.axes), out, kind=Scalar.INT)
+    if kind_of(out) is Scalar.REAL:
+        total = body.real(total, is_table(out))
+    return total if x.code.text == "1" else replace(total, code=times(total.code, x.code))
+
+
+def kept(mask: Val, node: Apply) -> Code:
+    """How many items a mask keeps."""
+    return Code.of("{}.sum({})", mask.atom, dims(mask, node.axes))
 
 
 def l2norm(body: CodeBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

@@ -27,7 +27,22 @@ from ..emit.operands import (
     with_arguments,
     without,
 )
-from ..emit.ops import best, gather, index, l2norm, merge, pad, rank, rename, same, split, window
+from ..emit.ops import (
+    best,
+    gather,
+    index,
+    kept,
+    l2norm,
+    merge,
+    pad,
+    rank,
+    rename,
+    same,
+    split,
+    times_kept,
+    to_reduce,
+    window,
+)
 from ..text.expressions import UNARY, Code, call, folded, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of, needed
 from .body import Emit, NumpyBody, Point
@@ -145,74 +160,78 @@ def norm(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val
 
 def reduce(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
-    op, axes, out = node.op, node.axes, node.out
-    x = vals[0]
-    kind = Scalar.BOOL if op in ("any", "all") else kind_of(out)
-    if kind is Scalar.REAL:
-        x = body.real(x, is_table(out))
-    if x.number and mask is not None and op == "sum":  # counting what the mask keeps
-        mask = body.full(mask, axes)
-        kept = without(mask, axes)
-        code = Code.of("{}.sum({})", mask.atom, dims(mask, axes))
-        total = body.combine([mask, x], code, kept, out, kind=Scalar.INT)
-        if kind is Scalar.REAL:
-            total = body.real(total, is_table(out))
-        if x.code.text != "1":
-            total = replace(total, code=times(total.code, x.code))
-        return total
-    if x.number:
-        dtype = body.dtype_of(kind, is_table(out))
-        x = replace(x, code=body.filled(Code("()"), x.code, kind, dtype), number=False)
-    if op == "argmax" and (mask is not None or not body.plan.static_size(axes[0])):
+    x, axes = vals[0], node.axes
+    if x.number and mask is not None and node.op == "sum":
+        return times_kept(body, node, x, mask)
+    x = to_reduce(body, node, x)
+    if node.op == "argmax" and (mask is not None or not body.plan.static_size(axes[0])):
         return best(body, node, x, mask)
     fed = [x]
     if mask is None:
         x = body.full(x, axes)
-    elif op != "logsumexp":
+    else:
         x, mask, order = masked(body, node, x, mask)
         fed = [x, mask]
-        low = neutral(node)
-        if x.kind is Scalar.INT and op in ("max", "min"):
+        x = body.full(body.combine(fed, _left_out(body, node, x, mask), order, node.out, kind=x.kind), axes)
+    code = _REDUCED.get(node.op, _by_method)(body, node, x, mask)
+    return body.combine([x], code, without(x, axes), node.out, needs=needed(val.needs for val in fed))
+
+
+def _left_out(body: NumpyBody, node: Apply, x: Val, mask: Val) -> Code:
+    """The operand with that in place of what the mask leaves out which changes no result."""
+    match node.op:
+        case "logsumexp":  # its function takes the mask
+            return x.code
+        case "any":
+            return operator("and", [mask.code, x.code])
+        case "all":
+            return operator("or", [operator("not", [mask.code]), x.code])
+        case "max" | "min" if x.kind is Scalar.INT:
             x = body.named(x)
-            low = Code.of("np.iinfo({}.dtype).{}", x.atom, "max" if op == "min" else "min")
-        if op == "any":
-            text = operator("and", [mask.code, x.code])
-        elif op == "all":
-            text = operator("or", [operator("not", [mask.code]), x.code])
-        else:
-            text = call("np.where", mask.code, x.code, low)
-        x = body.full(body.combine(fed, text, order, out, kind=x.kind), axes)
+            return call("np.where", mask.code, x.code, _farthest(x, node))
+        case _:
+            return call("np.where", mask.code, x.code, neutral(node))
+
+
+def _farthest(x: Val, node: Apply) -> Code:
+    """The integer that is never the largest, or the smallest."""
+    return Code.of("np.iinfo({}.dtype).{}", x.atom, "max" if node.op == "min" else "min")
+
+
+def _by_method(body: NumpyBody, node: Apply, x: Val, mask: Val | None) -> Code:
+    return Code.of("{}.{}({})", x.atom, node.op, dims(x, node.axes))
+
+
+def _total(body: NumpyBody, node: Apply, x: Val, mask: Val | None) -> Code:
+    return _sum(body, x, node.axes) if x.kind is Scalar.REAL else _by_method(body, node, x, mask)
+
+
+def _mean(body: NumpyBody, node: Apply, x: Val, mask: Val | None) -> Code:
+    """Of nothing it is 0."""
+    if mask is not None:
+        return _sum(body, x, node.axes, call("np.maximum", kept(body.full(mask, node.axes), node), 1))
+    if all(map(body.plan.static_size, node.axes)):
+        return _by_method(body, node, x, mask)
+    return _sum(body, x, node.axes, call("max", items_along(body, node.axes), 1))
+
+
+def _extreme(body: NumpyBody, node: Apply, x: Val, mask: Val | None) -> Code:
+    """max and min: where there may be no item, what is farther than any."""
+    if x.kind is Scalar.REAL:
+        end = Code("-np.inf" if node.op == "max" else "np.inf")
+    elif all(map(body.plan.static_size, node.axes)):
+        return _by_method(body, node, x, mask)
     else:
-        x, mask, order = masked(body, node, x, mask)
-        fed = [x, mask]
-        x = body.combine(fed, x.code, order, out)
-    kept = without(x, axes)
-    where = dims(x, axes)
-    needs = needed(val.needs for val in fed)
-    if op == "mean":
-        if mask is None:
-            sizes = items_along(body, axes)
-            if all(body.plan.static_size(axis) for axis in axes):
-                code = Code.of("{}.mean({})", x.atom, where)
-            else:  # the mean of nothing is 0
-                code = _sum(body, x, axes, call("max", sizes, 1))
-        else:
-            mask = body.full(mask, axes)
-            count = Code.of("{}.sum({})", mask.atom, dims(mask, axes))
-            code = _sum(body, x, axes, call("np.maximum", count, 1))
-    elif op == "sum" and x.kind is Scalar.REAL:
-        code = _sum(body, x, axes)
-    elif op == "logsumexp":
-        code = call("logsumexp", x.code, where, *([] if mask is None else [mask.code]))
-    elif op in ("max", "min") and x.kind is Scalar.REAL:
-        code = Code.of("{}.{}({}, initial={}np.inf)", x.atom, op, where, "-" if op == "max" else "")
-    elif op in ("max", "min") and not all(map(body.plan.static_size, axes)):  # there may be no item
         x = body.named(x)
-        end = Code.of("np.iinfo({}.dtype).{}", x.atom, "min" if op == "max" else "max")
-        code = Code.of("{}.{}({}, initial={})", x.atom, op, where, end)
-    else:
-        code = Code.of("{}.{}({})", x.atom, op, where)
-    return body.combine([x], code, kept, out, needs=needs)
+        end = _farthest(x, node)
+    return Code.of("{}.{}({}, initial={})", x.atom, node.op, dims(x, node.axes), end)
+
+
+def _logsumexp(body: NumpyBody, node: Apply, x: Val, mask: Val | None) -> Code:
+    return call("logsumexp", x.code, dims(x, node.axes), *([] if mask is None else [mask.code]))
+
+
+_REDUCED = {"sum": _total, "mean": _mean, "max": _extreme, "min": _extreme, "logsumexp": _logsumexp}
 
 
 def cumsum(body: NumpyBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:

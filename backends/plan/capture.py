@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 
@@ -57,7 +57,7 @@ def resolve(root: Graph, paths: tuple[str, ...]) -> dict[str, Found]:
     weightless: dict[int, bool] = {}
     wanted = {}
     for path in paths:
-        found = sorted(_search(root, path.split("."), (), (), 0, weightless), key=lambda one: one.skipped)
+        found = sorted(_search(_CaptureWay(root, path.split(".")), weightless), key=lambda one: one.skipped)
         if not found:
             raise CaptureError(_unknown(root, path))
         near = [one for one in found if one.skipped == found[0].skipped]
@@ -210,54 +210,83 @@ def _passes(node: Repeat) -> list[str]:
     return [str(number) for number in range(_count(node))] if not node.shared else [""] * (_count(node) > 0)
 
 
-def _search(
-    graph: Graph,
-    segments: list[str],
-    steps: tuple[tuple[Graph, int], ...],
-    names: tuple[str, ...],
-    skipped: int,
-    weightless: dict[int, bool],
-    holder: str = "",
-    later: frozenset[str] = frozenset(),
-) -> Iterator[Found]:
-    if not segments:
+@dataclass(frozen=True, slots=True)
+class _CaptureWay:
+    """How a search has come to a graph. `left`: the segments of the path that it has not met yet; the rest as in
+    `_inside` and `Found`.
+    """
+
+    graph: Graph
+    left: list[str]
+    steps: tuple[tuple[Graph, int], ...] = ()
+    names: tuple[str, ...] = ()
+    skipped: int = 0
+    holder: str = ""
+    later: frozenset[str] = frozenset()
+
+    def into(self, graph: Graph, place: int, met: int = 0, *names: str, skipped: int = 0) -> _CaptureWay:
+        """On into a graph that the node at this place has; `met`: the segments that say so."""
+        steps = (*self.steps, (self.graph, place))
+        return _CaptureWay(graph, self.left[met:], steps, (*self.names, *names), self.skipped + skipped)
+
+
+def _search(way: _CaptureWay, weightless: dict[int, bool]) -> Iterator[Found]:
+    if not way.left:
         return
-    wanted = ".".join(segments)
-    if len(segments) == 1 + holder.count("."):
-        labels = _labels(graph)
-        for node in graph.nodes:
-            for value in makes(node):
-                # the last of several may be written with its number, too
-                known = [] if value.id not in labels else [labels[value.id], _numbered(labels, value.id)]
-                if wanted in (holder + label for label in known):
-                    label = holder + known[0]
-                    yield Found(".".join([*names, label]), steps, graph, value, skipped, node, label)
+    yield from _called(way)
+    graph = way.graph
     for place, node in enumerate(graph.nodes):
-        here = (*steps, (graph, place))
         match node:
             case Call() if node.name == "":
                 if _alike(graph, node)[-1] is node:
-                    yield from _search(node.graph, segments, here, names, skipped, weightless)
-            case Call() if node.name not in later and _reached(graph, node, weightless):
-                own = segment(graph, node, weightless)
-                inner, parts = (*names, own), 1 + own.count(".")
-                if ".".join(segments[:parts]) in (node.name, own):
-                    yield from _search(node.graph, segments[parts:], here, inner, skipped, weightless)
-                if _without_weights(node.graph, weightless):
-                    yield from _search(node.graph, segments, here, inner, skipped + 1, weightless)
+                    yield from _search(way.into(node.graph, place), weightless)
+            case Call() if node.name not in way.later and _reached(graph, node, weightless):
+                for on in _into_call(way, place, node, weightless):
+                    yield from _search(on, weightless)
             case Repeat(beside=True) if _count(node):
-                body = node.bodies[node.runs(_count(node) - 1)]
-                again = later | _called_behind(graph, place)
-                yield from _search(body, segments, here, names, skipped, weightless, f"{node.name}.", again)
-            case Repeat() if segments[0] in (node.name, own := segment(graph, node, weightless)):
-                for number in _passes(node):
-                    rest = segments[2:] if number else segments[1:]
-                    if not number or segments[1:2] == [number]:
-                        body = node.bodies[node.runs(int(number or 0))]
-                        own_names = (*names, own, *([number] if number else []))
-                        yield from _search(body, rest, here, own_names, skipped, weightless)
+                on = way.into(node.bodies[node.runs(_count(node) - 1)], place)
+                again = way.later | _called_behind(graph, place)
+                yield from _search(replace(on, holder=f"{node.name}.", later=again), weightless)
+            case Repeat() if way.left[0] in (node.name, own := segment(graph, node, weightless)):
+                for on in _into_passes(way, place, node, own):
+                    yield from _search(on, weightless)
             case _:
                 pass
+
+
+def _called(way: _CaptureWay) -> Iterator[Found]:
+    """The values of a graph that are called as the rest of the path says."""
+    if len(way.left) != 1 + way.holder.count("."):
+        return
+    wanted, labels = ".".join(way.left), _labels(way.graph)
+    for node in way.graph.nodes:
+        for value in makes(node):
+            # the last of several may be written with its number, too
+            known = [] if value.id not in labels else [labels[value.id], _numbered(labels, value.id)]
+            if wanted in (way.holder + label for label in known):
+                label = way.holder + known[0]
+                path = ".".join([*way.names, label])
+                yield Found(path, way.steps, way.graph, value, way.skipped, node, label)
+
+
+def _into_call(way: _CaptureWay, place: int, node: Call, weightless: dict[int, bool]) -> Iterator[_CaptureWay]:
+    """By its name; and past it, where it has no weights."""
+    own = segment(way.graph, node, weightless)
+    parts = 1 + own.count(".")
+    if ".".join(way.left[:parts]) in (node.name, own):
+        yield way.into(node.graph, place, parts, own)
+    if _without_weights(node.graph, weightless):
+        yield way.into(node.graph, place, 0, own, skipped=1)
+
+
+def _into_passes(way: _CaptureWay, place: int, node: Repeat, own: str) -> Iterator[_CaptureWay]:
+    """Into the passes that the segment behind the name of a repeat says; none does where they share their weights."""
+    for number in _passes(node):
+        body = node.bodies[node.runs(int(number or 0))]
+        if not number:
+            yield way.into(body, place, 1, own)
+        elif way.left[1:2] == [number]:
+            yield way.into(body, place, 2, own, number)
 
 
 def _numbered(labels: Mapping[int, str], number: int) -> str:

@@ -25,7 +25,21 @@ from ..emit.operands import (
     with_arguments,
     without,
 )
-from ..emit.ops import best, gather, index, l2norm, merge, pad, rank, rename, same, split, window
+from ..emit.ops import (
+    best,
+    gather,
+    index,
+    l2norm,
+    merge,
+    pad,
+    rank,
+    rename,
+    same,
+    split,
+    times_kept,
+    to_reduce,
+    window,
+)
 from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of
 from .body import Emit, Point, TorchBody
@@ -157,21 +171,9 @@ def reduce(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
     """sum, mean, max, min, any, all, argmax, logsumexp, over what the mask keeps."""
     op, axes, out = node.op, node.axes, node.out
     x = vals[0]
-    kind = kind_of(out)
-    if kind is Scalar.REAL:
-        x = body.real(x, is_table(out))
-    if x.number and mask is not None and op == "sum":  # counting what the mask keeps
-        mask = body.full(mask, axes)
-        code = Code.of("{}.sum({})", mask.atom, dims(mask, axes))
-        total = body.combine([mask, x], code, without(mask, axes), out, kind=Scalar.INT)
-        if kind is Scalar.REAL:
-            total = body.real(total, is_table(out))
-        if x.code.text != "1":
-            total = replace(total, code=times(total.code, x.code))
-        return total
-    if x.number:
-        dtype = body.dtype_of(kind, is_table(out))
-        x = replace(x, code=body.filled(Code("()"), x.code, kind, dtype), number=False)
+    if x.number and mask is not None and op == "sum":
+        return times_kept(body, node, x, mask)
+    x = to_reduce(body, node, x)
     if op == "argmax" and (mask is not None or not body.plan.static_size(axes[0])):
         return best(body, node, x, mask)
     if mask is None:

@@ -256,37 +256,23 @@ def _is_whole(poly: Poly, values: dict[SizeSymbol, int]) -> bool:
 
 def _values(graph: Graph, scope: SizeScope, given: Mapping[str, Number]) -> tuple[dict[SizeSymbol, int], list[Axis]]:
     """A number for each symbol, and the widths that had none."""
-    left: dict[str, int] = {}
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise CostError(f"`{name}` is set to {value!r}, but a size is a whole number of 0 or more")
-        left[name] = value
+    left = _whole_sizes(given)
     values: dict[SizeSymbol, int] = {}
     assumed: list[Axis] = []
     roots: dict[int, Axis] = {}
     for axis in sorted(graph.axes, key=lambda axis: axis.id):
         first = roots.setdefault(axis.family, axis)
-        if axis.name in left and (axis.size is not None or first is not axis):
-            if left[axis.name] == axis.extent:
-                del left[axis.name]
-                continue
-            if axis.size is None:
-                raise CostError(f"`{axis.name}` is a copy of `{first.name}`: set `{first.name}`")
-            poly = _spoken(graph).number(axis.size)
-            names = [symbol.name for symbol in base_symbols([poly])]
-            raise CostError(f"`{axis.name}` is {formula(poly)}: set {listed(names)}")
         if axis.size is not None or first is not axis:
+            if axis.name in left and left.pop(axis.name) != axis.extent:
+                raise CostError(_follows(graph, axis, first))
             continue
         size = left.pop(axis.name, axis.extent)
-        if size is not None and axis.bound is not None and axis.extent is None and size > axis.bound:
-            raise CostError(f"`{axis.name}` = {size}, but it is at most {axis.bound}")
-        if size is None and not axis.is_width:
-            raise CostError(f"depth `{axis.name}` of `{graph.name}` has no size: set it, `{axis.name}=64`")
         if size is None:
-            size = axis.bound if axis.bound is not None else ASSUMED
+            size = _assumed(graph, axis)
             assumed.append(axis)
-        for symbol in scope.own(axis).symbols:
-            values[symbol] = size
+        elif axis.bound is not None and axis.extent is None and size > axis.bound:
+            raise CostError(f"`{axis.name}` = {size}, but it is at most {axis.bound}")
+        values |= dict.fromkeys(scope.own(axis).symbols, size)
         if axis.bound is not None:
             values[bound_symbol(axis)] = axis.bound
     for const in graph.consts:
@@ -300,6 +286,29 @@ def _values(graph: Graph, scope: SizeScope, given: Mapping[str, Number]) -> tupl
         help = did_you_mean(name, known) or f"it has {listed(known)}"
         raise CostError(f"`{graph.name}` has no axis or const `{name}`; {help}")
     return values, assumed
+
+
+def _whole_sizes(given: Mapping[str, Number]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise CostError(f"`{name}` is set to {value!r}, but a size is a whole number of 0 or more")
+        sizes[name] = value
+    return sizes
+
+
+def _follows(graph: Graph, axis: Axis, first: Axis) -> str:
+    """Why the size of this axis cannot be set, and what can."""
+    if axis.size is None:
+        return f"`{axis.name}` is a copy of `{first.name}`: set `{first.name}`"
+    poly = _spoken(graph).number(axis.size)
+    return f"`{axis.name}` is {formula(poly)}: set {listed([symbol.name for symbol in base_symbols([poly])])}"
+
+
+def _assumed(graph: Graph, axis: Axis) -> int:
+    if not axis.is_width:
+        raise CostError(f"depth `{axis.name}` of `{graph.name}` has no size: set it, `{axis.name}=64`")
+    return axis.bound if axis.bound is not None else ASSUMED
 
 
 def _spoken(graph: Graph) -> SizeScope:

@@ -210,40 +210,45 @@ class _Frame:
             self._save(node)
 
     def _save(self, node: Apply) -> None:
-        meter, out = self.meter, node.out
-        for what in node.traits.cost.saves:
+        """What the gradient needs: operands and the result as they are, and what is made for it."""
+        out, cost = node.out, node.traits.cost
+        for what in cost.saves:
             match what:
-                case "x" if node.mask is not None and node.traits.cost.spare:
+                case "x" if node.mask is not None and cost.spare:
                     self.saved["masked", out.id] = self._masked(node)
-                case "x":
-                    for value in node.operands:
-                        if value.role > Role.CONSTANT and (self.graded[value.id] or node.weights):
-                            self.keep(value)
-                case "other":
-                    for place, value in enumerate(node.operands):
-                        others = (*node.operands[:place], *node.operands[place + 1 :])  # of `x * x` the other is x
-                        if value.role > Role.CONSTANT and any(self.graded[other.id] for other in others):
-                            self.keep(value)
-                case "divisor" if self.graded[node.operands[1].id]:
-                    self.keep(node.operands[1])
-                case "result" if node.mask is None:
-                    self.keep(out)
-                case "result":  # the result before what is masked becomes 0
-                    self.saved["before", out.id] = meter.bytes(out)
-                case "discrete":
-                    for value in node.operands:
-                        if value.type.element is not Scalar.REAL and value.role > Role.CONSTANT:
-                            self.keep(value)
+                case "result" if node.mask is not None:  # the result before what is masked becomes 0
+                    self.saved["before", out.id] = self.meter.bytes(out)
                 case "mask":
-                    self.saved["mask", out.id] = meter.items(out)
+                    self.saved["mask", out.id] = self.meter.items(out)
                 case "count" if node.mask is not None:
                     self.saved["count", out.id] = self._count(node, node.mask)
                 case "copy":
-                    self.saved["copy", out.id] = meter.bytes(node.operands[0])
-        if node.traits.cost.makes_indices:
+                    self.saved["copy", out.id] = self.meter.bytes(node.operands[0])
+                case _:
+                    for value in self._needed(node, what):
+                        self.keep(value)
+        if cost.makes_indices:
             self.saved["places", out.id] = self._indices(out)
         if node.mask is not None:
             self.keep(node.mask)
+
+    def _needed(self, node: Apply, what: str) -> list[Value]:
+        """The values that are needed as they are."""
+        data = [value for value in node.operands if value.role > Role.CONSTANT]
+        match what:
+            case "x":
+                return [value for value in data if self.graded[value.id] or node.weights]
+            case "other":  # of `x * x` the other is x
+                graded = sum(self.graded[value.id] for value in node.operands)
+                return [value for value in data if graded > self.graded[value.id]]
+            case "divisor":
+                return [node.operands[1]] if self.graded[node.operands[1].id] else []
+            case "result":
+                return [node.out]
+            case "discrete":
+                return [value for value in data if value.type.element is not Scalar.REAL]
+            case _:
+                return []
 
     def _indices(self, out: Value) -> Poly:
         """An index for each item of a result."""

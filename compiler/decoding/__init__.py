@@ -144,25 +144,55 @@ def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:
 
 def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     graph, _ = fold_truths(_with_defaults(graph, time))
-    groups = grouped(graph, frozenset({time.family}))
-    results = []
-    for place, output in enumerate(graph.outputs):
-        along = [axis for axis in output.axes if axis.family == time.family or axis.family in groups]
-        if any(axis.family == time.family for axis in output.causal):
-            if not any(axis.family == time.family for axis in along):
-                raise NoStep(f"its result has the items of `{time.name}` in groups", output.value.span)
-            if len(along) == 1:
-                results.append(place)
-            else:
-                both = (along, output.value.span)
-    if not results:
-        raise NoStep(f"its result has both `{both[0][0].name}` and `{both[0][1].name}`", both[1])
-    tree = Sites(graph, origin, time)
-    root = tree.root
+    results = _results(graph, time)
+    root = Sites(graph, origin, time).root
     taken = lengths(graph, time) if root.families != {time.family} and time.extent is None else (0, 1)
     if taken is None:
         raise NoStep(f"no number of items of `{time.name}` gives whole numbers for the widths made of it", None)
-    facts = SiteFacts(root, fills=taken != (0, 1))
+    analysis = _analysed(root, time, results, SiteFacts(root, fills=taken != (0, 1)))
+    axes = Axes(time, taken)
+    maker = StepBuilder(analysis, axes)
+    entering = _entering(root, time)
+    outputs = [graph.outputs[place] for place in results]
+    # A value may have more axes of time than the result: it is the same along these.
+    leaving: list[tuple[Cell, Demand]] = [
+        (cell, tuple(ENTIRE if axis.family in root.grouped else None for axis in cell.axes))
+        for cell in (root.cells[output.value.id] for output in outputs)
+    ]
+    step = maker.graph(root, list(entering), leaving, outputs)
+    new = frozenset(axis for (home, _, _), axis in axes.by_origin.items() if home is root and axis.family == axes.new)
+    step = take_tail(step, new, axes.tail)
+    prepare = Prepare(root, maker.keys, axes).build()
+    caches = tuple(_cache(kept) for kept in maker.kept)
+    prompt, reason = _prompt(graph, results, [cell.value for cell, _ in entering])
+    others = [one for place, one in enumerate(graph.outputs) if place not in results]
+    left_out = tuple(one.name or "result" for one in others)
+    at_once = tuple(dict.fromkeys([*analysis.at_once, *anew(analysis)]))
+    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out, at_once=at_once)
+
+
+def _results(graph: Graph, time: Axis) -> list[int]:
+    """The places of the results that a step gives, causal along time, which they have once. NoStep without any."""
+    groups = grouped(graph, frozenset({time.family}))
+    results: list[int] = []
+    refused: NoStep | None = None
+    for place, output in enumerate(graph.outputs):
+        if all(axis.family != time.family for axis in output.causal):
+            continue
+        along = [axis for axis in output.axes if axis.family == time.family or axis.family in groups]
+        if all(axis.family != time.family for axis in along):
+            raise NoStep(f"its result has the items of `{time.name}` in groups", output.value.span)
+        if len(along) == 1:
+            results.append(place)
+        else:
+            refused = NoStep(f"its result has both `{along[0].name}` and `{along[1].name}`", output.value.span)
+    if refused is not None and not results:
+        raise refused
+    return results
+
+
+def _analysed(root: Site, time: Axis, results: list[int], facts: SiteFacts) -> DemandAnalysis:
+    """What a step needs of each value, once it is chosen what to remember. What may change yet is not kept."""
     first = DemandAnalysis(root, results, facts, None)
     found = finality(root, time) if first.at_once or first.open else Finality()
     changing = frozenset[Cell]()
@@ -174,37 +204,24 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     while missing := {cell for cell, made_of in analysis.made_of.items() if made_of is None} - chosen:
         chosen |= missing  # with this choice they are wanted in further modes
         analysis = DemandAnalysis(root, results, facts, chosen, changing)
-    axes = Axes(time, taken)
-    maker = StepBuilder(analysis, axes)
-    entering: list[tuple[Cell, tuple[None]]] = [
-        (root.cells[item.value.id], (None,)) for item in graph.inputs if root.cells[item.value.id].kind == TIME
-    ]
+    return analysis
+
+
+def _entering(root: Site, time: Axis) -> list[tuple[Cell, tuple[None]]]:
+    """The inputs that come item by item, each with the demand for its new items. NoStep for those that cannot."""
+    cells = [root.cells[item.value.id] for item in root.graph.inputs]
+    entering: list[tuple[Cell, tuple[None]]] = [(cell, (None,)) for cell in cells if cell.kind == TIME]
     if not entering:
         raise NoStep(f"no input gives items of `{time.name}`", None)
     for cell, demand in entering:
-        if root.derived(cell.axes[0]):
-            raise NoStep(
-                f"`{cell.value.name}` has items of `{cell.axes[0].name}`, which follow from its own", cell.value.span
-            )
+        name, axis = cell.value.name, cell.axes[0]
+        if root.derived(axis):
+            raise NoStep(f"`{name}` has items of `{axis.name}`, which follow from its own", cell.value.span)
         if len(cell.axes) != 1:
-            raise NoStep(f"`{cell.value.name}` has two axes of time", cell.value.span)
+            raise NoStep(f"`{name}` has two axes of time", cell.value.span)
         if demand not in cell.demands:
             cell.demands.append(demand)
-    given = [root.cells[graph.outputs[place].value.id] for place in results]
-    # A value may have more axes of time than the result: it is the same along these.
-    leaving: list[tuple[Cell, Demand]] = [
-        (cell, tuple(ENTIRE if axis.family in root.grouped else None for axis in cell.axes)) for cell in given
-    ]
-    step = maker.graph(root, list(entering), leaving, [graph.outputs[place] for place in results])
-    new = frozenset(axis for (home, _, _), axis in axes.by_origin.items() if home is root and axis.family == axes.new)
-    step = take_tail(step, new, axes.tail)
-    prepare = Prepare(root, maker.keys, axes).build()
-    caches = tuple(_cache(kept) for kept in maker.kept)
-    prompt, reason = _prompt(graph, results, [cell.value for cell, _ in entering])
-    others = [one for place, one in enumerate(graph.outputs) if place not in results]
-    left_out = tuple(one.name or "result" for one in others)
-    at_once = tuple(dict.fromkeys([*analysis.at_once, *anew(analysis)]))
-    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out, at_once=at_once)
+    return entering
 
 
 def _with_defaults(graph: Graph, time: Axis) -> Graph:

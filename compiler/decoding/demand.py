@@ -95,40 +95,46 @@ def _item_by_item(use: _Use, going_on: bool) -> Reads:
     site, node, modes = use.site, use.node, use.modes
     for axis in site.time(node.each):
         raise use.refuse(f"has weights for each `{axis.name}`, whose items come one by one")
-    eaten, made = use.eaten, use.made
     match node.traits.reads:
         case Arrange(IndexMap.SAME):
             back = dict(zip(node.made, node.axes, strict=True))
             return Reads([(node.operands[0], {back.get(axis, axis): mode for axis, mode in modes.items()})])
         case Pointwise() if held_to_lengths(site, node):
             return Reads([(node.operands[0], modes)])
-        case Gather() if eaten:
+        case Arrange(IndexMap.PARTS) if use.made:
+            return use.behind()
+        case Anything():
+            raise use.refuse("may read any item")
+        case _ if use.eaten:
+            return _across(use, use.eaten[0], going_on)
+        case _ if use.made:
+            raise use.refuse(f"makes `{use.made[0].name}`, whose items come one by one")
+    return use.itemwise()
+
+
+def _across(use: _Use, axis: Axis, going_on: bool) -> Reads:
+    """How an op reads that acts on this axis of time."""
+    match use.node.traits.reads:
+        case Gather():
             return use.gather()
-        case Window() if eaten:
+        case Window():
             return use.window()
-        case Running(combination) if eaten:
+        case Running(combination):
             if not going_on:
                 raise use.refuse("goes on from items that may change")
             return use.running(combination)
-        case Reduce() if eaten and reduces(site, node):
+        case Reduce() if reduces(use.site, use.node):
             return use.reduce()
-        case Normalise() if eaten:
+        case Normalise():
             return use.normalise()
-        case Arrange(IndexMap.DIGITS) if eaten:
+        case Arrange(IndexMap.DIGITS):
             return use.split()
-        case Arrange(IndexMap.NUMBER) if eaten:
+        case Arrange(IndexMap.NUMBER):
             return use.merge()
-        case Arrange(IndexMap.PARTS) if made:
-            return use.behind()
-        case Arrange(IndexMap.MIRRORED) if eaten:
-            raise use.refuse(f"puts the last `{eaten[0].name}` first, and they come one by one")
-        case Anything():
-            raise use.refuse("may read any item")
-        case _ if eaten:
-            raise use.refuse(f"acts on `{eaten[0].name}`, whose items come one by one")
-        case _ if made:
-            raise use.refuse(f"makes `{made[0].name}`, whose items come one by one")
-    return use.itemwise()
+        case Arrange(IndexMap.MIRRORED):
+            raise use.refuse(f"puts the last `{axis.name}` first, and they come one by one")
+        case _:
+            raise use.refuse(f"acts on `{axis.name}`, whose items come one by one")
 
 
 def reduces(site: Site, node: Apply) -> bool:

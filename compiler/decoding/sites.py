@@ -11,7 +11,7 @@ A call that says nothing of time (a feed-forward block, a norm) is kept whole: i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -124,37 +124,31 @@ def is_itemwise(graph: Graph, families: frozenset[int]) -> bool:
     if graph.target:
         return not families
     families |= grouped(graph, families)
+    return all(_is_itemwise(node, families) for node in graph.nodes)
 
-    def timed(axes: tuple[Axis, ...] | list[Axis]) -> bool:
-        return any(axis.family in families for axis in axes)
 
-    for node in graph.nodes:
-        match node:
-            case Constant(value, _):
-                if timed(axes_in(value)):
-                    return False
-            case Positions(axis, _):
-                if timed([axis]):
-                    return False
-            case Parameter(weight, _):
-                if any(timed(dim) for dim in weight.dims):
-                    return False
-            case Apply(traits=OpTraits(reads=Anything(), checks=False)) if families:
+def _is_itemwise(node: Node, families: frozenset[int]) -> bool:
+    """Whether no axis that a node speaks of is time, nor one of those in the graphs within it."""
+    named: Sequence[Axis]
+    match node:
+        case Constant(value, _):
+            named = axes_in(value)
+        case Positions(axis, _):
+            named = [axis]
+        case Parameter(weight, _):
+            named = [axis for dim in weight.dims for axis in dim]
+        case Apply(traits=OpTraits(reads=Anything(), checks=False)) if families:
+            return False
+        case Apply():
+            named = [*node.axes, *node.made, *node.each, *(a for size in node.options.values() for a in axes_in(size))]
+        case Call() | Scan():
+            if not is_itemwise(node.graph, families_inside(node, families)):
                 return False
-            case Apply():
-                if timed(node.axes + node.made + node.each) or any(timed(axes_in(s)) for s in node.options.values()):
-                    return False
-            case Call() | Scan():
-                if isinstance(node, Scan) and timed([node.axis]):
-                    return False
-                if any(timed(axes_in(static)) for _, static in node.consts):
-                    return False
-                if not is_itemwise(node.graph, families_inside(node, families)):
-                    return False
-            case Repeat():
-                if not all(is_itemwise(body, families) for body in node.bodies):
-                    return False
-    return True
+            along = [node.axis] if isinstance(node, Scan) else []
+            named = [*along, *(axis for _, static in node.consts for axis in axes_in(static))]
+        case Repeat():
+            return all(is_itemwise(body, families) for body in node.bodies)
+    return not any(axis.family in families for axis in named)
 
 
 def families_inside(node: Call | Scan, families: frozenset[int]) -> frozenset[int]:

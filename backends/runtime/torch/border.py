@@ -33,15 +33,7 @@ def check_inputs(
         shown = f"{model}: `{name}`"
         if not isinstance(x, Tensor):
             raise TypeError(f"{shown} is of type {type(x).__name__}, but must be a torch.Tensor")
-        real, truth = x.is_floating_point(), x.dtype == torch.bool
-        if not (real if kind == "real" else truth if kind == "bool" else not (real or truth or x.is_complex())):
-            wanted = {"real": "reals", "bool": "truth values"}.get(kind, "integers")
-            wanted += f": it is an {kind.replace('index ', 'index into ')}" if kind.startswith("index ") else ""
-            raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted}")
-        narrow = (torch.int8, torch.uint8, torch.int16) if kind.startswith("index ") else ()
-        if x.dtype in (*narrow, torch.uint16, torch.uint32, torch.uint64):
-            use = "index" if narrow else "compute"
-            raise TypeError(f"{shown} is {x.dtype}, with which PyTorch does not {use}: give it as torch.int64")
+        check_kind(shown, x, kind)
         if x.dim() < len(axes):
             raise ValueError(f"{shown} has rank {x.dim()}, but needs at least {len(axes)}: [{', '.join(axes)}]")
         split = x.dim() - len(axes)
@@ -70,6 +62,20 @@ def check_inputs(
             worst = int(x[tuple(place)])
             raise IndexError(f"{model}: `{name}`: {worst} at {place} is no index into {axis} (0..{size - 1})")
     return batch or ()
+
+
+def check_kind(shown: str, x: Tensor, kind: str) -> None:
+    """Refuses an input that holds another kind of numbers, or of a type that PyTorch has no ops for."""
+    real, truth = x.is_floating_point(), x.dtype == torch.bool
+    index = kind.startswith("index ")
+    if not (real if kind == "real" else truth if kind == "bool" else not (real or truth or x.is_complex())):
+        wanted = {"real": "reals", "bool": "truth values"}.get(kind, "integers")
+        wanted += f": it is an {kind.replace('index ', 'index into ')}" if index else ""
+        raise TypeError(f"{shown} is {x.dtype}, but must hold {wanted}")
+    narrow = (torch.int8, torch.uint8, torch.int16) if index else ()
+    if x.dtype in (*narrow, torch.uint16, torch.uint32, torch.uint64):
+        use = "index" if narrow else "compute"
+        raise TypeError(f"{shown} is {x.dtype}, with which PyTorch does not {use}: give it as torch.int64")
 
 
 def check_lengths(model: str, name: str, lengths: Tensor, axis: str, extent: int) -> Tensor:

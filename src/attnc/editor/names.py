@@ -264,15 +264,10 @@ class _Reader:
                 self._brackets(brackets)
             case s.CallExpr():
                 self._call(node)
-            case s.AxisDecl(name=name, like=like):
-                self._mention(name, self._known(name), declares=True)
-                if like is not None:
-                    self._look(like)
+            case s.AxisDecl(name=name, like=like) | s.Share(name=name, block=like):
+                self._declared(name, like)
             case s.ConstDecl(name=name) | s.ParamDecl(name=name):
-                self._mention(name, self._known(name), declares=True)
-            case s.Share(name, block):
-                self._mention(name, self._known(name), declares=True)
-                self._look(block)
+                self._declared(name)
             case s.Expect(name):
                 self._look(name)
             case s.Assign(targets=targets):
@@ -284,6 +279,11 @@ class _Reader:
                     self._mention(index, self.own.get(index.text), declares=True)
             case _:
                 pass
+
+    def _declared(self, name: s.Ident, like: s.Ident | None = None) -> None:
+        self._mention(name, self._known(name), declares=True)
+        if like is not None:
+            self._look(like)
 
     def _known(self, name: s.Ident) -> Symbol | None:
         return self.own.get(name.text) or self.names.top.get(name.text)
