@@ -19,9 +19,9 @@ How a graph becomes a figure, and the object after each stage:
     graph     scene/unfold.py       Scene: the steps, blocks open or closed, each value copied for each of its readers
     scene     layout/columns.py     the column of each step, from left to right
     columns   layout/order.py       Stack: in each column, which tensor lies above which
-    order     layout/wires.py       Wire: one for each axis of each tensor, and the order of the axes within a tensor
+    order     layout/weave.py       Wire: one for each axis of each tensor, in the order of axis_order.py
     wires     layout/rows.py        where a figure too wide for the page goes on in a row beneath
-    rows      layout/lanes.py       the height (y) of each wire in each column
+    rows      layout/heights.py     what keeps wires apart in each column; lanes.py finds their heights (y)
     lanes     layout/figure.py      FigureLayout: all of this, with the x of each glyph
     layout    draw/sheet.py         Picture: shapes, curves and text, with labels where there is room for them
     picture   formats/dot.py        DOT; formats/export.py has Graphviz make SVG, PDF or PNG of it

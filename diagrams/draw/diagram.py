@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,28 +14,14 @@ from graphviz import Source
 from ...compiler.graph.nodes import Graph
 from ..base import theme
 from ..base.paper import Paper, paper
-from ..base.theme import CAPTION
 from ..formats import dot, export, tikz
-from ..hints.apply import Applied
 from ..hints.hints import NONE, Hints
-from ..scene.opening import Opening, UnknownBlock
-from ..scene.steps import Scene
-from ..scene.unfold import scene_of
+from ..scene.opening import UnknownBlock
 from . import page as html_page
-from .panels import Panel, PanelPart, panels
-from .sheet import Sheet
+from .making import FigureMaker, TooLarge
+from .panels import Panel
 
 __all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
-
-MOST = 2000
-"""Steps, inputs and results of a figure, at most: more are not readable, and would take minutes to lay out."""
-
-
-class TooLarge(ValueError):
-    """The figure would be too large; the message says what to draw instead."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(f"{message}: draw one of its blocks, or open fewer")
 
 
 class Diagram:
@@ -181,91 +167,40 @@ def draw(
     that no call in the figure has; ValueError for an unknown theme, a width or page that there is not, a size that no
     letters have, a title that is not text, or a depth below 0; TooLarge for more than 2000 steps.
     """
-    colors = _themes().get(theme)
-    if colors is None:
+    _see_that_it_can_be(theme, depth, title)
+    if not open and depth is None:
+        open = [said.text for said in hints.open]
+    opened, closed = _names(open), _names(close or [said.text for said in hints.close])
+    points = None if type is None else letters(type)
+    paper, colors = _paper(width, page, points), _themes()[theme]
+    maker = FigureMaker(
+        graph, hints, opened, closed, depth, paper, points is not None, colors, title, sizes, legend
+    )  # fmt: skip
+    drawn = maker.panels()
+    openable = maker.opening.openable(graph)
+    others = tuple(Diagram(panel, maker.redraw, openable, type=points) for panel in drawn[1:])
+    return Diagram(drawn[0], maker.redraw, openable, others, type=points, titled=title is not None)
+
+
+def _see_that_it_can_be(theme: str, depth: int | None, title: str | None) -> None:
+    if theme not in _themes():
         raise ValueError(f"no theme `{theme}`: there is {', '.join(sorted(_themes()))}")
     if depth is not None and (not isinstance(depth, int) or depth < 0):
         raise ValueError(f"`depth` is a whole number of levels, 0 or more, not {depth!r}")
     if title is not None and re.search("[\ud800-\udfff\ufffe\uffff]", title):
         raise ValueError(f"`title` is no text that could be written: {title!r} holds what is no character")
-    if not open and depth is None:
-        open = [said.text for said in hints.open]
-    close = close or [said.text for said in hints.close]
-    opened, closed = ((names,) if isinstance(names, str) else tuple(names) for names in (open, close))
-    points = None if type is None else letters(type)
-    paper = _paper(width, page)
-    if points is not None:
-        paper = replace(paper, least=points, most=points)
-
-    def scene(part: PanelPart, *, strict: bool = False) -> Scene:
-        own = Applied(part.hints, part.graph, strict=strict)
-        made = scene_of(part.graph, part.opening, None if part.letter else title, own.arrange, part.path)
-        own.annotate(made)
-        return made
-
-    def rest(part: PanelPart) -> Hints:
-        """What the author says of things that are not in this part."""
-        return Applied(part.hints, part.graph).rest(scene(part))
-
-    def sheet_of(part: PanelPart, rows: tuple[int, int] | None = None) -> Sheet:
-        graph = part.graph
-        count = len(scene(part).steps) + len(graph.inputs) + len(graph.outputs)
-        if count > MOST:
-            raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
-
-        def made(paper: Paper) -> Sheet:
-            return Sheet(scene(part), colors, paper, sizes=sizes, legend=legend, letter=part.letter, rows=rows)
-
-        return fitted(made)
-
-    def fitted(make: Callable[[Paper], Sheet]) -> Sheet:
-        """Rows are folded by the widths of columns. If text beside them makes a figure wider than its page, it is drawn
-        again with shorter rows."""
-        sheet, narrow = make(paper), paper
-        for _ in range(4):
-            over = sheet.needs - paper.width
-            if over <= 0.05 or narrow.width < paper.width / 2:
-                break
-            narrow = replace(narrow, width=narrow.width - max(over + 1, 0.03 * paper.width))
-            shorter = make(narrow)
-            if shorter.needs < sheet.needs:
-                sheet = shorter
-        sheet.fit(paper)
-        return sheet
-
-    opening = Opening(graph, opened, depth, closed)
-    main = PanelPart(graph, opening, hints)
-    sheet = sheet_of(main)
-    if opening.growth:  # open as many of these blocks as need no further row
-        for count in range(len(opening.growth), 0, -1):
-            opening.grown = set(opening.growth[:count])
-            larger = sheet_of(main)
-            fits = larger.fits >= sheet.fits and (points is None or larger.scale >= sheet.scale)
-            if len(larger.rows) <= len(sheet.rows) and fits:
-                sheet = larger
-                break
-        else:
-            opening.grown = set()
-    scene(main, strict=True)  # what hints name must be in the figure that was chosen, not in those that were tried
-
-    def redraw(toggled: frozenset[str]) -> Sheet:
-        """The figure with these blocks closed if they were open, and open if they were closed."""
-        other = Opening(graph, opened, depth, closed)
-        other.grown = opening.grown
-        other.toggled = toggled
-        return sheet_of(PanelPart(graph, other, hints))  # what hints name may be closed now
-
-    openable = opening.openable(graph)
-    drawn = [Panel("", 1, graph, sheet)] if sheet.fits else panels(main, sheet_of, rest)
-    if len(drawn) > 1:  # letters of one size
-        one = max(min(panel.sheet.scale for panel in drawn), paper.least / CAPTION)
-        for panel in drawn:  # but for one with a row that is too high for its page
-            panel.sheet.scale = min(panel.sheet.scale, one)
-    others = tuple(Diagram(panel, redraw, openable, type=points) for panel in drawn[1:])
-    return Diagram(drawn[0], redraw, openable, others, type=points, titled=title is not None)
 
 
-def _paper(width: float | None, page: str | tuple[float, float] | None) -> Paper:
+def _names(names: str | Collection[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _paper(width: float | None, page: str | tuple[float, float] | None, points: float | None) -> Paper:
+    found = _page(width, page)
+    return found if points is None else replace(found, least=points, most=points)
+
+
+def _page(width: float | None, page: str | tuple[float, float] | None) -> Paper:
     if page is None:
         if width is not None and (isinstance(width, str) or not 0.3 <= width < 1000):
             raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")

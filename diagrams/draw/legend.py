@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...compiler.sizes.axes import Axis
 from ..base import theme
 from ..base.names import axis_label, barred, spaced
-from ..base.text import Rich, bold, roman, width
+from ..base.text import bold, roman, width
 from ..glyphs.masks import draw_mask
 from ..layout.wires import Wire
 from ..scene.formulas.patterns import GENERAL
@@ -134,63 +134,66 @@ def _glyph(mark: str, step: DrawStep) -> Entry:
     return _ICON + 5 + wide, draw
 
 
+_LETTERS = {"learned": "L", "embed": "E", "sign": "+"}
+
+
+def _shapes(colors: theme.Theme) -> dict[str, dict[str, str]]:
+    """The icons that are one shape, or begin with it."""
+    letter = {"shape": "cut", "cut": "5", "fillcolor": colors.learned, "color": colors.ink}
+    letters = {mark: letter for mark in _LETTERS if mark != "sign"}
+    pill = {"shape": "box", "style": "filled,rounded", "fillcolor": colors.reduce}
+    return letters | {
+        "triangle": {"shape": "triangle", "orientation": "90", "fillcolor": "white"},
+        "mask": {"shape": "box", "fillcolor": colors.kept},
+        "ring": {"shape": "circle", "fillcolor": colors.norm, "penwidth": "1.8"},
+        "pill": pill,
+        "along": pill,
+        "counted": pill,
+        "pick": pill,
+        "hidden": {"shape": "box", "style": "filled,rounded,dashed", "fillcolor": "white", "penwidth": "1"},
+    }
+
+
+def _plain(shape: str, fill: str, pen: str = "") -> dict[str, str]:
+    look = {"shape": shape, "style": "filled", "fillcolor": fill}
+    return {**look, "penwidth": pen} if pen else look
+
+
 def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
-    colors = sheet.theme
-    box = (x + 4, y - 8, x + 20, y + 8)
-    id = f"legend_{mark}"
+    colors, id, middle = sheet.theme, f"legend_{mark}", x + 12
 
-    def shape(**attributes: str) -> None:
-        sheet.shape(
-            id, box, "legend", _MEANING[mark], covers=False, **{"style": "filled", "penwidth": "1.1", **attributes}
-        )
+    def part(
+        suffix: str, wide: float, high: float, look: dict[str, str], *, tip: str = _MEANING[mark], at: float = middle
+    ) -> None:
+        box = (at - wide, y - high, at + wide, y + high)
+        sheet.shape(id + suffix, box, "legend", tip, covers=False, **look)
 
-    def letter(text: Rich) -> None:
-        sheet.write(x + 12, y, text, theme.AXIS, cls="legend")
-
+    if look := _shapes(colors).get(mark):
+        part("", 8, 8, {"style": "filled", "penwidth": "1.1", **look})
+    if letter := _LETTERS.get(mark):
+        sheet.write(middle, y, bold(letter), theme.AXIS, cls="legend")
     match mark:
-        case "learned" | "embed":
-            shape(shape="cut", cut="5", fillcolor=colors.learned, color=colors.ink)
-            letter(bold("L" if mark == "learned" else "E"))
         case "loop":
             sheet.stroke(f"{id}_a", [(x + 4, y - 6), (x + 20, y - 8), (x + 20, y + 8), (x + 4, y + 6)], colors.depth)
-        case "triangle":
-            shape(shape="triangle", orientation="90", fillcolor="white")
         case "mask":
-            shape(shape="box", fillcolor=colors.kept)
-            sheet.shape(
-                f"{id}_m", (x + 12, y - 8, x + 20, y + 8), "legend", "left out", covers=False,
-                shape="box", style="filled", fillcolor=colors.masked, penwidth="0.1",
-            )  # fmt: skip
+            part("_m", 4, 8, _plain("box", colors.masked, "0.1"), tip="left out", at=x + 16)
         case "general":
-            draw_mask(sheet, id, box, GENERAL, _MEANING[mark])
-        case "ring":
-            shape(shape="circle", fillcolor=colors.norm, penwidth="1.8")
-        case "pill" | "along" | "counted" | "pick":
-            shape(shape="box", style="filled,rounded", fillcolor=colors.reduce)
-        case "hidden":
-            shape(shape="box", style="filled,rounded,dashed", fillcolor="white", penwidth="1")
+            draw_mask(sheet, id, (x + 4, y - 8, x + 20, y + 8), GENERAL, _MEANING[mark])
         case "bar":
-            sheet.shape(id, (x + 10, y - 8, x + 14, y + 8), "legend", _MEANING[mark], covers=False,
-                        shape="box", style="filled", fillcolor=colors.ink)  # fmt: skip
+            part("", 2, 8, _plain("box", colors.ink))
         case "bracket" | "scan":
             for k, side in enumerate((-1, 1)):
-                chain = [(x + 12 + side * p, y + q) for p, q in ((5, -8), (9, -4), (9, 4), (5, 8))]
+                chain = [(middle + side * p, y + q) for p, q in ((5, -8), (9, -4), (9, 4), (5, 8))]
                 sheet.stroke(f"{id}_{k}", chain, colors.ink, "1.8")
             if mark == "scan":
-                sheet.head(f"{id}_h", x + 12, y, leftwards=True)
+                sheet.head(f"{id}_h", middle, y, leftwards=True)
         case "arrow":
             sheet.head(f"{id}_h", x + 8, y)
             sheet.head(f"{id}_k", x + 18, y)
         case "copy":
-            size = 6
-            sheet.shape(id, (x + 12 - size / 2, y - size / 2, x + 12 + size / 2, y + size / 2), "legend", "copy",
-                        covers=False, shape="circle", style="filled", fillcolor=colors.ink, penwidth="0")  # fmt: skip
-        case "sign":
-            letter(bold("+"))
+            part("", 3, 3, _plain("circle", colors.ink, "0"), tip="copy")
         case "gate":
-            sheet.shape(id, (x + 6.5, y - 5.5, x + 17.5, y + 5.5), "legend", _MEANING[mark], covers=False,
-                        shape="circle", style="filled", fillcolor="white", penwidth="1.3")  # fmt: skip
-            sheet.shape(f"{id}_d", (x + 10.5, y - 1.5, x + 13.5, y + 1.5), "legend", _MEANING[mark], covers=False,
-                        shape="circle", style="filled", fillcolor=colors.ink, penwidth="0")  # fmt: skip
+            part("", 5.5, 5.5, _plain("circle", "white", "1.3"))
+            part("_d", 1.5, 1.5, _plain("circle", colors.ink, "0"))
         case _:
             pass

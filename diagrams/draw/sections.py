@@ -11,6 +11,8 @@ from ..base.picture import Cluster, Edge
 from ..base.text import Rich, roman, width
 from ..base.theme import Theme
 from ..canvas.drawing import HEAD, Canvas
+from ..layout.glyph_sizes import Slot
+from ..layout.heights import Border
 from ..layout.wires import Wire
 from ..scene.steps import DrawStep, Section, StepKind
 
@@ -20,75 +22,83 @@ def draw_sections(sheet: Canvas) -> None:
     for n, border in enumerate(sheet.borders):
         section = border.section
         first, last = border.columns[0], border.columns[-1]
-        opens = section.enter is not None and sheet.column_of.get(id(section.enter)) in border.columns
-        closes = section.exit is not None and sheet.column_of.get(id(section.exit)) in border.columns
-        x0 = sheet.slots[id(section.enter)].middle if opens else sheet.left[first]
-        x1 = sheet.slots[id(section.exit)].middle if closes else sheet.right[last]
-        border.x0, border.x1 = x0, x1
-        top, bottom = border.top, border.bottom
+        opens, closes = (step if _there(sheet, border, step) else None for step in (section.enter, section.exit))
+        border.x0 = sheet.slots[id(opens)].middle if opens is not None else sheet.left[first]
+        border.x1 = sheet.slots[id(closes)].middle if closes is not None else sheet.right[last]
         if not section.repeat:
-            opened = opens or section.enter is None  # a table's block has nothing that enters
-            names = (section.title,) if opened else (section.title + ", continued", section.title)
-            name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
-            title = roman(name)
-            fill = _fill(section, sheet.theme)
-            at = ((x0 + x1) / 2, top + 9)
-            cls = f"block-{section.name}" if section.name else ""
-            cluster = Cluster(f"region{n}", (x0, top, x1, bottom), title, at, fill, section.title, theme.BLOCK, cls)
-            sheet.picture.clusters.append(cluster)
-            if name:
-                sheet.titles.append((cluster, x0, x1, opens and closes))
-            sheet.include((x0, top, x1, bottom))
+            opened = opens is not None or section.enter is None  # a table's block has nothing that enters
+            _region(sheet, border, f"region{n}", opened, opens is not None and closes is not None)
             continue
-        for opening, there in ((True, opens), (False, closes)):
-            if not there:
-                continue
-            step = section.enter if opening else section.exit
-            slot = sheet.slots[id(step)]
-            x = slot.middle + (4 if opening else -4)
-            bulge = -9 if opening else 9
-            a, b = f"{slot.id}_t", f"{slot.id}_b"
-            sheet.point(a, (x, top))
-            sheet.point(b, (x, bottom))
-            high = bottom - top
-            chain = [(x, top), (x + bulge, top + 0.18 * high), (x + bulge, bottom - 0.18 * high), (x, bottom)]
-            sheet.picture.edges.append(
-                Edge(
-                    a,
-                    b,
-                    chain,
-                    {
-                        "color": sheet.theme.ink,
-                        "penwidth": "2.4",
-                        "class": "repeat",
-                        "tooltip": f"repeat {section.title}",
-                    },
-                )
-            )
-            sheet.occupied.trace(sampled(chain))
-            sheet.include((x - 9, top, x + 9, bottom))
-            if not opening:
-                text = roman(f"×{section.title}")
-                if section.along is not None:
-                    text = (*roman("each "), *axis_label(section.along.label, is_width=section.along.is_width))
-                wide = width(text, theme.COUNT)
-                half = wide / 2
-                places = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
-                places += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
-                # If another bracket opens right behind this one: above or below it, or inside the brackets.
-                places += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
-                places += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
-                over = section.along.label if section.along is not None and barred(section.along.label) else ""
-                sheet.notes.append((text, theme.COUNT, places, wide, over))
-        if section.loops and opens and closes:
-            _loops(sheet, section, x0 + 4, x1 - 4, bottom - 4)
-        elif section.loops and (opens or closes):  # the other bracket is in another row: say it in words
-            own = listed(section.loops)
-            goes = " goes round" if len(section.loops) == 1 else " go round"
-            text = (*own, *roman(goes)) if opens else (*roman("next "), *own)
-            x, wide = x0 if opens else x1, width(text, theme.CAPTION)
-            places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
-            sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, ""))
+        if opens is not None:
+            _bracket(sheet, border, sheet.slots[id(opens)], way=1)
+        if closes is not None:
+            _bracket(sheet, border, sheet.slots[id(closes)], way=-1)
+            _times(sheet, border, border.x1 - 4)
+        if section.loops and opens is not None and closes is not None:
+            _loops(sheet, section, border.x0 + 4, border.x1 - 4, border.bottom - 4)
+        elif section.loops and (opens is not None or closes is not None):
+            _loops_elsewhere(sheet, border, opens is not None)
+
+
+def _there(sheet: Canvas, border: Border, step: DrawStep | None) -> bool:
+    """Whether a section's end is in this row."""
+    return step is not None and sheet.column_of.get(id(step)) in border.columns
+
+
+def _region(sheet: Canvas, border: Border, id: str, opened: bool, whole: bool) -> None:
+    """The tint of an open block, with its title. opened: whether it begins in this row; whole: and ends there, too."""
+    section, x0, x1 = border.section, border.x0, border.x1
+    box = (x0, border.top, x1, border.bottom)
+    names = (section.title,) if opened else (section.title + ", continued", section.title)
+    name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
+    at, cls = ((x0 + x1) / 2, border.top + 9), f"block-{section.name}" if section.name else ""
+    cluster = Cluster(id, box, roman(name), at, _fill(section, sheet.theme), section.title, theme.BLOCK, cls)
+    sheet.picture.clusters.append(cluster)
+    if name:
+        sheet.titles.append((cluster, x0, x1, whole))
+    sheet.include(box)
+
+
+def _bracket(sheet: Canvas, border: Border, slot: Slot, way: int) -> None:
+    """way: 1 for that which opens, -1 for that which closes."""
+    top, bottom = border.top, border.bottom
+    x, high = slot.middle + 4 * way, bottom - top
+    a, b = f"{slot.id}_t", f"{slot.id}_b"
+    sheet.point(a, (x, top))
+    sheet.point(b, (x, bottom))
+    bulge = x - 9 * way
+    chain = [(x, top), (bulge, top + 0.18 * high), (bulge, bottom - 0.18 * high), (x, bottom)]
+    look = {"color": sheet.theme.ink, "penwidth": "2.4", "class": "repeat"}
+    sheet.picture.edges.append(Edge(a, b, chain, {**look, "tooltip": f"repeat {border.section.title}"}))
+    sheet.occupied.trace(sampled(chain))
+    sheet.include((x - 9, top, x + 9, bottom))
+
+
+def _times(sheet: Canvas, border: Border, x: float) -> None:
+    """Behind the closing bracket: how often, or along what."""
+    top, bottom, along = border.top, border.bottom, border.section.along
+    text = roman(f"×{border.section.title}")
+    if along is not None:
+        text = (*roman("each "), *axis_label(along.label, is_width=along.is_width))
+    wide = width(text, theme.COUNT)
+    half = wide / 2
+    places = [(x + 5 + half, top + 1), (x + 5 + half, top - 8), (x + 3, top - 9), (x - half, top - 9)]
+    places += [(x + 5 + half, bottom), (x + 5 + half, bottom + 8), (x, bottom + 10)]
+    # If another bracket opens right behind this one: above or below it, or inside the brackets.
+    places += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
+    places += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
+    over = along.label if along is not None and barred(along.label) else ""
+    sheet.notes.append((text, theme.COUNT, places, wide, over))
+
+
+def _loops_elsewhere(sheet: Canvas, border: Border, opens: bool) -> None:
+    """The state of a scan where the other bracket is in another row: it is said in words that it goes round."""
+    names, bottom = border.section.loops, border.bottom
+    goes = " goes round" if len(names) == 1 else " go round"
+    text = (*listed(names), *roman(goes)) if opens else (*roman("next "), *listed(names))
+    x, wide = border.x0 if opens else border.x1, width(text, theme.CAPTION)
+    places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
+    sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, ""))
 
 
 def _fill(section: Section, colors: Theme) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..base import theme
+from ..base.picture import Box
 from ..base.text import bold, height, plain, roman, width
 from ..layout.glyph_sizes import (
     SQUARE,
@@ -121,48 +122,14 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """A closed block: all wires of what it receives and gives touch it."""
     wires = [w for own in (*meeting.ins, *meeting.outs) for w in own]
     top, bottom = span(wires, slot.column, 12)
-    text = wrapped(plain(step.text))
-    lines = text.count("\n") + 1 + bool(step.panel)
-    need = box_height(step)
-    if bottom - top < need:
-        spare = (need - (bottom - top)) / 2
-        top, bottom = top - spare, bottom + spare
-    fills = sheet.theme.block
-    shape = "box3d" if step.mark == "block" else "box"
-    fill = fills[step.tint % len(fills)] if step.mark == "block" else sheet.theme.norm
-    sheet.shape(
-        slot.id,
-        (slot.x0, top, slot.x1, bottom),
-        f"op block block-{step.block}" if step.block else "op block",
-        step.tip,
-        shape=shape,
-        style="filled",
-        fillcolor=fill,
-        penwidth="1.1",
-    )
-    side = theme.BOX_SIDE if shape == "box3d" else 0.0
+    spare = max(0.0, box_height(step) - (bottom - top)) / 2
+    top, bottom = top - spare, bottom + spare
+    side = _box(sheet, step, (slot.x0, top, slot.x1, bottom), slot)
     high, y = title_height(step), (top + bottom) / 2 + side / 2
     taken = write_ports(sheet, step, meeting, slot, side, y, high / 2)
     x, y = title_at(ports_of(step, high), slot, side, y, high / 2, taken)  # of the front
-    named = mask_lines(step)
-    left = x - masks_size(step)[0] / 2
-    foot = masks_size(step)[1]
-    y -= foot / 2 - 1.5 * bool(named)
-    m = y + lines * 7 + 0.5
-    for k, (words, case) in enumerate(zip(named, step.cases, strict=True)):
-        high = mask_line(words)
-        m += high / 2
-        square = (left, m - SQUARE / 2, left + SQUARE, m + SQUARE / 2)
-        draw_mask(sheet, f"{slot.id}_k{k}", square, case.pattern, "masked")
-        if words:
-            wide = width(words, theme.CAPTION)
-            sheet.write(square[2] + 4 + wide / 2, m, words, theme.CAPTION, cls="op mask")
-        m += high / 2
-    if step.panel:
-        sheet.write(x, y + 7 * (lines - 1), bold(step.panel), theme.BLOCK, cls="panel")
-        y -= 7
-    sheet.write(x, y, roman(text), theme.BLOCK)
-    title = text.split("\n")
+    y = _inscribed(sheet, step, slot, x, y)
+    title = wrapped(plain(step.text)).split("\n")
     front = slot.x1 - side - slot.x0
 
     def tick(wire: Wire) -> float:
@@ -182,3 +149,42 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
             sheet.begin(wire, slot.id, slot.x1)
             if wire.axis in step.on:
                 sheet.across(wire, slot.x1 - side - tick(wire), slot.x1, sheet.y(wire, slot.column))
+
+
+def _box(sheet: Canvas, step: DrawStep, box: Box, slot: Slot) -> float:
+    """The box itself; returns how far it lies behind its front."""
+    fills, solid = sheet.theme.block, step.mark == "block"
+    sheet.shape(
+        slot.id,
+        box,
+        f"op block block-{step.block}" if step.block else "op block",
+        step.tip,
+        shape="box3d" if solid else "box",
+        style="filled",
+        fillcolor=fills[step.tint % len(fills)] if solid else sheet.theme.norm,
+        penwidth="1.1",
+    )
+    return theme.BOX_SIDE if solid else 0.0
+
+
+def _inscribed(sheet: Canvas, step: DrawStep, slot: Slot, x: float, y: float) -> float:
+    """The title about a place, the letter of its panel and the masks within beneath it; returns the title's own y."""
+    text = wrapped(plain(step.text))
+    lines = text.count("\n") + 1 + bool(step.panel)
+    named = mask_lines(step)
+    wide, foot = masks_size(step)
+    y -= foot / 2 - 1.5 * bool(named)
+    left, m = x - wide / 2, y + lines * 7 + 0.5
+    for k, (words, case) in enumerate(zip(named, step.cases, strict=True)):
+        high = mask_line(words)
+        m += high / 2
+        square = (left, m - SQUARE / 2, left + SQUARE, m + SQUARE / 2)
+        draw_mask(sheet, f"{slot.id}_k{k}", square, case.pattern, "masked")
+        if words:
+            sheet.write(square[2] + 4 + width(words, theme.CAPTION) / 2, m, words, theme.CAPTION, cls="op mask")
+        m += high / 2
+    if step.panel:
+        sheet.write(x, y + 7 * (lines - 1), bold(step.panel), theme.BLOCK, cls="panel")
+        y -= 7
+    sheet.write(x, y, roman(text), theme.BLOCK)
+    return y

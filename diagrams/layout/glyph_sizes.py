@@ -128,53 +128,18 @@ def stacked(name: Rich) -> Rich:
 def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
     after = _labels(born(meeting)) + 7 if born(meeting) else 6.0
     match step.kind:
-        case StepKind.SOURCE if step.mark == "learned":
-            return GlyphSize(2, learned_width(step), after)
-        case StepKind.SOURCE if step.mark == "predicate":
-            return GlyphSize(2, width(predicate_text(step), theme.WORD) + 8 + squares_width(step), after)
-        case StepKind.SOURCE if step.mark in ("hidden", "pill"):
-            return GlyphSize(2, pill_width(step), after)
-        case StepKind.SOURCE if step.mark == "input":
-            return GlyphSize(0, width(stacked(step.text), name_size(step)) + 7, after)
-        case StepKind.SOURCE if step.mark == "block":
-            return GlyphSize(2, max(44.0, width(roman(wrapped(plain(step.text))), theme.BLOCK) + 15), after)
         case StepKind.SOURCE:
-            return GlyphSize(2, max(width(text, size) for text, size in table_lines(step)) + 6, after)
-        case StepKind.THROUGH if step.mark == "learned":
-            return GlyphSize(5, learned_width(step), after)
-        case StepKind.THROUGH if step.mark == "embed":
-            return GlyphSize(INDEX, learned_width(step), after)
-        case StepKind.THROUGH if step.mark == "bar":
-            half = width(bar_note(step, meeting), theme.CAPTION) / 2
-            return GlyphSize(max(8, half), 4, max(after, half))
-        case StepKind.THROUGH if step.mark == "birth":
-            return GlyphSize(2, 6, after)
+            return _source(step, after)
+        case StepKind.THROUGH if step.mark != "pill":
+            return _through(step, meeting, after)
         case StepKind.THROUGH | StepKind.ON if step.mark == "pill":
             return GlyphSize(8, pill_width(step), after if step.made else 12)
-        case StepKind.ON if step.mark == "ring":
-            ring = max(24.0, width(step.text, theme.CAPTION) + 7)
-            beside = max(3.0, (width(step.note, theme.CAPTION) - ring) / 2 + 2)
-            return GlyphSize(beside, ring, beside)
-        case StepKind.ON if step.mark == "triangle":
-            return GlyphSize(6, 21, 5)
         case StepKind.ON:
-            return GlyphSize(7, mask_width(step), 6)
+            return _on(step)
         case StepKind.LANE:
             return GlyphSize(2, width(step.text, theme.BLOCK) + 27, 2)
-        case StepKind.JOIN if step.mark == "loop":
-            note = max((width(line, theme.CAPTION) for line in scale_lines(step)), default=-14.0) + 14
-            shared = bool(born(meeting))
-            return GlyphSize(
-                8 if step.contracted else 2, (LOOP if step.contracted else 0) + note + (TURN if shared else 0), after
-            )
-        case StepKind.JOIN if step.mark == "bar":
-            return GlyphSize(TURN if meeting.inner else 6, 14, after)
-        case StepKind.JOIN if step.mark == "pick":
-            return GlyphSize(TURN if meeting.inner else 2, DOT + 8 + pill_width(step), after)
-        case StepKind.JOIN if step.mark == "mask":
-            return GlyphSize(TURN if meeting.inner else 2, mask_width(step) + 10, 6)
         case StepKind.JOIN:
-            return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
+            return _join(step, meeting, after)
         case StepKind.BOX:
             inner = max(width(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0])
             inner = max(inner, _beside_title(step, meeting) + 2 * TICK - 4) + 2
@@ -183,15 +148,75 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(0, 4, 4)
         case StepKind.COPY:
             return GlyphSize(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
-        case StepKind.ENTER | StepKind.EXIT if step.mark == "bracket":
-            return GlyphSize(3, 12, 3)
         case StepKind.ENTER | StepKind.EXIT:
-            return GlyphSize(1, 4, 1)
+            return GlyphSize(3, 12, 3) if step.mark == "bracket" else GlyphSize(1, 4, 1)
         case StepKind.SINK:
             live = [w for own in meeting.ins for w in own]
             return GlyphSize(4, _labels(live) + 8 + names_width(step), 0)
         case _:
-            return GlyphSize(6, 20, 6)
+            return _OTHER
+
+
+_OTHER = GlyphSize(6, 20, 6)
+
+
+def _source(step: DrawStep, after: float) -> GlyphSize:
+    match step.mark:
+        case "learned":
+            return GlyphSize(2, learned_width(step), after)
+        case "predicate":
+            return GlyphSize(2, width(predicate_text(step), theme.WORD) + 8 + squares_width(step), after)
+        case "hidden" | "pill":
+            return GlyphSize(2, pill_width(step), after)
+        case "input":
+            return GlyphSize(0, width(stacked(step.text), name_size(step)) + 7, after)
+        case "block":
+            return GlyphSize(2, max(44.0, width(roman(wrapped(plain(step.text))), theme.BLOCK) + 15), after)
+        case _:
+            return GlyphSize(2, max(width(text, size) for text, size in table_lines(step)) + 6, after)
+
+
+def _through(step: DrawStep, meeting: Meeting, after: float) -> GlyphSize:
+    match step.mark:
+        case "learned":
+            return GlyphSize(5, learned_width(step), after)
+        case "embed":
+            return GlyphSize(INDEX, learned_width(step), after)
+        case "bar":
+            half = width(bar_note(step, meeting), theme.CAPTION) / 2
+            return GlyphSize(max(8, half), 4, max(after, half))
+        case "birth":
+            return GlyphSize(2, 6, after)
+        case _:
+            return _OTHER
+
+
+def _on(step: DrawStep) -> GlyphSize:
+    match step.mark:
+        case "ring":
+            ring = max(24.0, width(step.text, theme.CAPTION) + 7)
+            beside = max(3.0, (width(step.note, theme.CAPTION) - ring) / 2 + 2)
+            return GlyphSize(beside, ring, beside)
+        case "triangle":
+            return GlyphSize(6, 21, 5)
+        case _:
+            return GlyphSize(7, mask_width(step), 6)
+
+
+def _join(step: DrawStep, meeting: Meeting, after: float) -> GlyphSize:
+    match step.mark:
+        case "loop":
+            note = max((width(line, theme.CAPTION) for line in scale_lines(step)), default=-14.0) + 14
+            core = (LOOP if step.contracted else 0) + note + (TURN if born(meeting) else 0)
+            return GlyphSize(8 if step.contracted else 2, core, after)
+        case "bar":
+            return GlyphSize(TURN if meeting.inner else 6, 14, after)
+        case "pick":
+            return GlyphSize(TURN if meeting.inner else 2, DOT + 8 + pill_width(step), after)
+        case "mask":
+            return GlyphSize(TURN if meeting.inner else 2, mask_width(step) + 10, 6)
+        case _:
+            return GlyphSize(TURN if meeting.inner else 0, DOT, max(7.0, width(step.text, theme.GLYPH) / 2))
 
 
 def _beside_title(step: DrawStep, meeting: Meeting) -> float:

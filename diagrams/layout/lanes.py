@@ -11,11 +11,12 @@ Transformer it came out as good as linear programming.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 Gap = tuple[int, int, float]  # y[b] - y[a] >= gap
 Pull = tuple[int, int, float]  # weight of |y[a] - y[b]|
 Tie = tuple[int, int, float]  # y[b] - y[a] == offset
+Near = tuple[int, float, float]  # another group, the offset wanted to it, and the weight
 
 _STARTS = 10
 _SWEEPS = 16
@@ -74,17 +75,21 @@ class _Groups:
         self.roots = list(range(n))
         self.below = self._closure(n)
 
-    def _closure(self, n: int) -> list[int]:
-        """The variables below each, as bit sets."""
-        left = [len(self.before[i]) for i in range(n)]
-        order = [i for i in range(n) if not left[i]]
+    def downwards(self) -> list[int]:
+        """The groups, each behind all that lie above it."""
+        left = {i: len(self.before[i]) for i in self.roots}
+        order = [i for i in self.roots if not left[i]]
         for i in order:
             for j in self.after[i]:
                 left[j] -= 1
                 if not left[j]:
                     order.append(j)
+        return order
+
+    def _closure(self, n: int) -> list[int]:
+        """The variables below each, as bit sets."""
         below = [0] * n
-        for i in reversed(order):
+        for i in reversed(self.downwards()):
             bits = 0
             for j in self.after[i]:
                 bits |= below[j] | (1 << j)
@@ -140,6 +145,27 @@ def _once(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie
     groups = _Groups(n, gaps)
     for a, b, offset in ties:
         groups.join(a, b, offset, must=True)
+    for a, b in _heaviest(pulls, start):
+        groups.join(a, b, 0.0)
+    down = groups.downwards()
+    y = dict.fromkeys(down, 0.0)
+    for i in down:  # as high as each can go
+        y[i] = max((y[p] + gap for p, gap in groups.before[i].items()), default=0.0)
+    group_of = [groups.find(i) for i in range(n)]
+    near: dict[int, list[Near]] = {i: [] for i in down}
+    for a, b, w in pulls:
+        (p, at_a), (q, at_b) = group_of[a], group_of[b]
+        if p != q:
+            near[p].append((q, at_b - at_a, w))
+            near[q].append((p, at_a - at_b, w))
+    for sweep in range(_SWEEPS):
+        if not _moved(y, down if sweep % 2 else down[::-1], near, groups):
+            break
+    return [y[p] + offset for p, offset in group_of]
+
+
+def _heaviest(pulls: Sequence[Pull], start: int) -> Iterator[tuple[int, int]]:
+    """The variables that should have one height, the heaviest pull first; from another start in another order."""
     shaken = random.Random(start)
     shake = 0.0 if start < 2 else shaken.choice((0.0, 0.5, 1.0))
     order = list(pulls)
@@ -151,43 +177,29 @@ def _once(n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie
     for k in sorted(range(len(order)), key=lambda k: -weight[k]):
         a, b, w = order[k]
         if w >= 0.5:
-            groups.join(a, b, 0.0)
-    roots = [i for i in range(n) if groups.parent[i] == i]
-    group_of = [groups.find(i) for i in range(n)]
-    left = {i: len(groups.before[i]) for i in roots}
-    down = [i for i in roots if not left[i]]
-    for i in down:
-        for j in groups.after[i]:
-            left[j] -= 1
-            if not left[j]:
-                down.append(j)
-    y = dict.fromkeys(roots, 0.0)
-    for i in down:
-        y[i] = max((y[p] + gap for p, gap in groups.before[i].items()), default=0.0)
-    near: dict[int, list[tuple[int, float, float]]] = {i: [] for i in roots}  # (other, offset wanted, weight)
-    for a, b, w in pulls:
-        (p, at_a), (q, at_b) = group_of[a], group_of[b]
-        if p != q:
-            near[p].append((q, at_b - at_a, w))
-            near[q].append((p, at_a - at_b, w))
-    for sweep in range(_SWEEPS):
-        moved = False
-        for u in down if sweep % 2 else reversed(down):
-            if not near[u]:
-                continue
-            wanted = sorted((y[v] + offset, w) for v, offset, w in near[u])
-            half, total = sum(w for _, w in wanted) / 2, 0.0
-            aim = wanted[-1][0]
-            for value, w in wanted:
-                total += w
-                if total >= half:
-                    aim = value
-                    break
-            low = max((y[p] + gap for p, gap in groups.before[u].items()), default=-1e9)
-            high = min((y[q] - gap for q, gap in groups.after[u].items()), default=1e9)
-            aim = min(max(aim, low), max(high, low))
-            if abs(aim - y[u]) > 1e-9:
-                y[u], moved = aim, True
-        if not moved:
-            break
-    return [y[p] + offset for p, offset in group_of]
+            yield a, b
+
+
+def _moved(y: dict[int, float], order: Sequence[int], near: Mapping[int, Sequence[Near]], groups: _Groups) -> bool:
+    """Moves each group to where its neighbours draw it, as far as the gaps let it; whether any was moved."""
+    moved = False
+    for u in order:
+        if not near[u]:
+            continue
+        low = max((y[p] + gap for p, gap in groups.before[u].items()), default=-1e9)
+        high = min((y[q] - gap for q, gap in groups.after[u].items()), default=1e9)
+        aim = min(max(_median([(y[v] + offset, w) for v, offset, w in near[u]]), low), max(high, low))
+        if abs(aim - y[u]) > 1e-9:
+            y[u], moved = aim, True
+    return moved
+
+
+def _median(wanted: list[tuple[float, float]]) -> float:
+    """Of (height, weight): the height that half of the weight does not lie above."""
+    wanted.sort()
+    half, total = sum(w for _, w in wanted) / 2, 0.0
+    for value, w in wanted:
+        total += w
+        if total >= half:
+            return value
+    return wanted[-1][0]

@@ -6,11 +6,9 @@ glyph that reads them can show them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import OpTraits
-from ...compiler.graph.values import IndexInto, Role, Scalar
+from ...compiler.graph.values import Role
 from ...compiler.sizes.axes import Axis
 from ..base.names import name_text
 from ..base.text import bold, roman
@@ -21,7 +19,7 @@ from .formulas.predicates import predicate
 from .formulas.symbolic import Symbolic, is_short, leaf_of, renamed, written
 from .op_glyphs import BAR, BIRTH, MAP, NORM, PILL, RENAME, Glyph, Shape, glyph_of, name_of
 from .selecting import keeps_truth, lookup, masked, one_hot, said
-from .steps import DrawStep, Frame, Item, StepKind
+from .steps import DrawnOp, DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
 from .wording import bar_text, norm_text, op_text
 
@@ -104,93 +102,86 @@ class Steps(Elementwise):
     # -- ops
 
     def apply(self, frame: Frame, node: Apply) -> Item:
-        items = [frame.items[v.id] for v in node.operands]
         self.span = node.span or self.span
-        glyph = glyph_of(node.traits)
-        axes = frame.shown(node.out)
-        eaten = tuple(frame.axis(a) for a in node.axes)
-        made = tuple(frame.axis(a) for a in node.made)
-        boolean = node.out.type.element is Scalar.BOOL
-        name = node.out.name or ""
-        if glyph.shape is Shape.SILENT and items:
-            return items[0]
-        if (formula := counted(node, items, axes)) is not None:
+        op, glyph = DrawnOp.of(frame, node), glyph_of(node.traits)
+        if glyph.shape is Shape.SILENT and op.items:
+            return op.items[0]
+        if (formula := counted(node, op.items, op.axes)) is not None:
             return formula
-        items = [self.tensor(frame, item) if is_counted(item) else item for item in items]
-        if all(isinstance(item, Symbolic) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
-            args = tuple(item for item in items if isinstance(item, Symbolic))
-            over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step shows where the wires end
-            lazy = boolean and any(arg.leaves for arg in args) and not over
-            if lazy or not (over or any(arg.leaves for arg in args)):
-                if glyph.shape is Shape.RENAME:
-                    return renamed(args[0], dict(zip(eaten, made, strict=False)))
-                return Symbolic(node.op, args, made_by=node.traits, text=name, axes=axes, boolean=boolean)
-        if boolean and keeps_truth(node.traits) and not any(isinstance(i, Learned) for i in items):
-            args = tuple(i if isinstance(i, Symbolic) else leaf_of(i) for i in items if not isinstance(i, Learned))
-            return Symbolic(node.op, args, made_by=node.traits, text=name, axes=axes, boolean=True)
-        if node.mask is not None and isinstance(items[0], Symbolic) and not items[0].axes and not items[0].leaves:
-            items[0] = self.tensor(frame, frame.items[node.mask.id])  # `sum(1 where m)` counts m
-        elif node.mask is not None:
-            items[0] = masked(self, frame, self.tensor(frame, items[0]), frame.items[node.mask.id], eaten)
-        tip = f"{node.op}[{', '.join(a.name for a in node.axes)}]" if node.axes else node.op
-        if node.name:
-            tip += f" {node.name}"
+        op.items = [self.tensor(frame, item) if is_counted(item) else item for item in op.items]
+        if (formula := _formula(op, glyph)) is not None:
+            return formula
+        self.mask(op)
         match glyph.shape:
             case Shape.RENAME:
-                if isinstance(items[0], Learned):
-                    swap = dict(zip(eaten, made, strict=False))
-                    return Learned(items[0].name, tuple(swap.get(a, a) for a in items[0].axes), items[0].key)
-                return self.relabelled(frame, self.tensor(frame, items[0]), axes)
+                return self.renamed(op)
             case Shape.LOOKUP:
-                return lookup(self, frame, node, items, eaten, made, axes, tip)
+                return lookup(self, op)
             case Shape.CONTRACT:
-                return self.contract(frame, items, eaten, axes, name, tip)
-            case Shape.CONCAT:
-                tensors = [self.tensor(frame, item) for item in items]
-                out = Tensor(axes, name)
-                self.add(
-                    DrawStep(StepKind.JOIN, "bar", tensors, [out], frame.section, made=made, contracted=eaten, tip=tip)
-                )
-                return out
+                return self.contract(op)
+            case Shape.LANE | Shape.JOIN if not node.axes:
+                done = self.rides(frame, node, op.items) or one_hot(self, frame, node, op.items, op.axes)
+                return done or self.pointwise(frame, node.traits, op.items, op.axes, op.name)
             case Shape.LANE | Shape.JOIN:
-                if node.axes:
-                    return self.unary(frame, node, PILL, items, eaten, made, axes, tip)
-                done = self.rides(frame, node, items) or one_hot(self, frame, node, items, axes)
-                return done or self.pointwise(frame, node.traits, items, axes, name)
+                return self.unary(op, PILL)
+            case Shape.CONCAT:
+                return self.whole(op, StepKind.JOIN, "bar")
             case Shape.BOX:
-                tensors = [self.tensor(frame, item) for item in items]
-                out = Tensor(axes, name)
-                text = op_text(frame, node)
-                self.add(DrawStep(StepKind.BOX, glyph.mark, tensors, [out], frame.section, text=text, tip=tip))
-                return out
+                return self.whole(op, StepKind.BOX, glyph.mark)
             case _:
-                return self.unary(frame, node, glyph, items, eaten, made, axes, tip)
+                return self.unary(op, glyph)
 
-    def unary(
-        self, frame: Frame, node: Apply, glyph: Glyph, items: Sequence[Item],
-        eaten: tuple[Axis, ...], made: tuple[Axis, ...], axes: tuple[Axis, ...], tip: str,
-    ) -> Tensor:  # fmt: skip
+    def mask(self, op: DrawnOp) -> None:
+        """The operand behind its mask."""
+        if op.node.mask is None:
+            return
+        x, mask = op.items[0], op.frame.items[op.node.mask.id]
+        if isinstance(x, Symbolic) and not x.axes and not x.leaves:
+            op.items[0] = self.tensor(op.frame, mask)  # `sum(1 where m)` counts m
+        else:
+            op.items[0] = masked(self, op.frame, self.tensor(op.frame, x), mask, op.eaten)
+
+    def renamed(self, op: DrawnOp) -> Item:
+        x = op.items[0]
+        if isinstance(x, Learned):
+            swap = dict(zip(op.eaten, op.made, strict=False))
+            return Learned(x.name, tuple(swap.get(a, a) for a in x.axes), x.key)
+        return self.relabelled(op.frame, self.tensor(op.frame, x), op.axes)
+
+    def whole(self, op: DrawnOp, kind: StepKind, mark: str) -> Tensor:
+        """A step that all operands come into: a box, or a bar where they are joined."""
+        frame, out = op.frame, op.result()
+        step = DrawStep(kind, mark, [self.tensor(frame, item) for item in op.items], [out], frame.section, tip=op.tip)
+        if kind is StepKind.BOX:
+            step.text = op_text(frame, op.node)
+        else:
+            step.made, step.contracted = op.made, op.eaten
+        self.add(step)
+        return out
+
+    def unary(self, op: DrawnOp, glyph: Glyph) -> Tensor:
         """One tensor in, one out; further operands make it a box."""
-        tensors = [self.tensor(frame, item) for item in items if not (isinstance(item, Symbolic) and not item.axes)]
-        out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
+        frame, node, axes = op.frame, op.node, op.axes
+        tensors = [self.tensor(frame, item) for item in op.items if not (isinstance(item, Symbolic) and not item.axes)]
+        out = op.indices()
         text = op_text(frame, node)
         if len(tensors) != 1:
             kind = StepKind.BOX if tensors else StepKind.SOURCE
             mark = "plain" if tensors else "table"
-            self.add(DrawStep(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=tip))
+            self.add(DrawStep(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=op.tip))
             return out
         x = tensors[0]
         step = DrawStep(
-            StepKind.THROUGH, glyph.mark, [x], [out], frame.section, text=text, tip=tip, learned=bool(node.weights)
+            StepKind.THROUGH, glyph.mark, [x], [out], frame.section, text=text, tip=op.tip, learned=bool(node.weights)
         )
         if glyph.shape is Shape.ON:
-            step.kind, step.on = StepKind.ON, tuple(a for a in eaten if a in x.axes)
+            step.kind, step.on = StepKind.ON, tuple(a for a in op.eaten if a in x.axes)
         else:
-            step.eaten = tuple(a for a in x.axes if a in eaten or a not in axes)
-            step.made = tuple(a for a in axes if a in made or a not in x.axes)
+            step.eaten = tuple(a for a in x.axes if a in op.eaten or a not in axes)
+            step.made = tuple(a for a in axes if a in op.made or a not in x.axes)
             if glyph is BAR:  # from the axis that counts in large steps to that of single steps
-                step.eaten = tuple(dict.fromkeys(a for a in (*eaten, *step.eaten) if a in step.eaten))
-                step.made = tuple(dict.fromkeys(a for a in (*made, *step.made) if a in step.made))
+                step.eaten = tuple(dict.fromkeys(a for a in (*op.eaten, *step.eaten) if a in step.eaten))
+                step.made = tuple(dict.fromkeys(a for a in (*op.made, *step.made) if a in step.made))
                 step.note = bar_text(frame, node)
         if glyph is NORM:
             step.note = norm_text(node)
@@ -204,17 +195,16 @@ class Steps(Elementwise):
         self.add(step)
         return out
 
-    def contract(
-        self, frame: Frame, items: Sequence[Item], over: tuple[Axis, ...], axes: tuple[Axis, ...], name: str, tip: str
-    ) -> Tensor:
+    def contract(self, op: DrawnOp) -> Tensor:
         """A contraction, two tensors at a time. With a parameter whose other axes are new: a learned map."""
-        rest = list(items)
+        frame, over, tip = op.frame, op.eaten, op.tip
+        rest = list(op.items)
         left = rest.pop(0)
         if isinstance(left, Learned) and rest and isinstance(rest[0], Tensor):
             left, rest[0] = rest[0], left
         x = self.tensor(frame, left)
         if not rest:
-            out = Tensor(axes, name)
+            out = op.result()
             eaten = tuple(a for a in x.axes if a in over)
             self.add(
                 DrawStep(StepKind.THROUGH, "pill", [x], [out], frame.section, eaten=eaten, text=roman("sum"), tip=tip)
@@ -227,7 +217,7 @@ class Steps(Elementwise):
                 later |= set(item.axes)
             eaten = tuple(a for a in over if a in x.axes and a in other.axes and a not in later)
             kept = [a for a in (*x.axes, *other.axes) if a not in eaten]
-            out = Tensor(tuple(dict.fromkeys(kept)), "" if rest else name)
+            out = Tensor(tuple(dict.fromkeys(kept)), "" if rest else op.name)
             if isinstance(other, Learned) and not (set(other.axes) - set(eaten)) & set(x.axes):
                 born = tuple(a for a in other.axes if a not in eaten)
                 step = DrawStep(
@@ -241,3 +231,18 @@ class Steps(Elementwise):
             self.add(step)
             x = out
         return x
+
+
+def _formula(op: DrawnOp, glyph: Glyph) -> Symbolic | None:
+    """What is known without data stays a formula, and so do truth values; None for what is a step."""
+    node, items = op.node, [item for item in op.items if not isinstance(item, Learned)]
+    if len(items) < len(op.items):
+        return None
+    args = tuple(leaf_of(item) if isinstance(item, Tensor) else item for item in items)
+    formula = Symbolic(node.op, args, made_by=node.traits, text=op.name, axes=op.axes, boolean=op.boolean)
+    if all(isinstance(item, Symbolic) for item in items) and node.mask is None and node.out.role is not Role.WEIGHT:
+        over = node.axes and glyph.shape is not Shape.RENAME  # it ends axes: a step shows where the wires end
+        if not over and (op.boolean or not any(arg.leaves for arg in args)):
+            swap = dict(zip(op.eaten, op.made, strict=False))
+            return renamed(args[0], swap) if glyph.shape is Shape.RENAME else formula
+    return formula if op.boolean and keeps_truth(node.traits) else None

@@ -17,7 +17,6 @@ from ...compiler.graph.traits import (
     Pointwise,
     Sum,
 )
-from ...compiler.graph.values import IndexInto, Scalar
 from ...compiler.sizes.axes import Axis
 from ..base.names import name_text
 from ..base.text import Rich, bold, joined, roman
@@ -26,82 +25,79 @@ from .formulas.patterns import GENERAL, PADDED, Case, cases, elided, telling
 from .formulas.predicates import PredicateText, placed, predicate
 from .formulas.symbolic import Symbolic, leaf_of, looked_up, number, written
 from .op_glyphs import LOOKUP, name_of
-from .steps import Collector, DrawStep, Frame, Item, StepKind
+from .steps import Collector, DrawnOp, DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
 
 
-def lookup(
-    steps: Collector, frame: Frame, node: Apply, items: Sequence[Item],
-    eaten: tuple[Axis, ...], made: tuple[Axis, ...], axes: tuple[Axis, ...], tip: str,
-) -> Item:  # fmt: skip
-    out = Tensor(axes, node.out.name or "", isinstance(node.out.type.element, IndexInto))
-    if node.weights:
-        x = steps.tensor(frame, items[0])
-        letter = name_of(node.traits)
-        label = tail(node.name or letter)
-        born = tuple(a for a in axes if a not in x.axes)
-        raised = name_text(label) if label != letter else ()
-        steps.add(
-            DrawStep(
-                StepKind.THROUGH,
-                LOOKUP.mark,
-                [x],
-                [out],
-                frame.section,
-                made=born,
-                text=bold(letter),
-                raised=raised,
-                learned=True,
-                tip=tip,
-                weights=steps.key(frame, node.name or ""),
-                whose=frame.prefix + (node.name or ""),
-            )
-        )
-        return out
-    table, index = items[0], items[1] if len(items) > 1 else number(0)
+def lookup(steps: Collector, op: DrawnOp) -> Item:
+    frame = op.frame
+    if op.node.weights:
+        return _learned(steps, op)
+    table, index = op.items[0], op.items[1] if len(op.items) > 1 else number(0)
     if isinstance(table, Symbolic) and isinstance(index, Symbolic) and not table.leaves and not index.leaves:
-        if len(eaten) != 1:
-            return Symbolic("?", text=node.out.name or "", axes=axes, boolean=node.out.type.element is Scalar.BOOL)
-        return replace(looked_up(table, eaten[0], index, axes), text=node.out.name or "")
-    rest = set(table.axes) - set(eaten) if not isinstance(table, Tensor) else set()
-    fits = isinstance(index, Tensor) and bool(rest or not index.axes) and not rest & set(index.axes)
-    if isinstance(table, Learned) and isinstance(index, Tensor) and fits:
-        born = tuple(a for a in axes if a not in index.axes)
-        text = name_text(table.name, "b")
-        steps.add(
-            DrawStep(
-                StepKind.THROUGH,
-                LOOKUP.mark,
-                [index],
-                [out],
-                frame.section,
-                made=born,
-                text=text,
-                learned=True,
-                tip=tip,
-                weights=table.key,
-            )
-        )
-        return out
+        if len(op.eaten) != 1:
+            return Symbolic("?", text=op.name, axes=op.axes, boolean=op.boolean)
+        return replace(looked_up(table, op.eaten[0], index, op.axes), text=op.name)
+    if isinstance(table, Learned) and isinstance(index, Tensor):
+        rest = set(table.axes) - set(op.eaten)
+        if (rest or not index.axes) and not rest & set(index.axes):
+            text = name_text(table.name, "b")
+            return _embedded(steps, op, index, DrawStep(
+                StepKind.THROUGH, LOOKUP.mark, [index], [], frame.section, text=text, weights=table.key
+            ))  # fmt: skip
     x = steps.tensor(frame, table)
     if isinstance(index, Symbolic) and not index.leaves:
-        at = joined((*roman("= "), *_index_text(index)))
-        gone = tuple(a for a in x.axes if a in eaten)
-        born = tuple(a for a in axes if a not in x.axes or a in gone)
-        kind = StepKind.ON if gone == born else StepKind.THROUGH
-        on = gone if kind is StepKind.ON else ()
-        steps.add(DrawStep(kind, "pill", [x], [out], frame.section, eaten=gone, made=born, on=on, text=at, tip=tip))
-        return out
-    by = steps.tensor(frame, index)
-    gone = tuple(a for a in eaten if a in x.axes)
+        return _at(steps, op, x, index)
+    return _picked(steps, op, x, steps.tensor(frame, index))
+
+
+def _learned(steps: Collector, op: DrawnOp) -> Tensor:
+    """A table of the op's own."""
+    frame, name = op.frame, op.node.name or ""
+    x = steps.tensor(frame, op.items[0])
+    letter = name_of(op.node.traits)
+    label = tail(name or letter)
+    step = DrawStep(StepKind.THROUGH, LOOKUP.mark, [x], [], frame.section, text=bold(letter))
+    step.raised = name_text(label) if label != letter else ()
+    step.weights, step.whose = steps.key(frame, name), frame.prefix + name
+    return _embedded(steps, op, x, step)
+
+
+def _embedded(steps: Collector, op: DrawnOp, index: Tensor, step: DrawStep) -> Tensor:
+    """The items of a learned table, at the wires of the index that says which."""
+    out = op.indices()
+    step.outs, step.learned, step.tip = [out], True, op.tip
+    step.made = tuple(axis for axis in op.axes if axis not in index.axes)
+    steps.add(step)
+    return out
+
+
+def _at(steps: Collector, op: DrawnOp, x: Tensor, index: Symbolic) -> Tensor:
+    """The item at an index that is known without data: a pill that says it."""
+    out = op.indices()
+    at = joined((*roman("= "), *_index_text(index)))
+    gone = tuple(a for a in x.axes if a in op.eaten)
+    born = tuple(a for a in op.axes if a not in x.axes or a in gone)
+    kind = StepKind.ON if gone == born else StepKind.THROUGH
+    on = gone if kind is StepKind.ON else ()
+    steps.add(
+        DrawStep(kind, "pill", [x], [out], op.frame.section, eaten=gone, made=born, on=on, text=at, tip=op.tip)
+    )  # fmt: skip
+    return out
+
+
+def _picked(steps: Collector, op: DrawnOp, x: Tensor, by: Tensor) -> Tensor:
+    """The items that data say: the wires of the index come in."""
+    gone = tuple(a for a in op.eaten if a in x.axes)
     if not gone:  # every item is the same one
         return x
     if set(gone) & set(by.axes):  # it ends, and that of the index goes on
         twins = {a: replace(a, id=-1 - a.id) for a in gone}
-        x, gone = steps.relabelled(frame, x, tuple(twins.get(a, a) for a in x.axes)), tuple(twins.values())
+        x, gone = steps.relabelled(op.frame, x, tuple(twins.get(a, a) for a in x.axes)), tuple(twins.values())
+    out = op.indices()
     out.axes = tuple(dict.fromkeys((*(a for a in x.axes if a not in gone), *by.axes)))
     at = (*roman("= "), *(name_text(by.name) or roman("·")))
-    steps.add(DrawStep(StepKind.JOIN, "pick", [x, by], [out], frame.section, contracted=gone, text=at, tip=tip))
+    steps.add(DrawStep(StepKind.JOIN, "pick", [x, by], [out], op.frame.section, contracted=gone, text=at, tip=op.tip))
     return out
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from ...compiler.graph.nodes import Graph
-from ...compiler.graph.values import Value
+from ...compiler.graph.nodes import Apply, Graph
+from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ...dsl.source import Span
 from ..base.names import name_text
@@ -171,6 +171,43 @@ class Frame:
     def shown(self, value: Value) -> tuple[Axis, ...]:
         """The axes that the value varies along, in the figure's terms."""
         return tuple(dict.fromkeys(self.axis(a) for a in value.type.axes if a not in value.type.broadcast_axes))
+
+
+@dataclass(slots=True)
+class DrawnOp:
+    """An op of a graph as the figure has it. axes: of its result. eaten, made: in its brackets, that end and begin."""
+
+    frame: Frame
+    node: Apply
+    items: list[Item]
+    axes: tuple[Axis, ...]
+    eaten: tuple[Axis, ...]
+    made: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, frame: Frame, node: Apply) -> DrawnOp:
+        items, axes = [frame.items[value.id] for value in node.operands], frame.shown(node.out)
+        return cls(frame, node, items, axes, tuple(map(frame.axis, node.axes)), tuple(map(frame.axis, node.made)))
+
+    @property
+    def name(self) -> str:
+        return self.node.out.name or ""
+
+    @property
+    def boolean(self) -> bool:
+        return self.node.out.type.element is Scalar.BOOL
+
+    @property
+    def tip(self) -> str:
+        brackets = f"[{', '.join(axis.name for axis in self.node.axes)}]" if self.node.axes else ""
+        return f"{self.node.op}{brackets}" + (f" {self.node.name}" if self.node.name else "")
+
+    def result(self) -> Tensor:
+        return Tensor(self.axes, self.name)
+
+    def indices(self) -> Tensor:
+        """The result, marked where its elements are indices."""
+        return Tensor(self.axes, self.name, isinstance(self.node.out.type.element, IndexInto))
 
 
 class Collector(ABC):

@@ -269,8 +269,26 @@ class _Unfolding(Steps):
         section.along = along
         how = self.opening.how(node, frame.level)
         inner = self.inside(frame, node, section, frame.level + (how is not How.CLOSED))
+        section.loops = tuple(node.graph.inputs[at].name for at, _ in node.states)
+        args = self.enter_scan(frame, node, section, inner)
+        results: list[Item]
+        if how is How.CLOSED:
+            outs = [Tensor(inner.shown(out.value), out.name or "") for out in node.graph.outputs]
+            self.box(inner, node, args, outs)
+            results = list(outs)
+        else:
+            for entry, arg in zip(node.graph.inputs, args, strict=True):
+                inner.items[entry.value.id] = arg
+            around = self.path
+            self.path = (*around, called(node))
+            self.body(inner)
+            self.path = around
+            results = [inner.items[output.value.id] for output in node.graph.outputs]
+        self.leave_scan(frame, node, section, inner, results)
+
+    def enter_scan(self, frame: Frame, node: Scan, section: Section, inner: Frame) -> list[Item]:
+        """The opening bracket: what is read step by step, and states; all else is seen from inside as it is."""
         states = dict(node.states)
-        section.loops = tuple(node.graph.inputs[at].name for at in states)
         step = DrawStep(StepKind.ENTER, "bracket", [], [], frame.section, border=section)
         args: list[Item] = []
         sources: dict[int, Tensor] = {}
@@ -288,7 +306,7 @@ class _Unfolding(Steps):
                     made.text = (*name_text(entry.name), *roman(" = "), *made.text)
             axes = inner.shown(entry.value)
             if at in node.steps:
-                axes = tuple(a for a in item.axes if a != along)
+                axes = tuple(a for a in item.axes if a != section.along)
             elif free:
                 axes = item.axes
             port = Tensor(axes, entry.name if at in states else item.name, item.index)
@@ -299,22 +317,14 @@ class _Unfolding(Steps):
             args.append(port)
         section.outside = 0
         section.enter = self.add(step)
-        if how is How.CLOSED:
-            outs = [Tensor(inner.shown(out.value), out.name or "") for out in node.graph.outputs]
-            self.box(inner, node, args, outs)
-            results: list[Item] = list(outs)
-        else:
-            for entry, arg in zip(node.graph.inputs, args, strict=True):
-                inner.items[entry.value.id] = arg
-            around = self.path
-            self.path = (*around, called(node))
-            self.body(inner)
-            self.path = around
-            results = [inner.items[output.value.id] for output in node.graph.outputs]
+        return args
+
+    def leave_scan(self, frame: Frame, node: Scan, section: Section, inner: Frame, results: Sequence[Item]) -> None:
+        """The closing bracket, behind which results have the axis of the scan."""
+        assert section.along is not None
         leave = DrawStep(StepKind.EXIT, "bracket", [], [], frame.section, border=section)
-        kept: set[int] = set()
         used: set[int] = set()
-        for at, (value, result) in enumerate(zip(node.outs, results, strict=True)):
+        for value, result in zip(node.outs, results, strict=True):
             tensor = self.tensor(inner, result)
             if id(tensor) in used:  # two results are one value
                 twin = Tensor(tensor.axes, tensor.name, tensor.index)
@@ -322,11 +332,9 @@ class _Unfolding(Steps):
                 tensor = twin
             used.add(id(tensor))
             leave.ins.append(tensor)
-            leave.outs.append(Tensor((along, *tensor.axes), value.name or "", tensor.index))
-            if at in states.values():
-                kept.add(id(tensor))
+            leave.outs.append(Tensor((section.along, *tensor.axes), value.name or "", tensor.index))
             frame.items[value.id] = leave.outs[-1]
-        leave.kept = frozenset(kept)
+        leave.kept = frozenset(id(leave.ins[at]) for _, at in node.states)
         section.exit = self.add(leave)
 
     def section(self, title: str, parent: Section | None, *, repeat: bool = False, block: str = "") -> Section:

@@ -6,7 +6,7 @@ positions with data has the data as leaves of its formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -220,43 +220,20 @@ def _shape(formula: Symbolic) -> str:
 
 def _write(formula: Symbolic) -> tuple[Rich, int]:
     """(text, how tightly it binds)."""
+    if (leaf := _leaf(formula)) is not None:
+        return leaf, _ATOM
     args = _parts(formula)
-    match formula.op:
-        case "number":
-            return _decimal(formula.number)
-        case "symbol":
-            return name_text(formula.text), _ATOM
-        case "size" if formula.axis is not None:
-            return (*roman("|"), *axis_label(formula.axis.label, is_width=False), *roman("|")), _ATOM
-        case "position" if formula.axis is not None:
-            return axis_label(formula.axis.label, is_width=False), _ATOM
-        case "data" if formula.data is not None:
-            return name_text(formula.data.name or "x"), _ATOM
-        case "along":
-            labels = [axis_label(a.label, is_width=False) for a in formula.axes]
-            labels += [(*name_text(name), *roman(" = "), *written(value)) for name, value in formula.given]
-            axes = (run for k, label in enumerate(labels) for run in (*roman(", " if k else ""), *label))
-            return (*name_text(formula.text), *roman("("), *axes, *roman(")")), _ATOM
-        case "at" if formula.axis is not None:
-            label = axis_label(formula.axis.label, is_width=False)
-            table, where = (_write(arg) for arg in args)
-            return (*_closed(*table, _ATOM), *roman("["), *label, *roman(" = "), *where[0], *roman("]")), _ATOM
-        case "?":
-            return roman("…"), _ATOM
     if copied(formula):
         return _write(args[0])
     match formula.meaning:
+        case _ if formula.op == "number":
+            return _decimal(formula.number)
         case Function(power=float(power)):
-            inner, binds = _write(args[0])
-            return (*_closed(inner, binds, _ATOM), _exponent(power)), 7
+            return (*_closed(*_write(args[0]), _ATOM), _exponent(power)), 7
         case Power():
-            (base, binds), (power_text, power_binds) = _write(args[0]), _write(args[1])
-            if any(run.shift for run in power_text):  # nothing is raised twice
-                return (*_closed(base, binds, _ATOM), *roman("^"), *_closed(power_text, power_binds, _ATOM)), 7
-            return (*_closed(base, binds, _ATOM), *raised(power_text)), 7
+            return _raised(*map(_write, args)), 7
         case Sum((-1,)):
-            inner, binds = _write(args[0])
-            return (*roman("−"), *_closed(inner, binds, 5)), 4
+            return (*roman("−"), *_closed(*_write(args[0]), 5)), 4
         case Magnitude() if args[0].op != "position":  # |x| is a size
             return (*roman("|"), *_write(args[0])[0], *roman("|")), _ATOM
         case Listing():
@@ -271,26 +248,61 @@ def _write(formula: Symbolic) -> tuple[Rich, int]:
             condition, yes, no = (_closed(*_write(arg), 1) for arg in args)
             return (*yes, *roman(" if "), *condition, *roman(" else "), *no), 0
         case meaning if operator := _operator(meaning):
-            sign, level = operator
-            minus = level == 5 and plain(_write(args[0])[0])[:1] == "−"  # −8 h: no brackets where it leads
-            joins = unordered(formula) and args[1].meaning == meaning  # a b c, a + b + c
-            left = _closed(*_write(args[0]), 4 if minus else level)
-            right = _closed(*_write(args[1]), level if joins else level + 1)
-            if isinstance(meaning, Product) and plain(right)[:1].isdigit():
-                sign = " · "
-            return (*left, *roman(sign), *right), 4 if minus else level
+            return _between(formula, args, *operator)
         case _:
             name = name_of(formula.made_by) if isinstance(formula.made_by, OpTraits) else formula.op
-            rich: Rich = roman(name + "(")
-            for i, arg in enumerate(args):
-                rich = (*rich, *roman(", " if i else ""), *_write(arg)[0])
-            return (*rich, *roman(")")), _ATOM
+            return (*roman(name + "("), *_in_row(_write(arg)[0] for arg in args), *roman(")")), _ATOM
+
+
+def _leaf(formula: Symbolic) -> Rich | None:
+    """The text of what stands for itself: a size, a position, data, what a block makes."""
+    match formula.op:
+        case "symbol":
+            return name_text(formula.text)
+        case "size" if formula.axis is not None:
+            return (*roman("|"), *axis_label(formula.axis.label, is_width=False), *roman("|"))
+        case "position" if formula.axis is not None:
+            return axis_label(formula.axis.label, is_width=False)
+        case "data" if formula.data is not None:
+            return name_text(formula.data.name or "x")
+        case "along":
+            labels = [axis_label(axis.label, is_width=False) for axis in formula.axes]
+            labels += [(*name_text(name), *roman(" = "), *written(value)) for name, value in formula.given]
+            return (*name_text(formula.text), *roman("("), *_in_row(labels), *roman(")"))
+        case "at" if formula.axis is not None:
+            label = axis_label(formula.axis.label, is_width=False)
+            table, where = map(_write, formula.args)
+            return (*_closed(*table, _ATOM), *roman("["), *label, *roman(" = "), *where[0], *roman("]"))
+        case "?":
+            return roman("…")
+        case _:
+            return None
+
+
+def _raised(base: tuple[Rich, int], power: tuple[Rich, int]) -> Rich:
+    if any(run.shift for run in power[0]):  # nothing is raised twice
+        return (*_closed(*base, _ATOM), *roman("^"), *_closed(*power, _ATOM))
+    return (*_closed(*base, _ATOM), *raised(power[0]))
+
+
+def _between(formula: Symbolic, args: Sequence[Symbolic], sign: str, level: int) -> tuple[Rich, int]:
+    """A sign between two operands."""
+    minus = level == 5 and plain(_write(args[0])[0])[:1] == "−"  # −8 h: no brackets where it leads
+    joins = unordered(formula) and args[1].meaning == formula.meaning  # a b c, a + b + c
+    left = _closed(*_write(args[0]), 4 if minus else level)
+    right = _closed(*_write(args[1]), level if joins else level + 1)
+    if isinstance(formula.meaning, Product) and plain(right)[:1].isdigit():
+        sign = " · "
+    return (*left, *roman(sign), *right), 4 if minus else level
+
+
+def _in_row(texts: Iterable[Rich]) -> Rich:
+    return tuple(run for at, each in enumerate(texts) for run in (*roman(", " if at else ""), *each))
 
 
 def _listed(numbers: Sequence[Symbolic]) -> Rich:
     """A list as the language writes it."""
-    items = (run for at, each in enumerate(numbers) for run in (*roman(", " if at else ""), *_write(each)[0]))
-    return (*roman("["), *items, *roman("]"))
+    return (*roman("["), *_in_row(_write(each)[0] for each in numbers), *roman("]"))
 
 
 def copied(formula: Symbolic) -> bool:

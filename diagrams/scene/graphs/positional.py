@@ -29,43 +29,38 @@ def turns(graph: Graph) -> bool:
 def _linear(graph: Graph) -> bool:
     """Whether each result of a body is a linear map of its one input, with coefficients that need no data."""
     linear = {graph.inputs[0].value.id}
-
-    def keeps(node: Apply | Call) -> bool:
-        """Whether what is made of what is linear is linear."""
-        if isinstance(node, Call):
-            return len(node.args) == 1 and node.graph.kind != "op" and _linear(node.graph)
-        told = [value.id in linear for value in node.operands]
-        others = [value for value in node.operands if value.id not in linear]
-        if node.weights or node.mask is not None or not all(map(_known, others)):
-            return False
-        match node.traits.reads:
-            case Pointwise(Product()):
-                return sum(told) == 1
-            case Pointwise(Quotient(whole=False)):
-                return told == [True, False]
-            case Pointwise(Sum()):
-                return all(told)
-            case Pointwise(Choice()):
-                return told == [False, True, True]
-            case Gather():
-                return told == [True, False]
-            case Reduce(multiplies=True):
-                return sum(told) == 1
-            case Arrange():
-                return all(told)
-            case _:
-                return False
-
     for node in graph.nodes:
-        match node:
-            case Apply() | Call() if any(value.id in linear for value in reads(node)):
-                if not keeps(node):
-                    return False
-                linear.update(out.id for out in ([node.out] if isinstance(node, Apply) else node.outs))
-            case Apply() | Call():
-                if not all(_known(out) for out in ([node.out] if isinstance(node, Apply) else node.outs)):
-                    return False
+        if not isinstance(node, Apply | Call):
+            continue
+        outs = [node.out] if isinstance(node, Apply) else node.outs
+        if any(value.id in linear for value in reads(node)):
+            if not _keeps(node, linear):
+                return False
+            linear.update(out.id for out in outs)
+        elif not all(map(_known, outs)):
+            return False
     return all(output.value.id in linear for output in graph.outputs)
+
+
+def _keeps(node: Apply | Call, linear: set[int]) -> bool:
+    """Whether what is made of what is linear is linear."""
+    if isinstance(node, Call):
+        return len(node.args) == 1 and node.graph.kind != "op" and _linear(node.graph)
+    told = [value.id in linear for value in node.operands]
+    others = [value for value in node.operands if value.id not in linear]
+    if node.weights or node.mask is not None or not all(map(_known, others)):
+        return False
+    match node.traits.reads:
+        case Pointwise(Product()) | Reduce(multiplies=True):
+            return sum(told) == 1
+        case Pointwise(Quotient(whole=False)) | Gather():
+            return told == [True, False]
+        case Pointwise(Sum()) | Arrange():
+            return all(told)
+        case Pointwise(Choice()):
+            return told == [False, True, True]
+        case _:
+            return False
 
 
 def _known(value: Value) -> bool:
