@@ -11,7 +11,7 @@ from ..dsl.errors import AttnError
 from ..version import __version__
 from .arguments import Parser
 from .commands import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
-from .hub import adapters, export, import_, run
+from .hub import adapters, adopt, export, import_, run
 from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
 # Each has SUMMARY (a line for `attnc -h`), arguments(parser), and run(args) -> exit status; its docstring is the help.
@@ -27,6 +27,7 @@ COMMANDS = {
     "import": import_,
     "run": run,
     "export": export,
+    "adopt": adopt,
     "adapters": adapters,
     "convert": convert,
     "explain": explain,

@@ -1,0 +1,201 @@
+"""`attnc adopt`: from a module of the user's to a folder with its spec, map and weights, and what was measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...dsl.errors import AttnError
+from ...spec import Model, load
+from ...version import __version__
+from ...weights.convert import convert
+from ...weights.files import save
+from ...weights.maps import Map
+from ..folder import whole_folder
+from ..importing import ABOUT, LENGTH, WEIGHTS
+from ..problem import HubError
+from .attention import BASES, NotUnderstood
+from .composing import Composed, compose
+from .listening.factory import module as module_of
+from .listening.inputs import Inputs, inputs_of
+from .listening.uses import WeightUses
+from .mapping import map_text
+from .reading import Reading, read
+from .verifying import Verdict, compare, epsilons, heard, parameters, precise, redrawn
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """model: of the spec. verdict: what was measured. doubts: what was found not to fit, in words. unused: parameters
+    of theirs that the run did not use.
+    """
+
+    model: Model
+    verdict: Verdict
+    doubts: tuple[str, ...]
+    unused: tuple[str, ...]
+
+
+def adopt(place: str, target: str | Path, inputs: str | None = None) -> Adopted:
+    """Read a module, given as `package.module:factory`, and write a folder of its spec to `target`, which must be new.
+
+    inputs: `package.module:function`, which gives the arguments of one call; None: they are guessed.
+
+    The user's package is imported, and the module run, on random inputs and with random weights in a copy. The folder
+    is written, too, where results differ: the verdict and the doubts say so, and the README. Raises HubError where the
+    module is not understood, with the parameters that found no place; nothing is written then.
+    """
+    module = module_of(place)
+    given = inputs_of(module, inputs)
+    reading, uses = _read(module, given)
+    name = _name(type(module).__name__)
+    composed, text = _composed(module, reading, uses, name, place)
+    about: dict[str, Any] = {
+        "attnc": __version__,
+        "adopted": place,
+        "given": inputs,
+        "spec": f"{name}.attn",
+        "model": name,
+        "map": f"{name}.map",
+        "inputs": composed.inputs,
+        "result": reading.decoder.ending.result,
+        "last": _last(reading),
+    }
+    unused = tuple(one for one in parameters(module) if one not in uses.trace.used)
+    with whole_folder(Path(target)) as draft:
+        (draft / about["spec"]).write_text(composed.text, encoding="utf-8")
+        (draft / about["map"]).write_text(text, encoding="utf-8")
+        try:
+            model = load(draft / about["spec"]).model(name)
+        except AttnError as wrong:
+            said = "; ".join(dict.fromkeys(one.message for one in wrong.diagnostics))
+            raise HubError(f"{place}: the spec that was made of it is refused: {said}") from None
+        map = Map.read(draft / about["map"])
+        verdict = compare(module, given, model, map, about)
+        weights = {one: tensor.detach() for one, tensor in module.state_dict().items()}
+        save(draft / WEIGHTS, convert(weights, map, model))
+        (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+        model.draw().save(draft / "figure.svg")
+        widths: dict[str, Any] = {
+            axis.name: min(LENGTH, axis.bound or LENGTH)
+            for entry in model.graph.inputs
+            for axis in entry.value.type.axes
+            if axis.extent is None
+        }
+        (draft / "cost.txt").write_text(f"{model.cost(**widths)}\n", encoding="utf-8")
+        adopted = Adopted(model, verdict, tuple(reading.doubts), unused)
+        (draft / "check.py").write_text(_check(name, place), encoding="utf-8")
+        (draft / "README.md").write_text(_readme(adopted, Path(target).name, name, place), encoding="utf-8")
+    return adopted
+
+
+def _read(module: torch.nn.Module, given: Inputs) -> tuple[Reading, WeightUses]:
+    """What a run of a redrawn copy shows. Raises HubError for what is not understood."""
+    copied, dtype = precise(redrawn(module), given)
+    uses = WeightUses(heard(copied, given, dtype), parameters(copied), epsilons(copied))
+    try:
+        return read(uses, _bases(copied)), uses
+    except NotUnderstood as unread:
+        raise HubError(f"{type(module).__name__} is not understood: {unread}") from None
+
+
+def _bases(module: torch.nn.Module) -> list[float]:
+    """What stands in its modules as a base of rotary positions, and the usual ones."""
+    told = [
+        float(value)
+        for one in module.modules()
+        for name, value in vars(one).items()
+        if any(word in name.lower() for word in ("theta", "base")) and isinstance(value, int | float) and value > 1
+    ]
+    return list(dict.fromkeys([*told, *BASES]))
+
+
+def _composed(
+    module: torch.nn.Module, reading: Reading, uses: WeightUses, name: str, place: str
+) -> tuple[Composed, str]:
+    """The spec and the map. Raises HubError where weights are used that found no place in it."""
+    head = f"Adopted by attnc {__version__} from {place} ({type(module).__name__})."
+    try:
+        composed = compose(reading, name, head)
+        names = {one for pieces in composed.weights.values() for piece in pieces for one in _names(piece)}
+        lost = [one for one in parameters(module) if one in uses.trace.used and one not in names]
+        if lost:
+            more = f", and {len(lost) - 8} more" if len(lost) > 8 else ""
+            told = "".join(f"; {doubt}" for doubt in reading.doubts[:3])
+            raise HubError(
+                f"{type(module).__name__}: no place was found for {', '.join(f'`{one}`' for one in lost[:8])}{more}, "
+                f"which the module uses{told}"
+            )
+        shapes = {one: tuple(weight.shape) for one, weight in module.named_parameters()}
+        firsts = {id(weight): one for one, weight in module.named_parameters()}
+        every = [*module.named_parameters(remove_duplicate=False)]
+        ties = [(one, firsts[id(weight)]) for one, weight in every if firsts[id(weight)] != one]
+        ties = [(alias, one) for alias, one in ties if one in names]
+        tied = {alias for alias, _ in ties}
+        ignored = [one for one in module.state_dict() if one not in names and one not in tied]
+        text = map_text(composed.weights, shapes, ties, ignored, f"{place} ({type(module).__name__}) -> {name}.attn")
+    except NotUnderstood as unread:
+        raise HubError(f"{type(module).__name__} is not understood: {unread}") from None
+    return composed, text
+
+
+def _names(piece: Any) -> Sequence[str]:
+    return getattr(piece, "names", (piece.name,))
+
+
+def _last(reading: Reading) -> bool:
+    return reading.decoder.ending.pooled == "last" and reading.decoder.is_causal
+
+
+def _name(kind: str) -> str:
+    """A model's name in the language, of a class's: `my_gpt` of `MyGPT`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower().strip("_") or "adopted"
+
+
+def _check(name: str, place: str) -> str:
+    return f'''"""Whether {name}.attn still computes what {place} does: results and gradients."""
+
+from pathlib import Path
+
+from attnc.hub import check_adopted
+
+if __name__ == "__main__":
+    verdict = check_adopted(Path(__file__).parent)
+    print(verdict)
+    raise SystemExit(0 if verdict.same else 1)
+'''
+
+
+def _readme(adopted: Adopted, folder: str, name: str, place: str) -> str:
+    verdict = adopted.verdict
+    said = "It computes the same" if verdict.same else "**It does not compute the same**"
+    doubts = "".join(f"- {doubt}\n" for doubt in adopted.doubts)
+    doubts = f"\nWhat did not fit when it was read:\n\n{doubts}" if doubts else ""
+    unused = "".join(f"- `{one}`\n" for one in adopted.unused)
+    unused = f"\nParameters that the run did not use, and that the map ignores:\n\n{unused}" if unused else ""
+    return f"""# {name}
+
+`{place}` as an attnc spec. `{name}.attn` is the model; `{name}.map` says which weight is which;
+`weights.safetensors` has the module's own weights under the spec's names; `figure.svg` is the diagram, `cost.txt` what
+it costs.
+
+{said}: {verdict}.
+{doubts}{unused}
+```console
+$ python {folder}/check.py                         # compare again: it runs your module
+$ attnc draw {folder}/{name}.attn -o figure.pdf    # the figure, in other formats and styles
+```
+
+```python
+import attnc
+
+weights = attnc.weights.load("{folder}/weights.safetensors")
+net = attnc.load("{folder}/{name}.attn").model("{name}").torch(weights=weights)
+```
+"""

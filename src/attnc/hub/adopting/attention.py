@@ -1,0 +1,424 @@
+"""Which maps of a run make attention, and what is done between them, each tried on the numbers of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import torch
+
+from .listening.trace import RunStep, RunValue, Tensor
+from .listening.uses import CLOSE, Elements, LinearUse, NormUse, WeightUses, near, same
+
+BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 50000.0, 1000.0, 5000000.0, 8000000.0)
+_PRODUCTS = ("aten::bmm", "aten::mm", "aten::baddbmm", "aten::matmul")
+_MASKED = -5000.0  # scores below are masked, however theirs does it
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """How positions turn the first `turned` items of a head: 2 i and 2 i + 1 together (`pairs`), or i and i + half."""
+
+    base: float
+    turned: int
+    pairs: bool
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """x: [*, items, key]."""
+        half = self.turned // 2
+        rates = self.base ** (-torch.arange(half, dtype=x.dtype) / half)
+        angle = torch.arange(x.shape[-2], dtype=x.dtype)[:, None] * rates
+        head, rest = x[..., : self.turned], x[..., self.turned :]
+        a, b = (head[..., 0::2], head[..., 1::2]) if self.pairs else (head[..., :half], head[..., half:])
+        turned = a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()
+        joined = torch.stack(turned, -1).flatten(-2) if self.pairs else torch.cat(turned, -1)
+        return torch.cat([joined, rest], -1)
+
+
+@dataclass(frozen=True, slots=True)
+class ManyElements(Elements):
+    """Equal parts of several parameters, one after the other."""
+
+    names: tuple[str, ...]
+
+
+def _of(piece: Elements, rows: Tensor) -> Elements:
+    return piece if isinstance(piece, ManyElements) else Elements(piece.name, piece.at[rows])
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where queries, keys or values lie among what one map makes: `rows` of it, in the order of heads and items."""
+
+    linear: LinearUse
+    rows: Tensor
+
+    @staticmethod
+    def whole(linear: LinearUse) -> Split:
+        """All that a map makes."""
+        return Split(linear, torch.arange(linear.made))
+
+    @property
+    def weight(self) -> Elements:
+        return _of(self.linear.weight, self.rows)
+
+    @property
+    def bias(self) -> Elements | None:
+        return None if self.linear.bias is None else _of(self.linear.bias, self.rows)
+
+    def heads(self, count: int) -> Tensor:
+        """[batch, heads, items, key]."""
+        y = self.linear.y[..., self.rows]
+        return y.reshape(*y.shape[:2], count, -1).transpose(1, 2)
+
+
+@dataclass(eq=False)
+class AttentionUse:
+    """One attention. mask: "none", "causal", or how many items it sees, itself included. scale: of scores.
+
+    doubts: what does not fit, in words; empty where all was found.
+    """
+
+    Q: Split
+    K: Split
+    V: Split
+    out: LinearUse
+    heads: int
+    groups: int
+    key: int
+    scale: float
+    mask: str | int
+    rotary: Rotary | None
+    q_norm: NormUse | None
+    k_norm: NormUse | None
+    cross: bool
+    doubts: list[str]
+
+    @property
+    def x(self) -> Tensor:
+        return self.Q.linear.x
+
+    @property
+    def y(self) -> Tensor:
+        return self.out.y
+
+    @property
+    def start(self) -> int:
+        return self.Q.linear.step.number
+
+    @property
+    def end(self) -> int:
+        return self.out.last.number
+
+    @property
+    def linears(self) -> list[LinearUse]:
+        return [self.Q.linear, self.K.linear, self.V.linear, self.out]
+
+
+class NotUnderstood(Exception):
+    """A part of the module that is not understood, in words."""
+
+
+@dataclass
+class _Core:
+    """The softmaxes that one map follows: probabilities and scores, [batch, heads, queries, keys]."""
+
+    steps: list[RunStep]
+    out: LinearUse
+    weights: Tensor
+    scores: Tensor
+
+    @property
+    def heads(self) -> int:
+        return self.weights.shape[1]
+
+
+def attentions(uses: WeightUses, bases: Sequence[float]) -> list[AttentionUse]:
+    """All of a run, in its order. Raises NotUnderstood where the maps of one cannot be told apart."""
+    return [_read(uses, core, bases) for core in _cores(uses)]
+
+
+def _cores(uses: WeightUses) -> Iterator[_Core]:
+    trace = uses.trace
+    lasts = {one.step.number: one for one in uses.linears}
+    behind: dict[int, tuple[LinearUse, list[RunStep]]] = {}
+    for step in trace.steps:
+        if step.op not in ("aten::_softmax", "aten::_safe_softmax"):
+            continue
+        found = list(trace.on(step.makes[0], lambda each: each.number in lasts))
+        if not any(one.op in _PRODUCTS and one.number not in lasts for one in found):
+            continue  # of results, not of scores
+        outs = sorted(one.number for one in found if one.number in lasts)
+        if outs:
+            behind.setdefault(outs[0], (lasts[outs[0]], []))[1].append(step)
+    for out, steps in behind.values():
+        weights = [_by_head(step.makes[0].tensor, trace.batch) for step in steps]
+        scores = [_by_head(step.reads[0].tensor, trace.batch) for step in steps]
+        yield _Core(steps, out, torch.cat(weights, 1), torch.cat(scores, 1))
+
+
+def _by_head(tensor: Tensor, batch: int) -> Tensor:
+    """[batch, heads, queries, keys], of one with heads apart, in groups, or together with the batch."""
+    return tensor.reshape(batch, -1, *tensor.shape[-2:])
+
+
+def _read(uses: WeightUses, core: _Core, bases: Sequence[float]) -> AttentionUse:
+    softmaxes = {step.number for step in core.steps}
+    through = uses.nearest(_operand(core.out), softmaxes)
+    if len(core.steps) > 1:
+        return _of_many(uses, core, bases)
+    pair = uses.nearest(core.steps[0].reads[0])
+    heads = core.heads
+    if core.out.given % heads or not through or not pair:
+        raise NotUnderstood(f"attention before `{core.out.weight.name}`: no queries, keys and values of {heads} heads")
+    key = core.out.given // heads
+    V, families = _values(core, through, pair, heads, key)
+    return _scored(uses, core, V, families, heads, key, bases)
+
+
+def _operand(linear: LinearUse) -> RunValue:
+    return next(read for read in linear.step.reads if read.kind == "data")
+
+
+def _values(
+    core: _Core, through: list[LinearUse], pair: list[LinearUse], heads: int, key: int
+) -> tuple[Split, list[tuple[Split, Split]]]:
+    """The values, and what queries and keys may be then."""
+    tried: list[tuple[Split, list[tuple[Split, Split]]]] = []
+    for linear in through:
+        shared = sum(one is linear for one in pair)
+        others = [one for one in pair if one is not linear]
+        tried += list(_layouts(linear, shared, others, heads, key))
+    best = min(tried, key=lambda one: _mixed(core, one[0], heads, key), default=None)
+    if best is None or _mixed(core, best[0], heads, key) > CLOSE:
+        raise NotUnderstood(
+            f"attention before `{core.out.weight.name}`: the values that its {heads} heads weigh are no part of what "
+            + " or ".join(f"`{one.weight.name}`" for one in through)
+            + " makes"
+        )
+    return best
+
+
+def _mixed(core: _Core, V: Split, heads: int, key: int) -> float:
+    values = V.heads(len(V.rows) // key)
+    if values.shape[-2] != core.weights.shape[-1]:
+        return float("inf")
+    mixed = core.weights @ values.repeat_interleave(heads // values.shape[1], 1)
+    return near(mixed.transpose(1, 2).flatten(2), core.out.x)
+
+
+def _layouts(
+    linear: LinearUse, shared: int, others: list[LinearUse], heads: int, key: int
+) -> Iterator[tuple[Split, list[tuple[Split, Split]]]]:
+    """How one map may hold the values, alone or with keys and queries."""
+    rows = torch.arange(linear.made)
+    if not shared:
+        groups = linear.made // key
+        if linear.made % key == 0 and groups and heads % groups == 0 and len(others) in (1, 2):
+            pairs = _pairs(others, groups, heads, key)
+            yield Split(linear, rows), pairs
+    elif others:  # keys and values
+        groups = linear.made // (2 * key)
+        if linear.made == 2 * groups * key and groups and heads % groups == 0:
+            plain = rows.reshape(2, -1)
+            per = rows.reshape(groups, 2, key).transpose(0, 1).reshape(2, -1)
+            for parts in (plain, plain.flip(0), per, per.flip(0)):
+                for query in others:
+                    if query.made == heads * key:
+                        found = [(Split(query, torch.arange(query.made)), Split(linear, parts[0]))]
+                        yield Split(linear, parts[1]), found
+    else:
+        groups = (linear.made // key - heads) // 2
+        if linear.made == (heads + 2 * groups) * key and groups > 0 and heads % groups == 0:
+            for order in permutations("QKV"):
+                for cut in (_plain(order, heads, groups, key), _per_group(order, heads, groups, key)):
+                    Q, K, V = (Split(linear, cut[name]) for name in "QKV")
+                    yield V, [(Q, K)]
+
+
+def _pairs(others: list[LinearUse], groups: int, heads: int, key: int) -> list[tuple[Split, Split]]:
+    if len(others) == 1:  # queries and keys together
+        (both,) = others
+        if both.made != (heads + groups) * key:
+            return []
+        rows, cut = torch.arange(both.made), heads * key
+        halves = rows.reshape(-1, 2, key).transpose(0, 1).reshape(2, -1) if groups == heads else None
+        found = [(rows[:cut], rows[cut:]), (rows[groups * key :], rows[: groups * key])]
+        found += [] if halves is None else [(halves[0], halves[1]), (halves[1], halves[0])]
+        return [(Split(both, one), Split(both, other)) for one, other in found]
+    return [
+        (Split(one, torch.arange(one.made)), Split(other, torch.arange(other.made)))
+        for one, other in permutations(others)
+        if one.made == heads * key and other.made == groups * key
+    ]
+
+
+def _plain(order: Sequence[str], heads: int, groups: int, key: int) -> dict[str, Tensor]:
+    sizes = [(heads if name == "Q" else groups) * key for name in order]
+    return dict(zip(order, torch.split(torch.arange(sum(sizes)), sizes), strict=True))
+
+
+def _per_group(order: Sequence[str], heads: int, groups: int, key: int) -> dict[str, Tensor]:
+    sizes = [(heads // groups if name == "Q" else 1) * key for name in order]
+    grid = torch.arange(groups * sum(sizes)).reshape(groups, -1)
+    return {name: part.reshape(-1) for name, part in zip(order, torch.split(grid, sizes, 1), strict=True)}
+
+
+def _of_many(uses: WeightUses, core: _Core, bases: Sequence[float]) -> AttentionUse:
+    """Heads that are modules of their own, one beside the other."""
+    parts: dict[str, list[LinearUse]] = {"Q": [], "K": [], "V": []}
+    softmaxes = {step.number for step in core.steps}
+    values = uses.nearest(_operand(core.out), softmaxes)
+    key = core.out.given // core.heads
+    for i, step in enumerate(core.steps):
+        pair = uses.nearest(step.reads[0])
+        held = [one for one in values if same(core.weights[:, i] @ one.y, core.out.x[..., i * key : (i + 1) * key])]
+        found = [
+            (Q, K) for Q, K in permutations(pair, 2) if Q.made == K.made and _fits(core.scores[:, i : i + 1], Q.y, K.y)
+        ]
+        if len(held) != 1 or not found:
+            raise NotUnderstood(f"attention before `{core.out.weight.name}`: head {i} is not made of three maps")
+        for name, linear in zip("QKV", (*found[0], held[0]), strict=True):
+            parts[name].append(linear)
+    Q, K, V = (_joined(parts[name]) for name in "QKV")
+    return _scored(uses, core, V, [(Q, K)], core.heads, key, bases)
+
+
+def _fits(scores: Tensor, Q: Tensor, K: Tensor) -> bool:
+    return _scaled(scores, (Q @ K.mT)[:, None], scores > _MASKED)[1] < CLOSE
+
+
+def _joined(linears: list[LinearUse]) -> Split:
+    """Several maps of one value as if they were one."""
+    first = linears[0]
+    weight = torch.cat([one.weight.at for one in linears])
+    biases = [one.bias for one in linears if one.bias is not None]
+    names = [one.weight.name for one in linears]
+    joined = LinearUse(
+        first.step,
+        first.last,
+        ManyElements("", weight, tuple(names)),
+        ManyElements("", torch.cat([one.at for one in biases]), tuple(one.name for one in biases)) if biases else None,
+        first.x,
+        torch.cat([one.y for one in linears], -1),
+    )
+    return Split(joined, torch.arange(len(weight)))
+
+
+# -- scores --------------------------------------------------------------------------------------------------------
+
+
+def _scored(
+    uses: WeightUses,
+    core: _Core,
+    V: Split,
+    families: list[tuple[Split, Split]],
+    heads: int,
+    key: int,
+    bases: Sequence[float],
+) -> AttentionUse:
+    """With the queries, keys, norms and positions whose scores are nearest to theirs."""
+    groups, scores = len(V.rows) // key, core.scores
+    seen = scores > _MASKED
+    best: tuple[float, AttentionUse] | None = None
+    for Q, K in families:
+        if Q.linear.y.shape[1] != scores.shape[-2] or K.linear.y.shape[1] != scores.shape[-1]:
+            continue
+        q_norm, k_norm = (_norm_of(uses, one, count) for one, count in ((Q, heads), (K, groups)))
+        q, k = _normed(Q, q_norm, heads), _normed(K, k_norm, groups)
+        cross = not same(Q.linear.x, K.linear.x)
+        for rotary in [None] if cross else _rotaries(key, bases):
+            a, b = (q, k) if rotary is None else (rotary(q), rotary(k))
+            made = a @ b.repeat_interleave(heads // groups, 1).mT
+            scale, apart = _scaled(scores, made, seen)
+            if best is None or apart < 0.5 * best[0]:
+                doubts = [] if apart < CLOSE else [_doubt(apart, scale)]
+                best = (
+                    apart,
+                    AttentionUse(
+                        Q, K, V, core.out, heads, groups, key, scale, "none", rotary, q_norm, k_norm, cross, doubts
+                    ),
+                )
+    if best is None:
+        raise NotUnderstood(f"attention before `{core.out.weight.name}`: nothing that could be its queries and keys")
+    found = best[1]
+    mask = _mask(seen)
+    if mask is None:
+        found.doubts.append("its mask is neither of the past, nor of a window of it, nor none")
+    else:
+        found.mask = mask
+    return found
+
+
+def _doubt(apart: float, scale: float) -> str:
+    return (
+        f"its scores are no multiple of the products of queries and keys: nearest to them is {scale:.4g} times these, "
+        f"{apart:.1e} of the standard deviation away"
+    )
+
+
+def _rotaries(key: int, bases: Sequence[float]) -> Iterator[Rotary | None]:
+    yield None
+    turned = dict.fromkeys(part for part in (key, key // 2, key // 4, 3 * key // 4) if part >= 2 and part % 2 == 0)
+    for part in turned:
+        for base in bases:
+            for pairs in (False, True):
+                yield Rotary(base, part, pairs)
+
+
+def _scaled(scores: Tensor, made: Tensor, seen: Tensor) -> tuple[float, float]:
+    """The number by which products are nearest to the scores that are not masked, and how far they are then."""
+    wanted, given = scores[seen].double(), made[seen].double()
+    square = float(given.square().sum())
+    scale = float((wanted * given).sum()) / square if square else 0.0
+    deviation = float(wanted.std()) or 1.0
+    return scale, float((scale * given - wanted).abs().max()) / deviation if len(wanted) else float("inf")
+
+
+def _mask(seen: Tensor) -> str | int | None:
+    """What is seen alike in all examples and heads: all, the past, or the last so many items."""
+    first = seen[0, 0]
+    if not bool((seen == first).all()):
+        return None
+    if bool(first.all()):
+        return "none"
+    if first.shape[0] != first.shape[1]:
+        return None
+    apart = torch.arange(first.shape[0])[:, None] - torch.arange(first.shape[1])
+    if torch.equal(first, apart >= 0):
+        return "causal"
+    window = int(first.sum(-1).max())
+    return window if torch.equal(first, (apart >= 0) & (apart < window)) else None
+
+
+def _norm_of(uses: WeightUses, split: Split, count: int) -> NormUse | None:
+    """The norm that follows queries or keys, of each head, or of all of them at once."""
+    heads = split.heads(count)
+    flat = heads.transpose(1, 2).flatten(2)
+    for norm in uses.norms:
+        size = norm.x.shape[-1]
+        if size == heads.shape[-1] and norm.x.numel() == heads.numel():
+            if same(_plainly(norm.x, heads), heads):
+                return norm
+        elif size == flat.shape[-1] and norm.x.numel() == flat.numel() and same(norm.x.reshape(flat.shape), flat):
+            return norm
+    return None
+
+
+def _plainly(x: Tensor, heads: Tensor) -> Tensor:
+    """Values of heads, [batch, heads, items, key], of [batch, items, heads, key] or as they are."""
+    if x.shape == heads.shape:
+        return x
+    batch, count, items, key = heads.shape
+    return x.reshape(batch, items, count, key).transpose(1, 2)
+
+
+def _normed(split: Split, norm: NormUse | None, count: int) -> Tensor:
+    heads = split.heads(count)
+    if norm is None:
+        return heads
+    if norm.x.shape[-1] == heads.shape[-1]:
+        return _plainly(norm.y, heads)
+    flat = heads.transpose(1, 2).flatten(2)
+    return norm.y.reshape(*flat.shape[:2], count, -1).transpose(1, 2)

@@ -1,0 +1,1 @@
+"""The user's module: made, called, and listened to while it runs."""

@@ -1,0 +1,221 @@
+"""What a module is called with: inputs that the user's function gives, or such as its forward seems to ask for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ...problem import HubError
+from .factory import made, theirs
+
+BATCH = 3
+_LENGTHS = (11, 8, 5)
+_SIDES = (384, 256, 224, 128, 96, 64, 48, 32, 28, 24, 16)
+_SIZES = ("image_size", "img_size", "imagesize", "input_size")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Arguments of one call, by their names in `forward`; tensors of the same kinds can be drawn again.
+
+    given: by the user. bounds: of indices, what they stay below. padding: indices that are not drawn, since theirs
+    holds the gradients of their rows at zero.
+    """
+
+    values: Mapping[str, Any]
+    bounds: Mapping[str, int]
+    given: bool = False
+    padding: frozenset[int] = frozenset()
+
+    @property
+    def tensors(self) -> dict[str, torch.Tensor]:
+        return {name: value for name, value in self.values.items() if isinstance(value, torch.Tensor)}
+
+    @property
+    def drawn(self) -> dict[str, torch.Tensor]:
+        """Those that are no masks."""
+        return {name: one for name, one in self.tensors.items() if name in self.bounds}
+
+    def call(self, module: torch.nn.Module, dtype: torch.dtype) -> Any:
+        """What the module gives. Raises what it raises."""
+        told = {
+            name: value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+            for name, value in self.values.items()
+        }
+        return _call(module, told)
+
+    def again(self, seed: int, shorter: int = 0) -> Inputs:
+        """Others of the same kinds, items fewer by so many."""
+        draw = torch.Generator().manual_seed(seed)
+        values = dict(self.values)
+        for name, value in self.drawn.items():
+            shape = list(value.shape)
+            if shorter and not self.given and len(shape) in (2, 3):
+                shape[1] -= shorter
+            if value.is_floating_point():
+                values[name] = torch.randn(shape, generator=draw, dtype=value.dtype)
+            else:
+                free = torch.tensor([i for i in range(self.bounds[name]) if i not in self.padding])
+                values[name] = free[torch.randint(0, len(free), shape, generator=draw)]
+        return replace(self, values=values)
+
+
+def _call(module: torch.nn.Module, values: Mapping[str, Any]) -> Any:
+    parameters = inspect.signature(module.forward).parameters.values()
+    alone = {one.name for one in parameters if one.kind is one.POSITIONAL_ONLY}
+    starred = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    if alone or (starred and not set(values) <= {one.name for one in parameters}):
+        return module(*values.values())
+    return module(**values)
+
+
+def inputs_of(module: torch.nn.Module, place: str | None) -> Inputs:
+    """Those of the user's function, or the first guess with which the module runs.
+
+    Raises HubError where the function's are none, or no guess fits.
+    """
+    found = _guessed(module) if place is None else _given(module, made(place, "function of inputs"), place)
+    tables = [one for one in module.modules() if isinstance(one, torch.nn.Embedding)]
+    padding = frozenset(one.padding_idx for one in tables if one.padding_idx is not None)
+    spare = all(bound > 1 + len(padding) for bound in found.bounds.values() if bound)
+    return replace(found, padding=padding if spare else frozenset())
+
+
+def _guessed(module: torch.nn.Module) -> Inputs:
+    wrong: Exception | None = None
+    for guess in _guesses(module):
+        try:
+            with torch.no_grad():
+                guess.call(module, torch.get_default_dtype())
+        except Exception as failed:
+            wrong = wrong or failed
+            continue
+        return guess
+    why = f" ({theirs(wrong, 'called with what seemed to fit')})" if wrong is not None else ""
+    raise HubError(
+        f"{type(module).__name__}{inspect.signature(module.forward)}: its inputs could not be guessed{why}: "
+        "give a function that returns the arguments of one call, a tensor, a tuple or a dict: --inputs package:function"
+    )
+
+
+def _given(module: torch.nn.Module, found: Any, place: str) -> Inputs:
+    names = [one.name for one in inspect.signature(module.forward).parameters.values()]
+    if isinstance(found, torch.Tensor):
+        found = (found,)
+    if isinstance(found, list | tuple):
+        names += [f"input{i}" for i in range(len(names), len(found))]
+        found = dict(zip(names, found, strict=False))
+    if not isinstance(found, Mapping) or not any(isinstance(one, torch.Tensor) for one in found.values()):
+        raise HubError(f"{place}: inputs are a tensor, a tuple or a dict of arguments, not {type(found).__name__}")
+    bounds = {}
+    for name, value in found.items():
+        if isinstance(value, torch.Tensor) and value.dtype != torch.bool and "mask" not in name:
+            bounds[name] = 0 if value.is_floating_point() else int(value.max()) + 1
+    first = next((one for name, one in found.items() if name in bounds), None)
+    if first is None or first.ndim < 2 or first.shape[0] < 2:
+        raise HubError(f"{place}: the first input should be a batch of two examples or more, [batch, ...]")
+    if first.ndim > 1 and not first.is_floating_point() and first.shape[0] == first.shape[1]:
+        raise HubError(f"{place}: give as many examples as not items, [2, 7] say: the axes could not be told apart")
+    inputs = Inputs(found, bounds, True)
+    try:
+        with torch.no_grad():
+            inputs.call(module, torch.get_default_dtype())
+    except Exception as failed:
+        raise HubError(theirs(failed, f"called with what {place} gives")) from None
+    return inputs
+
+
+# -- guesses -------------------------------------------------------------------------------------------------------
+
+
+def _guesses(module: torch.nn.Module) -> Iterator[Inputs]:
+    parameters = [one for one in inspect.signature(module.forward).parameters.values() if one.name != "self"]
+    plain = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    asked = [one.name for one in plain if one.default is one.empty]
+    if not asked:
+        names = [one.name for one in parameters if one.kind not in (one.VAR_KEYWORD,)]
+        asked = [name for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in names] or names[:1]
+        if "pixel_values" in asked and "input_ids" not in asked:
+            asked = ["pixel_values"]
+    if not asked:
+        return
+    masks = [name for name in asked if "mask" in name]
+    reading = [name for name in asked if name not in masks]
+    if len(reading) not in (1, 2):
+        return
+    tables = [one for one in module.modules() if isinstance(one, torch.nn.Embedding)]
+    kinds = [_ids, _pictures, _vectors] if tables else [_pictures, _vectors]
+    for kind in kinds:
+        for values, bounds in kind(module, reading):
+            for masked in _masks(masks, [values[name] for name in reading]):
+                yield Inputs({name: {**values, **masked}[name] for name in asked}, bounds)
+
+
+Guess = tuple[dict[str, torch.Tensor], dict[str, int]]
+
+
+def _ids(module: torch.nn.Module, names: list[str]) -> Iterator[Guess]:
+    sizes = {one.num_embeddings for one in module.modules() if isinstance(one, torch.nn.Embedding)}
+    for length in _LENGTHS:
+        for size in sorted(sizes, reverse=True):
+            draw = torch.Generator().manual_seed(0)
+            lengths = [length + 2 * (len(names) - 1 - i) for i in range(len(names))]
+            values = {
+                name: torch.randint(0, size, (BATCH, count), generator=draw)
+                for name, count in zip(names, lengths, strict=True)
+            }
+            yield values, dict.fromkeys(names, size)
+
+
+def _pictures(module: torch.nn.Module, names: list[str]) -> Iterator[Guess]:
+    if len(names) > 1:
+        return
+    colours = [one.in_channels for one in module.modules() if isinstance(one, torch.nn.Conv2d)] or [3, 1]
+    told: list[tuple[int, int]] = []
+    for one in module.modules():
+        for name in _SIZES:
+            size = getattr(one, name, getattr(getattr(one, "config", None), name, None))
+            if isinstance(size, int):
+                told.append((size, size))
+            elif isinstance(size, list | tuple) and len(size) == 2 and all(isinstance(each, int) for each in size):
+                told.append((size[0], size[1]))
+    for high, wide in dict.fromkeys([*told, *((side, side) for side in _SIDES)]):
+        for colour in dict.fromkeys(colours):
+            draw = torch.Generator().manual_seed(0)
+            yield {names[0]: torch.randn(BATCH, colour, high, wide, generator=draw)}, {names[0]: 0}
+
+
+def _vectors(module: torch.nn.Module, names: list[str]) -> Iterator[Guess]:
+    sizes = [one.normalized_shape[-1] for one in module.modules() if isinstance(one, torch.nn.LayerNorm)]
+    sizes += [one.in_features for one in module.modules() if isinstance(one, torch.nn.Linear)]
+    for size in dict.fromkeys(sizes[:4]):
+        draw = torch.Generator().manual_seed(0)
+        lengths = [_LENGTHS[0] + 2 * (len(names) - 1 - i) for i in range(len(names))]
+        yield (
+            {name: torch.randn(BATCH, count, size, generator=draw) for name, count in zip(names, lengths, strict=True)},
+            dict.fromkeys(names, 0),
+        )
+
+
+def _masks(names: list[str], read: list[torch.Tensor]) -> Iterator[dict[str, Any]]:
+    """Masks of nothing, in some of the forms that they have: none; of source and target."""
+    if not names:
+        yield {}
+        return
+    yield dict.fromkeys(names)
+    first, last = read[0].shape[1], read[-1].shape[1]
+    forms: list[Callable[[int, bool], torch.Tensor]] = [
+        lambda count, past: torch.ones(1, count, count).tril().bool() if past else torch.ones(BATCH, 1, count).bool(),
+        lambda count, past: (
+            torch.ones(1, 1, count, count).tril().bool() if past else torch.ones(BATCH, 1, 1, count).bool()
+        ),
+    ]
+    for form in forms:
+        yield {
+            name: form(last, True) if "tgt" in name or "target" in name or "trg" in name else form(first, False)
+            for name in names
+        }
