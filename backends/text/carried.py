@@ -62,6 +62,7 @@ TORCH = (
     "torch/fixed",
     "torch/exported",
     "torch/decoding",
+    "parallel/torch_parts",
 )
 NUMPY = (
     "common/numbers",

@@ -179,6 +179,8 @@ class TorchBody(CodeBody):
             code = self.modules[weight.name] = call("nn.Parameter", filled, **frozen)
             self.add(made := assigned(weight.name, code))
             self.remarks[made] = weight.doc
+            if "." in weight.name:  # of a map that is done here
+                self.top.holders.append(weight.name.rsplit(".", 1)[0])
         return Code(text)
 
     def add(self, *statements: Do) -> None:

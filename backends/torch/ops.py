@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Apply, Init
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
+from ...compiler.sharding.sends import ALONE
 from ...compiler.sizes.axes import Axis, Literal
 from ..emit.mask_code import define
 from ..emit.operands import (
@@ -43,6 +44,7 @@ from ..emit.ops import (
 from ..text.expressions import UNARY, Code, call, folded, joined, matmul, operator, times
 from ..text.values import NONE, Val, is_table, kind_of
 from .body import Emit, Point, TorchBody
+from .parallel import COLLECTIVES
 
 
 def dot(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -127,7 +129,11 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         kept = without(x, node.axes)
     if len(node.axes) > 1:
         x = replace(x, code=body.flatten(x, -len(node.axes), -1))
-    code = call(body.linear_module(node), x.code, *(val.code for val in vals[1:]))
+    module = body.linear_module(node)
+    if ALONE in node.options:  # of parts of what is eaten: sums of these have the bias
+        code = call("F.linear", x.code, f"{module}.weight")
+    else:
+        code = call(module, x.code, *(val.code for val in vals[1:]))
     if len(node.made) > 1:
         code = body.unflatten(Val(code), -1, node.made)
     val = body.combine([x, *vals[1:]], code, (*kept, *node.made), node.out)
@@ -462,4 +468,5 @@ OPS: dict[str, Emit] = {
     "topk": rank,
     "argsort": rank,
     "attention": attention,
+    **COLLECTIVES,
 }

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .compiler.graph.nodes import Graph
     from .compiler.graph.report import Report
     from .compiler.graph.values import Type
+    from .compiler.sharding.plan import ShardingPlan
     from .compiler.sizes.axes import Axis, Value
     from .diagrams import Diagram
     from .diagrams.hints.hints import Hints as Checked
@@ -374,6 +375,35 @@ class Model:
         from .compiler.rewrites.numerics.exact import mark_exact
 
         return cost(mark_exact(self._graph), _of_bill({**(sizes or {}), **more}), batch=batch, dtype=dtype)
+
+    @deep()
+    def plan(
+        self,
+        mesh: Mapping[str, int],
+        sizes: Mapping[str, Size] | None = None,
+        /,
+        *,
+        splits: Mapping[str, Sequence[str]] | None = None,
+        batch: int | None = None,
+        dtype: str = "bfloat16",
+        stage: int = 3,
+    ) -> ShardingPlan:
+        """What it comes to on a mesh of devices, `{"data": 2, "model": 4}`: where each weight lies, what is sent, what
+        each device holds and does in a step of training.
+
+        splits: for an axis of the mesh the names of the axes of the spec that it splits, "batch" among them; of those
+                that are not here `data` splits the batch, `model` the depths that shorten a step most, `expert` the
+                axes of experts and then the batch, `context` the widths of inputs.
+        sizes:  as of `cost`. batch: of all devices together; None: one item for each copy of the model.
+        stage:  what is scattered over the devices that split the batch (ZeRO): 1 the optimiser's state, 2 gradients,
+                too, 3 weights, too; 0 nothing.
+
+        Raises Indivisible or NoSplit (each a ValueError) for an axis that does not divide over the devices that split
+        it and for an axis of the mesh that has nothing to split, CostError as `cost` does.
+        """
+        from .compiler.sharding.plan import planned
+
+        return planned(self._sized, mesh, splits or {}, _of_bill(sizes or {}), batch=batch, dtype=dtype, stage=stage)
 
     @cached_property
     @deep()

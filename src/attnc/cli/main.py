@@ -11,6 +11,7 @@ from ..dsl.errors import AttnError
 from ..version import __version__
 from .arguments import Parser
 from .commands import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
+from .devices import shard
 from .hub import adapters, adopt, export, import_, run
 from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
@@ -23,6 +24,7 @@ COMMANDS = {
     "compile": compile,
     "summary": summary,
     "cost": cost,
+    "shard": shard,
     "inspect": inspect,
     "import": import_,
     "run": run,

@@ -1,0 +1,1 @@
+"""What a model that is split over devices takes beside the rest: collectives, with their gradients."""

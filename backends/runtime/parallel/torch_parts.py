@@ -1,0 +1,178 @@
+"""Collectives of a model that is split over the devices of a mesh, each with what its gradient takes in its place.
+
+A tensor is a *part* along an axis of the mesh where each of its devices has some of the items of one dimension; else
+it is whole: the same on each. What is whole has the gradient of the whole, what is a part that of its part.
+
+The functions take the name of an axis of the mesh; `use_mesh` says which mesh that is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.autograd import Function
+from torch.distributed.device_mesh import DeviceMesh
+
+_MESHES: list[DeviceMesh] = []
+
+
+def use_mesh(mesh: DeviceMesh) -> None:
+    """Make this the mesh that all split models of the process run on."""
+    _MESHES[:] = [mesh]
+
+
+def devices_along(axis: str) -> dist.ProcessGroup:
+    """The group of the devices along an axis of the mesh. Raises RuntimeError where no mesh is in use."""
+    if not _MESHES:
+        raise RuntimeError("a split model runs on a mesh: give one to `parallelize`")
+    return _MESHES[0].get_group(axis)
+
+
+def _summed(x: Tensor, axis: str) -> Tensor:
+    total = x.contiguous().clone()
+    dist.all_reduce(total, group=devices_along(axis))
+    return total
+
+
+def _gathered(x: Tensor, dim: int, axis: str) -> Tensor:
+    group = devices_along(axis)
+    count = dist.get_world_size(group)
+    x = x.contiguous()
+    found = x.new_empty((count * x.shape[0], *x.shape[1:])) if x.dim() else x.new_empty(count)
+    dist.all_gather_into_tensor(found, x, group=group)
+    return torch.cat(found.chunk(count), dim) if dim % max(x.dim(), 1) else found
+
+
+def _scattered(x: Tensor, dim: int, axis: str) -> Tensor:
+    """The sum over devices, of which each keeps its part."""
+    group = devices_along(axis)
+    count = dist.get_world_size(group)
+    parts = torch.cat(x.chunk(count, dim)) if dim % x.dim() else x.contiguous()
+    found = parts.new_empty((parts.shape[0] // count, *parts.shape[1:]))
+    dist.reduce_scatter_tensor(found, parts, group=group)
+    return found
+
+
+def _own(x: Tensor, dim: int, axis: str) -> Tensor:
+    group = devices_along(axis)
+    return x.chunk(dist.get_world_size(group), dim)[dist.get_rank(group)].contiguous()
+
+
+def _exchanged(x: Tensor, dim: int, other: int, axis: str) -> Tensor:
+    """Parts along `dim` become parts along `other`."""
+    group = devices_along(axis)
+    given = torch.stack(x.chunk(dist.get_world_size(group), other)).contiguous()
+    found = torch.empty_like(given)
+    dist.all_to_all_single(found, given, group=group)
+    return torch.cat(found.unbind(), dim)
+
+
+class _Enter(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, axis: str) -> Tensor:
+        ctx.axis = axis
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return _summed(grad, ctx.axis), None
+
+
+class _Sum(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, axis: str) -> Tensor:
+        return _summed(x, axis)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad, None
+
+
+class _SumToParts(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dim: int, axis: str) -> Tensor:
+        ctx.dim, ctx.axis = dim, axis
+        return _scattered(x, dim, axis)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        return _gathered(grad, ctx.dim, ctx.axis), None, None
+
+
+class _Gather(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dim: int, axis: str, parts: bool) -> Tensor:
+        ctx.dim, ctx.axis, ctx.parts = dim, axis, parts
+        return _gathered(x, dim, axis)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        back = _scattered if ctx.parts else _own
+        return back(grad, ctx.dim, ctx.axis), None, None, None
+
+
+class _Own(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dim: int, axis: str) -> Tensor:
+        ctx.dim, ctx.axis = dim, axis
+        return _own(x, dim, axis)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        return _gathered(grad, ctx.dim, ctx.axis), None, None
+
+
+class _Exchange(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dim: int, other: int, axis: str) -> Tensor:
+        ctx.dim, ctx.other, ctx.axis = dim, other, axis
+        return _exchanged(x, dim, other, axis)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        return _exchanged(grad, ctx.other, ctx.dim, ctx.axis), None, None, None
+
+
+def enter_parts(x: Tensor, axis: str) -> Tensor:
+    """What is whole, to be used by parts: the gradients of these are summed."""
+    return _Enter.apply(x, axis)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def sum_parts(x: Tensor, axis: str) -> Tensor:
+    """The sum over devices, on each of them."""
+    return _Sum.apply(x, axis)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def sum_to_parts(x: Tensor, dim: int, axis: str) -> Tensor:
+    """The sum over devices, of which each keeps its part along `dim`."""
+    return _SumToParts.apply(x, dim, axis)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def gather_parts(x: Tensor, dim: int, axis: str, used_by_parts: bool = True) -> Tensor:
+    """The whole of the parts along `dim`. used_by_parts: so that its gradients differ by device, and are summed."""
+    return _Gather.apply(x, dim, axis, used_by_parts)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def own_part(x: Tensor, dim: int, axis: str) -> Tensor:
+    """Of what is whole the part of this device along `dim`."""
+    return _Own.apply(x, dim, axis)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def exchange_parts(x: Tensor, dim: int, other: int, axis: str) -> Tensor:
+    """Parts along `dim` as parts along `other`."""
+    return _Exchange.apply(x, dim, other, axis)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def largest_of_parts(x: Tensor, axis: str, largest: bool = True) -> Tensor:
+    """The largest (or smallest) over devices; without a gradient."""
+    found = x.detach().contiguous().clone()
+    dist.all_reduce(found, dist.ReduceOp.MAX if largest else dist.ReduceOp.MIN, group=devices_along(axis))
+    return found
+
+
+def own_place(axis: str) -> int:
+    """The number of this device along an axis of the mesh."""
+    return dist.get_rank(devices_along(axis))

@@ -1,0 +1,175 @@
+"""Which axes of a model each axis of a mesh splits, where nobody says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..base.names import listed
+from ..cost.polynomials.polynomial import Poly, Values
+from ..cost.scope import SizeScope
+from ..cost.work import Meter
+from ..graph.inventory import inventory
+from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight, children
+from ..graph.traits import Normalise, Reduce
+from ..sizes.axes import Axis
+from .collectives import passes, sendings
+from .mesh import BATCH, Indivisible, Mesh, mesh_of
+from .spread import spread
+
+KNOWN = {"data": "the batch", "model": "heads, inner layers, vocabularies", "expert": "experts", "context": "widths"}
+FLOPS, BYTES = 4e14, 1.5e11  # of a device in a second: what it computes, what it sends to its neighbours
+HELD = 18  # bytes for each weight, its gradient and its state: holding them counts as sending them does
+BETTER = 0.995  # what one more axis must come to
+
+
+class NoSplit(ValueError):
+    """A mesh axis of which nobody says what it splits, or that has nothing to split."""
+
+
+def splits_of(
+    graph: Graph, sizes: Mapping[str, int], given: Mapping[str, Sequence[str]], scope: SizeScope, values: Values
+) -> dict[str, tuple[str, ...]]:
+    """For each mesh axis the names of the axes that it splits. given: those that somebody named.
+
+    scope, values: the sizes of the model, for which `model` is chosen. Raises NoSplit.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for name in sizes:
+        if name in given:
+            found[name] = tuple(given[name])
+        elif name == "data":
+            found[name] = (BATCH,)
+        elif name == "context":
+            found[name] = _some(name, input_widths(graph), "no input has a width")
+        elif name == "expert":
+            found[name] = (
+                *_some(name, grouped(graph), "no map has weights of its own for each item of an axis"),
+                BATCH,
+            )
+        elif name != "model":
+            raise NoSplit(
+                f"what does the mesh axis `{name}` split? Say `--split {name}=AXIS,AXIS`; {listed(KNOWN)} are known"
+            )
+    if "model" in sizes and "model" not in given:
+        taken = {axis for names in found.values() for axis in names}
+        found["model"] = _some(
+            "model", _best(graph, sizes["model"], taken, scope, values), "no axis of its weights divides over it"
+        )
+    return {name: found[name] for name in sizes}
+
+
+def _some(name: str, axes: Iterable[str], nothing: str) -> tuple[str, ...]:
+    names = tuple(axes)
+    if not names:
+        raise NoSplit(f"the mesh axis `{name}` has nothing to split: {nothing}")
+    return names
+
+
+def input_widths(graph: Graph) -> list[str]:
+    """The widths of inputs, those alone whose size is not fixed, where there are such."""
+    axes = [axis for entry in graph.inputs for axis in entry.value.type.axes if axis.is_width]
+    free = [axis for axis in axes if axis.extent is None]
+    return list(dict.fromkeys(axis.name for axis in free or axes))
+
+
+def grouped(graph: Graph) -> list[str]:
+    """Axes for each of whose items a map has weights of its own: experts."""
+    found = (axis.name for node in _nodes(graph, set()) if isinstance(node, Apply) for axis in node.each)
+    return list(dict.fromkeys(found))
+
+
+def depths_of_weights(graph: Graph) -> list[str]:
+    """The names of the depths that weights have, in order."""
+    weights: list[Weight] = []
+    for node in _nodes(graph, set()):
+        weights += [node.weight] if isinstance(node, Parameter) else node.weights if isinstance(node, Apply) else []
+    axes = (axis for weight in weights for dim in weight.dims for axis in dim)
+    return list(dict.fromkeys(axis.name for axis in axes if not axis.is_width))
+
+
+def streams(graph: Graph) -> set[str]:
+    """The axes of what repeats hand on, and of what is normalised: all that reads it needs it whole."""
+    found: set[str] = set()
+    for node in _nodes(graph, set()):
+        if isinstance(node, Repeat):
+            found |= {axis.name for value in node.outs for axis in value.type.axes}
+        elif isinstance(node, Apply) and isinstance(node.traits.reads, Normalise):
+            found |= {axis.name for axis in node.axes}
+    return found
+
+
+def axes_named(graph: Graph) -> set[str]:
+    """The names of all axes of a model, those of its blocks too."""
+    found = {axis.name for axis in graph.axes}
+    for node in _nodes(graph, set()):
+        if isinstance(node, Call | Repeat | Scan):
+            found |= {axis.name for child in children(node) for axis in child.axes}
+    return found
+
+
+def _nodes(graph: Graph, seen: set[int]) -> Iterator[Node]:
+    if id(graph) in seen:
+        return
+    seen.add(id(graph))
+    for node in graph.nodes:
+        yield node
+        for child in children(node):
+            yield from _nodes(child, seen)
+
+
+def _best(graph: Graph, size: int, taken: set[str], scope: SizeScope, values: Values) -> list[str]:
+    """The axes whose split makes a step shortest, memory counted, one after another: each must make it shorter."""
+    left = [name for name in depths_of_weights(graph) if name not in taken | streams(graph)]
+    chosen: list[str] = []
+    best = _seconds(graph, mesh_of({"model": size}, {"model": ()}), scope, values)
+    assert best is not None
+    while left:
+        tried = {
+            name: _seconds(graph, mesh_of({"model": size}, {"model": (*chosen, name)}), scope, values) for name in left
+        }
+        able = {name: time for name, time in tried.items() if time is not None}
+        if not able:
+            break
+        name = min(able, key=lambda one: able[one])
+        if able[name] > BETTER * best:
+            break
+        best = able[name]
+        chosen.append(name)
+        left.remove(name)
+    return chosen
+
+
+def _seconds(graph: Graph, mesh: Mesh, scope: SizeScope, values: Values) -> float | None:
+    """What a step of training takes one device, roughly; None where an axis does not divide."""
+    try:
+        local = spread(graph, mesh).graph
+    except Indivisible:
+        return None
+    meter = Meter(scope, 2, values)
+    sent = sum(weight.size for weight in inventory(local).values()) * HELD
+    for one in sendings(local, meter):
+        sent += one.times * one.means.sent(int(one.given.at(values)), mesh.axes[one.mesh].size)
+    return 6 * _products(local, meter, 1) / FLOPS + sent / BYTES
+
+
+def _products(graph: Graph, meter: Meter, times: int) -> float:
+    """The multiply-adds of all contractions."""
+    found = 0.0
+    for node in graph.nodes:
+        match node:
+            case Apply(traits=traits) if isinstance(traits.reads, Reduce) and traits.reads.multiplies:
+                axes: dict[Axis, None] = {}
+                for value in (*node.operands, node.out):
+                    axes.update(dict.fromkeys(value.type.axes))
+                axes.update(dict.fromkeys(node.axes))
+                found += times * float(meter.scope.product(axes).at(meter.values))
+            case Call():
+                found += _products(node.graph, replace(meter, scope=meter.scope.inside(node)), times)
+            case Repeat():
+                for body, index, runs in passes(node):
+                    turn = replace(meter, scope=meter.scope.turn(node.index, Poly.of(index)))
+                    found += _products(body, turn, times * runs)
+            case _:
+                pass
+    return found

@@ -1,0 +1,59 @@
+"""A mesh of devices, and which axes of a spec its axes split."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..base.names import listed
+from ..sizes.axes import Axis
+
+BATCH = "batch"
+"""The leading batch axes, which a spec does not write, as an axis that a mesh can split."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeshAxis:
+    """One axis of a mesh: `size` devices, which split what `splits` names, the first of these that a value has."""
+
+    name: str
+    size: int
+    splits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """Devices in rows, columns and so on. A device's place along the last axis counts fastest."""
+
+    axes: tuple[MeshAxis, ...]
+
+    @property
+    def devices(self) -> int:
+        return math.prod(axis.size for axis in self.axes)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{axis.name} = {axis.size}" for axis in self.axes)
+
+
+def mesh_of(sizes: Mapping[str, int], splits: Mapping[str, tuple[str, ...]]) -> Mesh:
+    """The mesh with these axes, in order. Raises ValueError for a size below 1."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"the mesh axis `{name}` has {size} devices: it takes 1 or more")
+    return Mesh(tuple(MeshAxis(name, size, splits.get(name, ())) for name, size in sizes.items()))
+
+
+class Indivisible(ValueError):
+    """An axis that does not divide over the devices that split it."""
+
+    def __init__(self, axis: Axis, by: Sequence[MeshAxis], devices: int) -> None:
+        assert axis.extent is not None
+        fitting = [str(n) for n in range(2, min(axis.extent, 4096) + 1) if axis.extent % n == 0][:8]
+        able = f"it divides over {', '.join(fitting)}" if fitting else "it does not divide at all"
+        others = ",".join(each for each in by[0].splits if each != axis.name) or "OTHERS"
+        super().__init__(
+            f"`{axis.name}` has {axis.extent:,} items, which the {devices:,} devices of "
+            f"{listed([one.name for one in by])} do not divide: {able}; or leave it whole, "
+            f"`--split {by[0].name}={others}`"
+        )

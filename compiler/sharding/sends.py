@@ -1,0 +1,64 @@
+"""Collectives, and what else a model on many devices has, as ops of its graph.
+
+Each with what the gradient takes in its place:
+
+    gather   parts become the whole, on every device        gradients are summed, and scattered
+    own      of the whole each device keeps its part        gradients are gathered
+    enter    what is whole is used by parts: nothing sent   gradients are summed
+    reduce   sums of parts are summed                       nothing is sent
+    scatter  the same, and each device keeps a part of it   gradients are gathered
+    exchange split along one axis, then along another       gradients go back
+    settle   the largest (or smallest) of parts             has none
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ..graph.traits import Anything, OpTraits
+from .placement import BATCH_AXIS
+
+
+class SendKind(Enum):
+    """What is sent; the value is what generated code calls it."""
+
+    GATHER = "gather_parts"
+    OWN = "own_part"
+    ENTER = "enter_parts"
+    REDUCE = "sum_parts"
+    SCATTER = "sum_to_parts"
+    EXCHANGE = "exchange_parts"
+    SETTLE = "largest_of_parts"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collective(OpTraits):
+    """A collective as an op.
+
+    mesh:     the number of the mesh axis along which it is done; `along`: its name.
+    graded:   a gradient goes back through it.
+    by_parts: of what is gathered: it is used by parts, so that its gradients are summed.
+    largest:  of what settles: the largest, or the smallest.
+    """
+
+    kind: SendKind = field(kw_only=True)
+    mesh: int = field(kw_only=True)
+    along: str = field(kw_only=True)
+    graded: bool = field(default=False, kw_only=True)
+    by_parts: bool = field(default=False, kw_only=True)
+    largest: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnPlace(OpTraits):
+    """The number of the device along a mesh axis, as an op."""
+
+    along: str = field(kw_only=True)
+
+
+ENTERED = replace(BATCH_AXIS, id=-2)
+"""Stands for whichever axis a graph that is called splits its work along."""
+ALONE = "alone"
+"""The option of a map that leaves out its bias, which `ADD_BIAS` adds behind the sum of parts."""
+ADD_BIAS = OpTraits("add_bias", reads=Anything())

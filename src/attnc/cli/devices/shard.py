@@ -1,0 +1,83 @@
+"""`attnc shard`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..arguments import sizes, target
+from ..commands.cost import opened, whole
+from ..output import CLEAN, CannotRun
+
+if TYPE_CHECKING:
+    from ...compiler.sharding.plan import ShardingPlan
+
+SUMMARY = "plan a model over many devices"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    target(parser)
+    sizes(parser)
+    parser.add_argument("--mesh", type=mesh, metavar="NAME=N,..", help="the devices, such as data=2,model=4")
+    parser.add_argument(
+        "--split", action="append", default=[], type=split, metavar="NAME=AXIS,..", help="what a mesh axis splits"
+    )
+    parser.add_argument("--find", type=whole, metavar="N", help="the best meshes of N devices, in place of --mesh")
+    parser.add_argument("--memory", type=float, default=80.0, metavar="GB", help="what a device has, for --find (80)")
+    parser.add_argument("--batch", type=whole, metavar="N", help="items of all devices together (one for each copy)")
+    parser.add_argument("--dtype", default="bfloat16", metavar="DTYPE", help="of reals: bfloat16, float32, ...")
+    parser.add_argument("--zero", type=int, choices=range(4), default=3, metavar="N", help="ZeRO's stage, 0 to 3 (3)")
+    parser.add_argument("--bandwidth", type=float, default=100.0, metavar="GB/S", help="what a device sends (100)")
+    parser.add_argument("--flops", type=float, default=400.0, metavar="TFLOP/S", help="what a device computes (400)")
+
+
+def mesh(text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in text.split(","):
+        named = re.fullmatch(r"\s*([A-Za-z_]\w*)=([0-9]+)\s*", one)
+        if not named or int(named[2]) < 1:
+            raise argparse.ArgumentTypeError(f"`{one}` is not NAME=DEVICES, such as data=2")
+        if named[1] in found:
+            raise argparse.ArgumentTypeError(f"the mesh has two axes named `{named[1]}`")
+        found[named[1]] = int(named[2])
+    return found
+
+
+def split(text: str) -> tuple[str, tuple[str, ...]]:
+    named = re.fullmatch(r"([A-Za-z_]\w*)=([A-Za-z_]\w*(?:,[A-Za-z_]\w*)*)", text)
+    if not named:
+        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=AXIS,AXIS, such as model=heads,inner")
+    return named[1], tuple(named[2].split(","))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan a model over the devices of a mesh: where each weight lies, what is sent, and what each device holds. `data`
+    splits the batch, `model` heads, inner layers and vocabularies, `expert` experts, `context` widths; `--split` says
+    otherwise.
+    """
+    from ...compiler.cost.bill import CostError
+    from ...compiler.sharding.choose import NoSplit
+    from ...compiler.sharding.find import found
+    from ...compiler.sharding.mesh import Indivisible
+    from ...compiler.sharding.page import page
+
+    if (args.mesh is None) == (args.find is None):
+        raise CannotRun("which devices? write --mesh data=2,model=4, or --find N for the best meshes of N")
+    speeds = {"bandwidth": args.bandwidth * 1e9, "flops": args.flops * 1e12}
+    try:
+        model, given = opened(args.target, args)
+
+        def planned(mesh: Mapping[str, int]) -> ShardingPlan:
+            splits = dict(args.split)
+            return model.plan(mesh, given, splits=splits, batch=args.batch, dtype=args.dtype, stage=args.zero)
+
+        if args.find is None:
+            lines = page(planned(args.mesh), **speeds)
+        else:
+            lines = found(planned, args.find, args.memory * 1e9, **speeds)
+    except (CostError, NoSplit, Indivisible) as problem:
+        raise CannotRun(str(problem)) from None
+    print("\n".join(lines))
+    return CLEAN

@@ -1,0 +1,77 @@
+"""Models on meshes, drawn at random."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+import attnc
+from attnc.compiler.graph.inventory import extent
+from attnc.spec import Model, Size
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+BATCH, WIDTH = 4, 8
+DENSE: dict[str, Size] = {"model": 32, "heads": 4, "inner": 64, "vocab": 48, "layers": 2, "drop": 0.0}
+GROUPED: dict[str, Size] = {
+    "model": 32, "groups": 4, "sharing": 2, "key": 8, "inner": 64, "vocab": 48, "layers": 2
+}  # fmt: skip
+KINDS: dict[str, tuple[dict[str, Size], tuple[str, ...], tuple[str, ...]]] = {
+    "transformer_loss": (DENSE, ("heads", "inner", "vocab"), ("source", "target")),
+    "transformer": (DENSE, ("heads", "inner", "vocab"), ("source", "target")),
+    "zoo/gpt2": (DENSE, ("heads", "inner", "vocab"), ("seq",)),
+    "zoo/vit": ({"model": 32, "heads": 4, "inner": 64, "layers": 2, "drop": 0.0}, ("heads", "inner"), ()),
+    "zoo/decoder/decoder": (GROUPED, ("groups", "inner", "vocab"), ("seq",)),
+}
+"""Specs, their sizes, the depths that a mesh may split, and the widths."""
+
+
+@cache
+def model(name: str) -> Model:
+    spec = attnc.load(EXAMPLES / f"{name}.attn", sizes=KINDS[name][0])
+    return spec.model(spec.models[0])
+
+
+def inputs(of: Model, seed: int = 0) -> dict[str, Tensor]:
+    drawn, found = torch.Generator().manual_seed(seed), {}
+    axes = {axis.name: axis for axis in of.graph.axes}
+    for port in of.inputs:
+        shape = [BATCH, *(WIDTH if size is None else size for size in port.shape)]
+        if port.element == "bool":
+            real = torch.rand(shape, generator=drawn) < 0.8
+            real[..., -1] = True
+            found[port.name or ""] = real
+        elif port.element == "real":
+            found[port.name or ""] = torch.randn(shape, generator=drawn, dtype=torch.float64)
+        else:
+            found[port.name or ""] = torch.randint(0, extent(axes[port.element]), shape, generator=drawn)
+    return found
+
+
+def draw(seed: int) -> tuple[str, dict[str, int], dict[str, tuple[str, ...]]]:
+    """A spec, a mesh of at most 8 devices, and what its axes split."""
+    rng = random.Random(seed)
+    name = rng.choice(list(KINDS))
+    _, depths, widths = KINDS[name]
+    while True:
+        names = rng.sample(("data", "model", "context"), rng.randint(1, 3))
+        mesh = {one: rng.choice((2, 2, 4)) for one in names}
+        devices = 1
+        for size in mesh.values():
+            devices *= size
+        if devices <= 8 and ("context" not in mesh or widths):
+            break
+    splits: dict[str, tuple[str, ...]] = {}
+    for one in names:
+        if one == "data":
+            splits[one] = ("batch",)
+        elif one == "context":
+            splits[one] = widths[: rng.randint(1, len(widths))]
+        else:
+            chosen = rng.sample(depths, rng.randint(1, len(depths)))
+            between = widths if "context" not in names and rng.random() < 0.5 else ()  # norms by parts of widths
+            splits[one] = (*chosen, *between)
+    return name, mesh, splits

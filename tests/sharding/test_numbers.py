@@ -1,0 +1,44 @@
+"""A split model computes what the whole does: results, gradients, and what is sent is what the plan says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from .devices import compared
+from .subjects import BATCH, WIDTH, draw, inputs, model
+
+MESHES = [
+    ("transformer_loss", {"data": 2, "model": 2}, {"data": ("batch",), "model": ("heads", "inner", "vocab")}),
+    (
+        "zoo/decoder/decoder",
+        {"model": 2, "context": 2},
+        {"model": ("groups", "inner", "vocab"), "context": ("seq",)},
+    ),
+]
+
+
+def check(name: str, mesh: dict[str, int], splits: dict[str, tuple[str, ...]], seed: int = 0) -> None:
+    of = model(name)
+    given = inputs(of, seed)
+    found = compared(of, mesh, splits, given, seed)
+    assert found.results < 1e-10 and found.gradients < 1e-10, (name, mesh, splits, found.results, found.gradients)
+    free = {name for port in of.inputs for name, size in zip(port.axes, port.shape, strict=True) if size is None}
+    widths = dict.fromkeys(free, WIDTH)
+    planned = of.plan(mesh, widths, splits=splits, batch=BATCH, dtype="float64")
+    said: Counter[tuple[str, str, int]] = Counter()
+    for one in planned.sent:
+        said[one.means.value, planned.mesh.axes[one.mesh].name, planned.bytes_of(one.given)] += one.times
+    assert Counter(found.sent) == +said, (name, mesh, splits)
+
+
+@pytest.mark.parametrize(("name", "mesh", "splits"), MESHES)
+def test_known_meshes(name: str, mesh: dict[str, int], splits: dict[str, tuple[str, ...]]) -> None:
+    check(name, mesh, splits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_random_meshes(seed: int) -> None:
+    check(*draw(seed), seed)

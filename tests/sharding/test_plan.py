@@ -1,0 +1,127 @@
+"""What `attnc shard` says: known collectives, published memory, messages."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import attnc
+from attnc.cli import main
+from attnc.compiler.sharding.choose import NoSplit
+from attnc.compiler.sharding.mesh import Indivisible
+from attnc.compiler.sharding.plan import ShardingPlan
+
+from .subjects import EXAMPLES, model
+
+TRANSFORMER, LLAMA = EXAMPLES / "transformer.attn", EXAMPLES / "zoo/llama.attn"
+
+
+def sent(plan: ShardingPlan) -> Counter[tuple[str, str, bool]]:
+    found: Counter[tuple[str, str, bool]] = Counter()
+    for one in plan.sent:
+        found[one.path, one.means.value, one.backward] += one.times
+    return found
+
+
+def test_tensor_parallel_as_megatron() -> None:
+    """Two sums forward and two backward of each layer (Shoeybi et al. 2019, section 3); of all cross-attentions the
+    gradients of the memory are summed once, for they are added before.
+    """
+    of = attnc.load(TRANSFORMER).model("transformer")
+    plan = of.plan({"model": 8}, splits={"model": ["heads", "inner", "vocab"]})
+    assert sent(plan) == {
+        ("place", "all-reduce", False): 2,
+        ("encode.layers.self", "all-reduce", False): 6,
+        ("encode.layers.feed_forward", "all-reduce", False): 6,
+        ("encode.layers", "all-reduce", True): 12,
+        ("", "all-reduce", True): 2,  # of the memory, and of what the logits are made of
+        ("decode.layers.self", "all-reduce", False): 6,
+        ("decode.layers.cross", "all-reduce", False): 6,
+        ("decode.layers.feed_forward", "all-reduce", False): 6,
+        ("decode.layers", "all-reduce", True): 18,
+    }
+    assert {path for path, placed in plan.weights.items() if placed.place == (None,)} == {
+        path for path in plan.weights if ".norm." in path or path.endswith("down.bias")
+    }
+
+
+def test_norms_by_parts_of_the_sequence() -> None:
+    """Sums become a scatter and a gather (Korthikanti et al. 2022, section 4.2.2): as many bytes, less memory."""
+    of = attnc.load(LLAMA).model("llama")
+    depths = ["groups", "inner", "vocab"]
+    plain = of.plan({"model": 4}, {"seq": 4096}, splits={"model": depths})
+    parts = of.plan({"model": 4}, {"seq": 4096}, splits={"model": [*depths, "seq"]})
+    of_layers = {"all-gather": 64, "reduce-scatter": 64}
+    forward = Counter(kind for (path, kind, back), n in sent(parts).items() if path and not back for _ in range(n))
+    assert forward == of_layers
+    assert parts.activation_bytes < plain.activation_bytes
+    assert parts.cost.operations.value < plain.cost.operations.value  # norms are done once, not on each device
+
+
+def test_context_parallel_gathers_keys_and_values() -> None:
+    of = attnc.load(LLAMA).model("llama")
+    plan = of.plan({"context": 4}, {"seq": 4096})
+    assert sent(plan) == {
+        ("layers.self.attend", "all-gather", False): 64,
+        ("layers.self.attend", "reduce-scatter", True): 64,
+    }
+    assert plan.parameters == plan.whole
+
+
+ZERO = {0: 120.0, 1: 31.4, 2: 16.6, 3: 1.9}
+"""Gigabytes of 7.5 billion weights on 64 devices, by stage (Rajbhandari et al. 2020, figure 1)."""
+
+
+@pytest.mark.parametrize(("stage", "published"), ZERO.items())
+def test_memory_by_stage_of_zero(stage: int, published: float) -> None:
+    text = (
+        "width seq\ndepth a = 75000, b = 100000\n"
+        "model large(x: [seq, a]) -> [seq, b] { return linear.W[a -> b](x, bias = false) }\n"
+    )
+    plan = attnc.loads(text).model("large").plan({"data": 64}, {"seq": 1}, stage=stage)
+    assert plan.whole == 7_500_000_000
+    held = plan.weight_bytes + plan.gradient_bytes + plan.optimiser_bytes
+    assert round(held / 1e9, 1) == published
+
+
+def test_what_is_split_is_found() -> None:
+    assert set(attnc.load(LLAMA).model("llama").plan({"model": 4}).mesh.axes[0].splits) == {"inner", "groups", "vocab"}
+    assert set(attnc.load(TRANSFORMER).model("transformer").plan({"model": 4}).mesh.axes[0].splits) == {
+        "inner", "heads", "vocab"
+    }  # fmt: skip
+
+
+def test_groups_fewer_than_devices_stay_whole() -> None:
+    """Of 4 groups on 8 devices the checker says so where they are asked for, and splits others where it chooses."""
+    of = model("zoo/decoder/decoder")
+    with pytest.raises(Indivisible, match="`groups` has 4 items, which the 8 devices of `model` do not divide"):
+        of.plan({"model": 8}, splits={"model": ["groups", "inner"]})
+    chosen = attnc.load(LLAMA).model("llama").plan({"model": 16}).mesh.axes[0].splits
+    assert "groups" not in chosen and "inner" in chosen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--mesh", "model=3", "--split", "model=heads"], "`heads` has 8 items, which the 3 devices of `model`"),
+        (["--mesh", "tensor=2"], "what does the mesh axis `tensor` split? Say `--split tensor=AXIS,AXIS`"),
+        (["--mesh", "model=2", "--split", "model=hads"], "no axis is named so: did you mean `heads`?"),
+        (["--mesh", "model=2", "--split", "data=batch"], "there is no mesh axis `data` to split `batch`"),
+        (["--mesh", "expert=2"], "`expert` has nothing to split: no map has weights of its own"),
+        (["--mesh", "model=0"], "`model=0` is not NAME=DEVICES, such as data=2"),
+        (["--mesh", "model=2,model=2"], "the mesh has two axes named `model`"),
+        ([], "which devices? write --mesh data=2,model=4, or --find N"),
+    ],
+)
+def test_messages(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shard", str(TRANSFORMER), *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_no_axis_that_a_stream_has_is_chosen() -> None:
+    text = (
+        "width seq\ndepth model = 6\nmodel only(x: [seq, model]) -> [seq, model] { return layernorm.norm[model](x) }\n"
+    )
+    with pytest.raises(NoSplit, match="`model` has nothing to split"):
+        attnc.loads(text).model("only").plan({"model": 2})
