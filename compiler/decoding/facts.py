@@ -218,7 +218,7 @@ class SiteFacts:
 
         def back(infos: dict[int, Info]) -> int | None:
             bounds = (_from_place(site, axis, -(-form).above()) for form in infos[node.operands[1].id].lowers)
-            found = [k for axis, k in filter(None, bounds) if axis in now]
+            found = [items for along, items in filter(None, bounds) if along in now]
             return max(-max(found), 0) if found else None
 
         return self._passes(site, back)

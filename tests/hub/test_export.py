@@ -399,6 +399,16 @@ model smooth(x: [seq, model], real: bool[seq] = true) -> [seq, model] {
     return x + linear.O[model -> model](x * softmax[seq](x where real))
 }
 """
+LOOP = """
+width seq
+depth model = 4
+block cell(x: [model], h: [model]) -> (h: [model]) {
+    return sin(x + linear.U[model -> model](h))
+}
+model turned(x: [seq, model]) -> [seq, model] {
+    return flip[seq](scan[seq] cell(flip[seq](x), h = 0))
+}
+"""
 
 
 def test_a_model_without_steps(tmp_path: Path) -> None:
@@ -409,6 +419,14 @@ def test_a_model_without_steps(tmp_path: Path) -> None:
     forward = torch.export.load(tmp_path / "out" / "forward.pt2").module()
     x, real = torch.randn(3, 9, 8), torch.rand(3, 9) < 0.7
     torch.testing.assert_close(forward(x=x, real=real), net(x, real))
+
+
+def test_a_loop_is_no_program_of_any_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, spec, file = own(LOOP, tmp_path)
+    given = ["--weights", str(file), "--to", "torch-export", "--out", str(tmp_path / "out")]
+    assert main(["export", str(spec), *given]) == 2
+    assert "a program of `turned` would hold for one width `seq` alone: a scan" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 # -- what is refused -------------------------------------------------------------------------------------------------

@@ -47,6 +47,12 @@ def numbered(x: Tensor, dim: int) -> Tensor:
     return place
 
 
+def along(x: Tensor, dim: int, n: int) -> Tensor:
+    """x for each of n items along dim (from the right), where it may be the same for all."""
+    x = x.movedim(dim, -1)
+    return x.expand(*x.shape[:-1], n).movedim(-1, dim)
+
+
 def with_first(x: Tensor, dim: int, more: Tensor) -> Tensor:
     """x with more added to its first item along dim (from the right)."""
     return torch.where(numbered(x, dim) == 0, x + more.unsqueeze(dim), x)

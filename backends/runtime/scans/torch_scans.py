@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..torch.ops import is_free
-from .torch_free import before_each, faded, in_groups, mapped, out_of_groups, with_first
+from .torch_free import along, before_each, faded, in_groups, mapped, out_of_groups, with_first
 
 CHUNK = 64  # items that are computed as pairs
 FINE = 16  # where each pair has a decay of its own for each channel
@@ -166,14 +166,14 @@ def running(
         y = x.cumsum(dim)
         y = y if first is None else y + first
     else:
-        given = [decay, x] if first is None else [decay, x, first]
+        left, given = decay, [decay, x] if first is None else [decay, x, first]
         decay, x, *starts = torch.broadcast_tensors(*given)  # type: ignore[no-untyped-call]
         for one in starts:
             head, rest = x.tensor_split([1], dim)
             x = torch.cat([head + decay.tensor_split([1], dim)[0] * one.tensor_split([1], dim)[0], rest], dim)
         n = x.shape[dim]
         if is_free(n):
-            y = faded(decay, x, dim, 2)
+            y = faded(decay if left.dim() < -dim else along(left, dim, n), x, dim, 2)
         else:
             y = decayed(decay, x, dim, n if x.numel() > WIDE * n else math.isqrt(n))
     if not before:

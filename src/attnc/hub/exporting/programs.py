@@ -80,7 +80,9 @@ def _programs(model: Model, net: Any, room: int | None) -> dict[str, torch.expor
     if not hasattr(net, "export_decoding"):
         free = {name: dict.fromkeys(dims, torch.export.Dim.AUTO) for name, (_, dims) in examples.items()}
         given = {name: x for name, (x, _) in examples.items()}
-        return {"forward": torch.export.export(net, (), given, dynamic_shapes=free)}
+        program = torch.export.export(net, (), given, dynamic_shapes=free)
+        _refuse_one_width(model, program)
+        return {"forward": program}
     items = next(iter(inspect.signature(net.step).parameters))
     others = {name: examples[name][0] for name in inspect.signature(net.prepare).parameters}
     (entry,) = (entry for entry in model.graph.inputs if entry.name == items)
@@ -89,6 +91,21 @@ def _programs(model: Model, net: Any, room: int | None) -> dict[str, torch.expor
     first = examples[items][0][:, : 1 if one else ITEMS].contiguous()
     prepare, step = net.export_decoding(first, room or min(longest or ROOM, ROOM), **others)
     return {"prepare": prepare, "step": step}
+
+
+def _refuse_one_width(model: Model, program: torch.export.ExportedProgram) -> None:
+    """A program that holds for the width of the example alone is of no use to anyone: HubError."""
+    from torch.fx.experimental.symbolic_shapes import is_concrete_int
+
+    shapes = {node.name: node.meta["val"].shape for node in program.graph.nodes if node.op == "placeholder"}
+    for entry in model.graph.inputs:
+        for axis, size in zip(entry.value.type.axes, shapes[entry.name][1:], strict=True):
+            if axis.extent is None and is_concrete_int(size):
+                raise HubError(
+                    f"a program of `{model.name}` would hold for one width `{axis.name}` alone: a scan along it is a "
+                    "loop. docs/compile.md says which scans do not; for a width of your own, give an example of it to "
+                    "torch.export.export(model.torch(weights=..), (example,))"
+                )
 
 
 def _example(type: Any) -> tuple[torch.Tensor, list[int]]:
