@@ -105,7 +105,7 @@ def check(text: str, chunk: int, dtype: torch.dtype, strict: bool = False) -> No
             exported(model, net, strict=strict)
         return
     program, limit = exported(model, net, strict=strict), 1e-10 if dtype == torch.float64 else 2e-5
-    for n in (1, chunk - 1, chunk, chunk + 1, 3 * chunk + 5):
+    for n in (1, 2, chunk - 1, chunk, chunk + 1, 3 * chunk + 5):
         (mine, *ours), (wanted, *theirs) = (results(one, inputs(model, n, 3), dtype) for one in (program, net))
         assert float((mine - wanted).abs().max()) <= limit * max(float(wanted.std(correction=0)), 1e-2)
         for one, other in zip(ours, theirs, strict=True):

@@ -168,10 +168,13 @@ def running(
     else:
         left, given = decay, [decay, x] if first is None else [decay, x, first]
         decay, x, *starts = torch.broadcast_tensors(*given)  # type: ignore[no-untyped-call]
+        n = x.shape[dim]
         for one in starts:
+            if is_free(n):
+                x = with_first(x, dim, decay.select(dim, 0) * one.select(dim, 0))
+                continue
             head, rest = x.tensor_split([1], dim)
             x = torch.cat([head + decay.tensor_split([1], dim)[0] * one.tensor_split([1], dim)[0], rest], dim)
-        n = x.shape[dim]
         if is_free(n):
             y = faded(decay if left.dim() < -dim else along(left, dim, n), x, dim, 2)
         else:
