@@ -30,7 +30,7 @@ from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
-from .names.written_sizes import refuse_setting
+from .problems.sizes import SetForCopy
 from .rewrites.picks.follow import follow_picks
 from .rewrites.ragged.complaints import complaints
 from .sizes.axes import Axis, Value
@@ -236,7 +236,7 @@ class _Build:
         copies = {each.name.text: each.like.text for each in generics if each.like is not None}
         for name in self.sizes:
             if name not in known and name in copies:
-                refuse_setting(session.problems, name, copies[name])
+                session.problems.add(SetForCopy(None, name, copies[name]))
             elif name not in known and name not in module.missing:
                 near = nearest(name, known)
                 help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""

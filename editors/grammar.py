@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from attnc.compiler.typing.expressions import WRITABLE_OPS
+from attnc.compiler.ops import WRITABLE
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-OPS = "|".join(sorted(WRITABLE_OPS, key=lambda name: (-len(name), name)))
+OPS = "|".join(sorted(WRITABLE, key=lambda name: (-len(name), name)))
 
 Rule = tuple[str, str, dict[int, str]]  # expression; scope of the whole; scopes of its groups
 

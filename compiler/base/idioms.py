@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 _DOT = "`dot[d](x, y)` multiplies, aligned on the axes that both have, and sums over `d`"
 _ORDER = "axes have names and no order: nothing is transposed"
 _RESHAPE = "`split[a -> b, c](x)` and `merge[b, c -> a](x)` change axes by name"
@@ -179,7 +181,8 @@ FOREIGN = frozenset(("torch", "F", "nn", "np", "jnp", "numpy", "jax", "tf", "ker
 """The names that libraries go by in front of a dot, as in `torch.relu`."""
 
 
-def compared(text: str) -> str:
-    """How a number becomes a mask."""
+def compared(text: str, quoted: Callable[[str], str]) -> str:
+    """How a number becomes a mask. quoted: writes a piece of code."""
     text = f"({text})" if " " in text else text
-    return f"compare it: `{text} > 0` where 1 keeps an item; `{text} == 0` where 0 does, as in a mask that is added"
+    ones, zeros = quoted(f"{text} > 0"), quoted(f"{text} == 0")
+    return f"compare it: {ones} where 1 keeps an item; {zeros} where 0 does, as in a mask that is added"

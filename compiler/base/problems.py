@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar, NoReturn, dataclass_transform
+from typing import ClassVar, Literal, NoReturn, dataclass_transform
 
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
@@ -26,6 +26,12 @@ class Record:
 
     def __init__(self, *given: object, **named: object) -> None:
         self.__dict__.update(zip(self.FIELDS, given, strict=False), **named)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.__dict__.values()))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is frozen")
@@ -58,6 +64,11 @@ class Problem(Record):
     def deep(self) -> bool:
         """Whether it follows from the expanded graph (D6, D7): it is told where the body has it, whoever calls it."""
         return False
+
+    @property
+    def text(self) -> str:
+        """What is written where it stands."""
+        return "" if self.span is None else self.span.text
 
     @property
     def place(self) -> object:
@@ -100,6 +111,11 @@ class Problems:
         self.found.append(Told.of(problem) if isinstance(problem, Diagnostic) else problem)
         if self.of and self.errors > MISTAKES:
             raise TooMuch(f"`{self.of}` has more than {MISTAKES} mistakes", "mend those above first", problem.span)
+
+    def refuse(self, problem: Problem) -> Literal[False]:
+        """As `add`, for whoever answers whether all is well."""
+        self.add(problem)
+        return False
 
     @contextmanager
     def aside(self) -> Iterator[list[Problem]]:

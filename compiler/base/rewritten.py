@@ -6,7 +6,7 @@ A word that a help drops is dropped by whoever follows it: a repeat is no longer
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from ...dsl import syntax as s
@@ -51,27 +51,31 @@ def edited(span: Span, edits: Sequence[tuple[Span, str]]) -> str:
     return apply(span.text, moved)
 
 
-def sized(axis: Axis, sign: str, size: int) -> str:
+def _quoted(text: str) -> str:
+    return f"`{text}`"
+
+
+def sized(axis: Axis, sign: str, size: int, quoted: Callable[[str], str] = _quoted) -> str:
     """The declaration that gives a width this size (`=`) or bound (`<=`). Where it has a bound already, the size is
-    that.
+    that. quoted: writes a piece of code.
     """
-    return _sized(axis.span, axis.name, sign, axis.bound or size)
+    return _sized(axis.span, axis.name, sign, axis.bound or size, quoted)
 
 
-def _sized(at: Span | None, name: str, sign: str, size: int) -> str:
+def _sized(at: Span | None, name: str, sign: str, size: int, quoted: Callable[[str], str]) -> str:
     """A copy gets its size by way of its original."""
     found = _DECLARED.match(at.source.text, at.start) if at is not None else None
     if found is None:
-        return f"`width {name} {sign} {size}`"
+        return quoted(f"width {name} {sign} {size}")
     original = found["original"]
     if original is not None:
         there = re.search(rf"^[ \t]*width\b[^#\n]*?\b{original}\b", found.string, re.MULTILINE)
         place = Span(Source("", found.string), there.end() - len(original), there.end()) if there is not None else None
-        return _sized(place, original, sign, size)
+        return _sized(place, original, sign, size, quoted)
     ragged = found["ragged"] or ""
     kept = ragged if sign == "<=" else ""
     lost = ", no longer ragged" if ragged and not kept else ""  # one size for all examples
-    return f"`width {name}{found['label'] or ''} {sign} {size}{kept}`{lost}"
+    return quoted(f"width {name}{found['label'] or ''} {sign} {size}{kept}") + lost
 
 
 def without(call: s.CallExpr, dropped: Iterable[s.Argument]) -> list[tuple[Span, str]]:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base.idioms import compared
-from ..base.names import either, indexed, listed
-from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
-from ..graph.values import IndexInto, Role, Scalar, Type
+from ..graph.typed_value import TypedValue, fits
+from ..graph.values import IndexInto, Role, Type
+from ..problems.calls import ArgumentLacks, ArgumentNamesake, LiftsMentioned, OneAxisForTwo
+from ..problems.elements import ArgumentElement, IndexTaker, WrongTable
 from ..sizes.axes import Axis, Literal
 from ..typing.builder import Builder
-from ..typing.copies import copies
 from ..typing.environment import Environment
 from ..typing.statements import Body
 from .parameters import Parameters
@@ -122,64 +121,28 @@ class Arguments(Parameters):
             if span is self.call.span:
                 return True  # a default, of which it was seen that it lies within the axis
             if isinstance(have, IndexInto):
-                self.body.report_wrong_table(
-                    wire,
-                    have.axis,
-                    target,
-                    f"`{formal.name.text}` takes indices into `{target.name}`, "
-                    f"but these are indices into `{have.axis.name}`",
-                    span,
-                    "pass the indices that belong to this table",
-                )
-                return False
-            shown = f"indices into `{target.name}`"
-            help = f"`index[{target.name}]({span.text})` makes an index of an int" if have is Scalar.INT else ""
+                wrong = WrongTable(span, wire.type, have.axis, target, IndexTaker.ARGUMENT, formal.name.text)
+                return self.body.problems.refuse(wrong)
+            wanted = replace(wanted, element=IndexInto(target))
         elif fits(have, want):
             return True
-        else:
-            shown = f"{show_type(replace(wanted, axes=()))[:-2] or 'real'} elements"
-            help = (
-                compared(span.text)
-                if want is Scalar.BOOL and not isinstance(have, IndexInto)
-                else "`int(i)` makes a number of an index; `x > 0` makes a truth value of a number"
-                if want is not Scalar.REAL or isinstance(have, IndexInto)
-                else f"write `select({span.text}, 1, 0)` for 1 and 0"
-            )
-        self.body.problems.report(
-            "E0304",
-            f"`{formal.name.text}` of `{self.called}` takes {shown}, but this is {show(wire)}",
-            span,
-            related=[(formal.span, "declared here")],
-            help=help or "pass the indices themselves, or find them: `argmax`, `topk`, `index[a](floor(x))`",
-        )
-        return False
+        return self.body.problems.refuse(ArgumentElement(span, self.called, formal, wire.type, wanted))
 
     def _one_axis_twice(self, axes: tuple[Axis, ...], to_actual: dict[int, Axis], formal: s.Formal) -> None:
         seen: dict[Axis, Axis] = {}
         for axis in axes:
             actual = to_actual[axis.id]
             if actual in seen:
-                self._same_axis(seen[actual], axis, actual, f"`{formal.name.text}`", formal.span)
+                self._same_axis(seen[actual], axis, actual, formal.name.text, formal.span)
                 return
             seen[actual] = axis
 
-    def _same_axis(self, a: Axis, b: Axis, actual: Axis, carrier: str, place: Span | None) -> None:
-        known = copies(actual, self.body.environment)
-        if known:
-            help = (
-                f"`{known[0]}` is a copy of it: rename, `x[{actual.name} as {known[0]}]`, and name it in the brackets"
-            )
-        else:
-            declared = f"{actual.kind.value} other like {actual.name}"
-            help = f"declare a copy, `{declared}`, and rename: `x[{actual.name} as other]`"
-        self.body.problems.report(
-            "E0404",
-            f"`{a.name}` and `{b.name}` of `{self.called}` are both bound to `{actual.name}`, but "
-            f"{carrier} carries both",
-            self.call.brackets.span if self.call.brackets else self.call.span,
-            related=[(place, "carries both"), (actual.span, f"`{actual.name}` is declared here")],
-            help=help,
-        )
+    def _same_axis(
+        self, a: Axis, b: Axis, actual: Axis, name: str | None, place: Span | None, in_body: bool = False
+    ) -> None:
+        at, around = (self.call.brackets or self.call).span, self.body.environment.surroundings
+        names = a.name, b.name
+        self.body.problems.add(OneAxisForTwo(at, self.called, names, actual, name, place, in_body, around))
 
     def _lacks_axis(
         self,
@@ -202,49 +165,9 @@ class Arguments(Parameters):
         if turned and self.mixed:
             return
         self.mixed = self.mixed or bool(extra)
-        name = formal.name.text
-        shown = show_axes(tuple(actuals))
-        help, fix = "", []
-        for axis in missing:
-            for other in extra:
-                if other.family == axis.family:
-                    renamed = indexed(span.text, f"[{other.name} as {axis.name}]")
-                    help = f"`{other.name}` and `{axis.name}` are copies of one axis: write `{renamed}`"
-                    end = Span(span.source, span.end, span.end)
-                    fix = [(span, renamed)] if renamed[0] == "(" else [(end, renamed[len(span.text) :])]
-        if not help:
-            widths = [axis for axis in missing if axis.is_width]
-            if extra:
-                help = (
-                    f"is this the right value? it has {listed(a.name for a in extra)} instead of "
-                    f"{listed(a.name for a in missing)}"
-                    + ("; do the arguments, or the axes in brackets, stand in the right order?" if turned else "")
-                )
-                if turned and not widths and not any(actual in extra for _, actual in self.actual):
-                    have, want = (listed(axis.name for axis in axes) for axes in (extra, missing))
-                    spread = f"broadcast[{', '.join(axis.name for axis in missing)}]({span.text})"
-                    help += f" if each {have} is meant with each {want}, write `{spread}`"
-            elif widths:
-                help = (
-                    f"if the same value for every `{widths[0].name}` is meant, write "
-                    f"`broadcast[{widths[0].name}]({span.text})`"
-                )
-                fix = [(span, f"broadcast[{widths[0].name}]({span.text})")]
-        label = f"this is {show(wire)}"
-        related = [(formal.span, f"`{name}` is declared here")]
-        if wire.span.source is span.source and (wire.span.start, wire.span.end) != (span.start, span.end):
-            related.append((wire.span, "it comes from here"))
-        self.body.problems.report(
-            "E0405",
-            f"`{name}` of `{self.called}` should be {shown}, but this is {show(wire)}: no "
-            f"{either(a.name for a in missing)}",
-            span,
-            label,
-            related=related,
-            help=help,
-            fix=fix,
-            deep=True,
-        )
+        named = any(actual in extra for _, actual in self.actual)
+        axes = tuple(actuals), tuple(missing), tuple(extra)
+        self.body.problems.add(ArgumentLacks(span, self.called, formal, wire, *axes, turned, named))
 
     def _also_used(self, name: str, mine: Axis) -> list[tuple[Span, str]]:
         """The edit that names an axis in the `use` that brings the callee: this file's own declaration then wins."""
@@ -258,34 +181,13 @@ class Arguments(Parameters):
         if self.foreign:
             return
         self.foreign = True
-        place = self.call.callee.span
-        where = self.block.module.source.name
-        used = self.block.name if self.called == self.block.name else f"{self.block.name} as {self.called}"
-        self.body.problems.report(
-            "E0212",
-            f"two axes named `{mine.name}` meet: `{self.called}` has one of {where}, its argument another",
-            place,
-            f"knows the `{theirs.name}` of {where}",
-            related=[
-                (span, f"this is {show(wire)}, with another `{mine.name}`"),
-                (theirs.span, f"the `{theirs.name}` of `{self.called}`"),
-                (mine.span, f"the `{mine.name}` of the argument"),
-            ],
-            help=f"name it in the `use`, and there is one for both: `use ...: {used}, {mine.name}`",
-            fix=self._also_used(theirs.name, mine),
-        )
+        place, name, file = self.call.callee.span, self.block.name, self.block.module.source.name
+        use = tuple(self._also_used(theirs.name, mine))
+        problem = ArgumentNamesake(place, self.called, name, file, theirs, mine, wire, span, use)
+        self.body.problems.add(problem)
 
     def _lifts_mentioned(self, wire: TypedValue, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
-        self.body.problems.report(
-            "E0406",
-            f"`{formal.name.text}` of `{self.called}` carries `{axis.name}` too many: the block "
-            f"uses that axis itself" + (f" (as `{parameter.name}`)" if parameter.name != axis.name else ""),
-            span,
-            f"this is {show(wire)}",
-            related=[(formal.span, f"`{formal.name.text}` is declared here")],
-            help="a call may not lift over an axis that the block mentions: rename it to a copy, "
-            f"`x[{axis.name} as other]`, or pass what the argument asks for",
-        )
+        self.body.problems.add(LiftsMentioned(span, self.called, formal, wire, axis, parameter))
 
 
 def _inside(wire: TypedValue, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis]) -> TypedValue:

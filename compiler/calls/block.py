@@ -11,6 +11,8 @@ from ..graph.equality import first_difference, models
 from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
 from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto, Role, Type, Value
+from ..problems.axes import Namesakes
+from ..problems.results import SetPerPass, SharedDifferently, ShareFromOutside
 from ..sizes.axes import Axis, Static
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
 from ..typing.builder import Builder
@@ -145,8 +147,7 @@ class BlockCall(SpecialisedCall):
             found = _carries_two(specialisation.graph, formals)
             if found is not None:
                 value, a, b = found
-                carrier = f"`{value.name}`" if value.name else "a value"
-                self._same_axis(a, b, actual, f"{carrier} of its body", value.span)
+                self._same_axis(a, b, actual, value.name, value.span, in_body=True)
                 return False
         return True
 
@@ -159,15 +160,8 @@ class BlockCall(SpecialisedCall):
         difference = None if first is graph else first_difference(first, graph, self.checker.owners)
         if difference is None:
             return True
-        code, how = difference
-        self.body.problems.report(
-            code,
-            f"the calls of `{self.shared}` share their weights, but {how}",
-            self.call.span,
-            related=[(there, "the other call")],
-            help=f"call `{self.called}` itself, with a label: each call then has weights of its own",
-        )
-        return False
+        problem = SharedDifferently(self.call.span, difference, self.shared, there, self.called)
+        return self.body.problems.refuse(problem)
 
     def _emit(
         self,
@@ -192,7 +186,7 @@ class BlockCall(SpecialisedCall):
             assert type is not None  # two parameters for one axis are apart in all values of the body
             meeting = body.namesakes(type)
             if meeting is not None:
-                body.report_namesakes(*meeting, self.call.span)
+                body.problems.add(Namesakes(self.call.span, *meeting))
                 return [None] * len(graph.outputs)
             value = builder.value(type, wire.role, self.call.span)
             values.append(value)
@@ -231,14 +225,7 @@ class BlockCall(SpecialisedCall):
         """Report a share whose weights the passes of a repeat would have beside those of its own place (D11)."""
         body, name = self.body, self.shared
         assert name is not None
-        self.body.problems.report(
-            "E0413",
-            f"each pass of this repeat has weights of its own, but `{name}` has one set, where it stands",
-            self.call.span,
-            related=[(body.shares[name].name.span, "outside of the repeat")],
-            help="write `repeat ... shared { }` if the passes are to have one set, or "
-            f"`share {name} = {self.called}` inside the repeat",
-        )
+        self.body.problems.add(ShareFromOutside(self.call.span, name, self.called, body.shares[name].name.span))
 
     def _one_set(self, graph: Graph) -> None:
         """Report a model that each pass of a repeat would give weights of its own (D11)."""
@@ -246,15 +233,7 @@ class BlockCall(SpecialisedCall):
         model = graph if direct else next((way.model for way in ways(graph, self.checker).values()), None)
         if model is None:
             return
-        called = "" if direct else f", which `{self.called}` calls,"
-        self.body.problems.report(
-            "E0413",
-            f"each pass of this repeat has weights of its own, but the model `{model.name}`{called} has one set",
-            self.call.span,
-            related=[(model.span, "a model")],
-            help=f"write `repeat ... shared {{ }}`, or make {'it' if direct else f'`{model.name}`'} a `block`: "
-            "each pass then has its own",
-        )
+        self.body.problems.add(SetPerPass(self.call.span, model.name, model.span, "" if direct else self.called))
 
 
 def _is_wrong(problems: Iterable[Problem]) -> bool:

@@ -15,15 +15,30 @@ from dataclasses import dataclass, field, replace
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.mentions import walk
-from ..base.names import nearest, respelt, undeclared
 from ..base.problems import Told
 from ..base.session import Session
 from ..graph.equality import Ways
 from ..graph.nodes import Graph, Output
-from ..graph.typed_value import TypedValue, fits, show, show_type
+from ..graph.typed_value import TypedValue, fits
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..names.modules import BlockDef
-from ..names.written_sizes import checked_size, const_static, refuse_size, size_set, size_static
+from ..names.written_sizes import checked_size, const_static, size_set, size_static
+from ..problems.elements import DefaultElement, DefaultIndex
+from ..problems.names import (
+    Bearer,
+    DeclaredTwice,
+    DefaultComputed,
+    DefaultKind,
+    KindOfCopy,
+    NameTaken,
+    NoParameterNamed,
+    NoSizeNamed,
+    NotEarlier,
+    Twice,
+    Unused,
+)
+from ..problems.results import Count, LocalAxis, NothingPromised, OtherCount, WrongReturn
+from ..problems.sizes import SizeOfCopy
 from ..sizes.arithmetic import mentions, substitute
 from ..sizes.axes import (
     Axis,
@@ -276,9 +291,7 @@ class Checker(ABC):
         """An explicit parameter of a block that is checked on its own."""
         name = generic.name.text
         if name in environment.names or name in environment.consts:
-            environment.problems.report(
-                "E0204", f"parameter `{name}` is declared twice", generic.name.span, help="rename one of the two"
-            )
+            environment.problems.add(DeclaredTwice(generic.name.span, name, Twice.PARAMETER))
             return
         lookup = lambda ident: self._lookup(environment, ident)  # noqa: E731
         if generic.kind == "const":
@@ -299,30 +312,12 @@ class Checker(ABC):
         if generic.like is not None:
             original = environment.names.get(generic.like.text)
             if original is None and generic.like.text in environment.module.axes:
-                environment.problems.report(
-                    "E0403",
-                    f"`{name}` is to be like `{generic.like.text}`, which is no earlier parameter of this block",
-                    generic.like.span,
-                    help=f"make `{generic.like.text}` a parameter too, before `{name}`",
-                )
+                environment.problems.add(NotEarlier(generic.like.span, name, generic.like.text))
             elif original is None and not environment.is_missing(generic.like.text):
-                near = nearest(generic.like.text, environment.names)
-                environment.problems.report(
-                    "E0201",
-                    f"no axis is named `{generic.like.text}`",
-                    generic.like.span,
-                    help=f"did you mean `{near}`?"
-                    if near
-                    else f"a copy stands after its original: `{generic.like.text}: {generic.kind}, {name}: ...`",
-                    fix=respelt(generic.like.span, near),
-                )
+                like, known = generic.like, tuple(environment.names)
+                environment.problems.add(NoParameterNamed(like.span, like.text, name, generic.kind, known))
             elif original is not None and original.kind is not kind:
-                environment.problems.report(
-                    "E0213",
-                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
-                    generic.span,
-                    help="a copy has the kind of its original",
-                )
+                environment.problems.add(KindOfCopy(generic.span, name, kind.value, original))
             elif original is not None:
                 family, extent = original.family, original.extent
         setting = None if environment.module.library else self.generic_sizes.get(name)
@@ -331,19 +326,12 @@ class Checker(ABC):
         elif generic.default is not None:
             static = size_static(generic.default, lookup, environment.problems)
             if isinstance(static, SizeOf) and static.axis.kind is not kind:
-                theirs, text = static.axis.kind.value, generic.default.span.text
-                environment.problems.report(
-                    "E0402",
-                    f"parameter `{name}` is a {kind.value}, but its default `{text}` is a {theirs}",
-                    generic.default.span,
-                    related=[(static.axis.span, f"`{static.axis.name}` is declared here")],
-                    help=f"give it a {kind.value}, or make it one of the other kind: `{name}: {theirs}`",
-                )
+                environment.problems.add(DefaultKind(generic.default.span, name, kind.value, static.axis))
             elif family is None and static is not None:
                 extent = checked_size(environment.problems, static, generic.default.span, name)
             elif not isinstance(static, SizeOf | None):
                 assert original is not None
-                refuse_size(environment.problems, generic.default.span, name, original.name)
+                environment.problems.add(SizeOfCopy(generic.default.span, name, original.name))
         axis = self.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
         if generic.like is not None and original is None:
             environment.misdeclared.add(name)
@@ -364,10 +352,8 @@ class Checker(ABC):
         if ident.text in environment.module.consts:
             return ConstOf(environment.module.consts[ident.text])
         if not environment.is_missing(ident.text):
-            known = [*environment.names, *environment.consts, *environment.module.axes, *environment.module.consts]
-            environment.problems.report(
-                "E0201", f"no axis or const is named `{ident.text}`", ident.span, help=undeclared(ident.text, known)
-            )
+            known = (*environment.names, *environment.consts, *environment.module.axes, *environment.module.consts)
+            environment.problems.add(NoSizeNamed(ident.span, ident.text, known))
         return None
 
     def parameter(self, environment: Environment, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
@@ -422,8 +408,7 @@ class Checker(ABC):
         seen: set[str] = set()
         for result in environment.block.decl.results:
             if result.name is not None and result.name.text in seen:
-                text = f"result `{result.name.text}` is declared twice"
-                environment.problems.report("E0204", text, result.name.span, help="rename one of the two")
+                environment.problems.add(DeclaredTwice(result.name.span, result.name.text, Twice.RESULT))
             elif result.name is not None:
                 seen.add(result.name.text)
 
@@ -433,19 +418,11 @@ class Checker(ABC):
         """An input of a block on its own."""
         environment, name = body.environment, formal.name.text
         if name in so_far:
-            environment.problems.report(
-                "E0204", f"argument `{name}` is declared twice", formal.name.span, help="rename one of the two"
-            )
+            environment.problems.add(DeclaredTwice(formal.name.span, name, Twice.ARGUMENT))
             return {}
         bearer = environment.bearer(name)
         if bearer is not None:
-            what = "an axis" if bearer[0] == "axis" else "a const"
-            environment.problems.report(
-                "E0205",
-                f"`{name}` is the name of {what}, so no variable may bear it",
-                formal.name.span,
-                help=f"call the argument something else, such as `{name}_`",
-            )
+            environment.problems.add(NameTaken(formal.name.span, name, Bearer.ARGUMENT, bearer[0]))
             return {name: None}
         type = body.type(formal.type)
         if type is None:
@@ -454,24 +431,12 @@ class Checker(ABC):
         if formal.default is not None:
             default = body.expr(formal.default)
             if default is not None and default.static is None:
-                environment.problems.report(
-                    "E0320",
-                    f"the default of `{name}` is {show(default)}, but a default is a number or truth value",
-                    formal.default.span,
-                    help=f"without a default, each call gives its `{name}`",
-                )
+                environment.problems.add(DefaultComputed(formal.default.span, name, default.type))
             elif default is not None and default.static is not None:
                 if not fits(default.element, type.element) and not _is_index(default.static, type.element):
                     whole = isinstance(type.element, IndexInto) and default.element is Scalar.INT
-                    environment.problems.report(
-                        "E0311" if whole else "E0304",
-                        f"`{name}` is {show_type(type)}, but its default is "
-                        + (formal.default.span.text if whole else show(default)),
-                        formal.default.span,
-                        help=f"indices into `{type.element.axis.name}` run from 0 to |{type.element.axis.name}| - 1"
-                        if isinstance(type.element, IndexInto)
-                        else f"write {'`true` or `false`' if type.element is Scalar.BOOL else 'a number'}",
-                    )
+                    wrong = DefaultIndex if whole else DefaultElement
+                    environment.problems.add(wrong(formal.default.span, name, type, default.type))
                 body.builder.inputs[-1] = replace(body.builder.inputs[-1], default=default.static)
         return {
             name: replace(
@@ -489,39 +454,20 @@ class Checker(ABC):
         self._unused(body)
         if not body.returned:
             if not any(isinstance(node, s.Return) for node in walk(decl.body)):
-                environment.problems.report(
-                    "E0408", f"`{decl.name.text}` returns nothing", decl.head, help="end its body with `return ...`"
-                )
+                environment.problems.add(WrongReturn(decl.head, Count.NOTHING, decl.name.text))
             return None
         statement, wires = body.returned[0]
         for again, _ in body.returned[1:]:
-            environment.problems.report(
-                "E0408",
-                "a second `return`",
-                again.span,
-                related=[(statement.span, "the first")],
-                help="return once, at the end",
-            )
+            environment.problems.add(WrongReturn(again.span, Count.AGAIN, first=statement.span))
         results = decl.results
         if not results:
             if environment.block.is_model:
-                environment.problems.report(
-                    "E0408",
-                    f"model `{decl.name.text}` does not say what it gives",
-                    decl.head,
-                    help=f"write `-> {_promise(wires)}`: this is the order in memory too",
-                )
+                types = tuple(wire.type for wire in wires if wire is not None)
+                environment.problems.add(NothingPromised(decl.head, decl.name.text, types))
             return wires
         if len(wires) != len(results):
-            environment.problems.report(
-                "E0408",
-                f"`{decl.name.text}` promises {len(results)} result{'s' if len(results) > 1 else ''} "
-                f"but returns {len(wires)}",
-                statement.span,
-                related=[(results[0].span.to(results[-1].span), "promised here")],
-                help=_fewer(statement, len(wires), len(results))
-                or "return the results in the order in which they are declared",
-            )
+            promised, counts = results[0].span.to(results[-1].span), (len(wires), len(results))
+            environment.problems.add(OtherCount(statement.span, decl.name.text, statement, *counts, promised))
             return None
         checked: list[TypedValue | None] = []
         for position, (wire, result) in enumerate(zip(wires, results, strict=True)):
@@ -530,8 +476,8 @@ class Checker(ABC):
                 checked.append(None)
                 continue
             place = statement.values[position].span if len(statement.values) == len(results) else statement.span
-            what = f"`{result.name.text}`" if result.name else f"the result of `{decl.name.text}`"
-            good = body.expected(wire, wanted, place, result.type.span, what, "E0313")
+            name = result.name or decl.name
+            good = body.expected(wire, wanted, place, result.type.span, name.text, result.name is None)
             lacks = [axis for axis in wanted.axes if axis not in wire.type.axes]
             if good and lacks:
                 broadcast_axes = wire.type.broadcast_axes | set(lacks)
@@ -539,12 +485,7 @@ class Checker(ABC):
             checked.append(wire if good else None)
             local = [axis for axis in wanted.axes if axis in environment.own_axes]
             if local:
-                environment.problems.report(
-                    "E0313",
-                    f"the result carries `{local[0].name}`, an axis of the block's own that no caller can name",
-                    result.type.span,
-                    help=f"make `{local[0].name}` a parameter of the block, or an axis of the file",
-                )
+                environment.problems.add(LocalAxis(result.type.span, local[0]))
         return checked
 
     def _external(self, body: Body) -> list[TypedValue | None]:
@@ -569,10 +510,7 @@ class Checker(ABC):
         for name, span in body.assigned.items():
             known = body.variables.get(name) is not None or name in body.gone
             if known and name not in body.used and not name.startswith("_"):
-                help = "delete it, or call it `_`"
-                if name in body.gone:
-                    help += "; a repeat gives on what it rebinds, a name that stands before it"
-                body.problems.report("W0502", f"`{name}` is never used", span, help=help)
+                body.problems.add(Unused(span, name, name in body.gone))
 
     def graph_of(
         self, environment: Environment, builder: Builder, results: list[TypedValue | None], body: Body
@@ -625,22 +563,3 @@ def _is_index(static: Static, element: Element) -> bool:
         return False
     value, size = known(static), element.axis.extent
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0 and (size is None or value < size)
-
-
-def _fewer(statement: s.Return, given: int, wanted: int) -> str:
-    """How to return some of the results of a call: "" if it is no call that gives more than are wanted."""
-    if given <= wanted or len(statement.values) != 1 or not isinstance(statement.values[0], s.CallExpr):
-        return ""
-    text = statement.values[0].span.text
-    kept = ["y"] if wanted == 1 else [f"y{number}" for number in range(1, wanted + 1)]
-    names = ", ".join([*kept, *["_"] * (given - wanted)])
-    call = text if len(text) < 60 and "\n" not in text else f"{statement.values[0].callee.text}(...)"
-    return f"name the results that you want, `{names} = {call}`, and `return {', '.join(kept)}`"
-
-
-def _promise(wires: list[TypedValue | None]) -> str:
-    """The results as a signature promises them."""
-    types = [show_type(wire.type) for wire in wires if wire is not None]
-    if len(types) == 1:
-        return types[0]
-    return "(" + ", ".join(f"y{number}: {type}" for number, type in enumerate(types, 1)) + ")" if types else "[...]"

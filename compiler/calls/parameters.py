@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base import rewritten
 from ..graph.typed_value import static_element
 from ..graph.values import Scalar
-from ..hints import unlike
 from ..names.written_sizes import const_static, size_static
+from ..problems.calls import NoCopyGiven
 from ..sizes.arithmetic import largest, substitute
 from ..sizes.axes import (
     Axis,
@@ -171,14 +170,9 @@ class Parameters(Binding):
             return
         self.unlike = True
         theirs = next(a for f, a in self.actual if f is original)
-        self.body.problems.report(
-            "E0403",
-            f"`{self.called}` wants `{axis.name}` to be a copy of `{original.name}`, but "
-            f"`{actual.name}` is no copy of `{theirs.name}`",
-            self.call.brackets.span if self.call.brackets else self.call.span,
-            related=[(generic.span, "required here"), (actual.span, f"`{actual.name}` is declared here")],
-            help=unlike.passed(theirs, actual, self.body.environment, rewritten.call(self.call)),
-        )
+        at, around = (self.call.brackets or self.call).span, self.body.environment.surroundings
+        names = self.called, axis.name, original.name
+        self.body.problems.add(NoCopyGiven(at, *names, actual, theirs, generic, self.call, around))
 
     def _inherit_axis(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> None:
         """What an implicit parameter stands for that the call does not name: derived anew, or the caller's,

@@ -13,15 +13,16 @@ from ..graph.nodes import Apply
 from ..graph.traits import Arrange, Combination, Gather, IndexMap, Normalise, Pointwise, Reduce
 from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Value
+from ..problems.surroundings import Surroundings
 from ..sizes.axes import Axis
 from ..typing.builder import Builder
-from ..typing.copies import copies, new_copy
-from ..typing.environment import Environment
+from .copies import copies, new_copy
+from .words import Wording
 
 _FAR = 50  # so many ops behind a value are looked at
 
 
-def explain(wire: TypedValue, axes: Iterable[Axis], environment: Environment) -> str:
+def explain(wire: TypedValue, axes: Iterable[Axis], around: Surroundings, words: Wording) -> str:
     """How a value of a block lost one of the axes that it lacks, in words; "" where it had none of them."""
     if wire.value is None or not isinstance(wire.home, Builder):
         return ""
@@ -31,13 +32,14 @@ def explain(wire: TypedValue, axes: Iterable[Axis], environment: Environment) ->
         product = _product(wire.value, makers, axis, taker)
         if product is not None:
             step, width = product
-            says = f"{_shown(step)} takes each `{width.name}` of its operands with the same `{width.name}`"
-            return f"{says}; {_two_copies(step, width, environment)}"
+            name = words.quoted(width.name)
+            says = f"{_shown(step, words)} takes each {name} of its operands with the same {name}"
+            return f"{says}; {_two_copies(step, width, around, words)}"
         if taker is not None and axis.is_width and _weighs(taker, makers):
-            says = f"{_shown(taker)} averages over `{axis.name}`, which its weights have once"
-            return f"{says}; {_two_copies(None, axis, environment)}"
+            says = f"{_shown(taker, words)} averages over {words.quoted(axis.name)}, which its weights have once"
+            return f"{says}; {_two_copies(None, axis, around, words)}"
         if taker is not None:
-            return f"{_shown(taker)} {_verb(taker)} `{axis.name}`"
+            return f"{_shown(taker, words)} {_verb(taker)} {words.quoted(axis.name)}"
     return ""
 
 
@@ -127,21 +129,22 @@ def _shared(step: Apply) -> list[Axis]:
     return [width for width in widths if sum(width in axes for axes in varying) > 1]
 
 
-def _two_copies(scores: Apply | None, width: Axis, environment: Environment) -> str:
+def _two_copies(scores: Apply | None, width: Axis, around: Surroundings, words: Wording) -> str:
     """How attention of a width to itself is written."""
-    known = copies(width, environment)
-    copy, how = (known[0], "") if known else new_copy(width, environment)
-    declare = f"declare {how}" if how else f"use its copy `{copy}`"
+    known = copies(width, around)
+    copy, how = (known[0], "") if known else new_copy(width, around, words)
+    q = words.quoted
+    declare = f"declare {how}" if how else f"use its copy {q(copy)}"
     rename = f"[{width.name} as {copy}]"
     if scores is None:
-        renamed = f"`k{rename}`"
+        renamed = q(f"k{rename}")
     else:
         depths = ", ".join(axis.name for axis in scores.axes if axis != width) or "..."
         first, last = _written(scores.operands[0], "q"), indexed(_written(scores.operands[-1], "k"), rename)
-        renamed = f"`dot[{depths}]({first}, {last})`"
+        renamed = q(f"dot[{depths}]({first}, {last})")
     return (
         f"attention of a width to itself needs two copies of it: {declare}, rename what is looked at, {renamed}, "
-        f"then `softmax[{copy}]`, and `dot[{copy}]` with the values renamed too"
+        f"then {q(f'softmax[{copy}]')}, and {q(f'dot[{copy}]')} with the values renamed too"
     )
 
 
@@ -151,7 +154,7 @@ def _written(value: Value, otherwise: str) -> str:
     return text if 0 < len(text) <= 30 else otherwise
 
 
-def _shown(step: Apply) -> str:
+def _shown(step: Apply, words: Wording) -> str:
     span = step.span
     line = f" on line {span.source.position(span.start)[0]}" if span is not None else ""
-    return f"`{step.op}[{', '.join(axis.name for axis in step.axes)}]`{line}"
+    return words.quoted(f"{step.op}[{', '.join(axis.name for axis in step.axes)}]") + line

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from ...dsl.diagnostic import Diagnostic
+from ...dsl.diagnostic import Diagnostic, error
+from ...dsl.source import Span
 from ..base.problems import Problem
 from .words import Wording
 
@@ -28,3 +29,20 @@ def tells(kind: type[P]) -> Callable[[Tell[P]], Tell[P]]:
 def diagnostic(problem: Problem, words: Wording) -> Diagnostic:
     """A mistake, told to whoever knows these words."""
     return TELLS[type(problem)](problem, words)
+
+
+def say(
+    problem: Problem,
+    message: str,
+    label: str = "",
+    *,
+    related: Iterable[tuple[Span | None, str]] = (),
+    notes: Iterable[str] = (),
+    help: str = "",
+    fix: Iterable[tuple[Span, str]] = (),
+) -> Diagnostic:
+    """The diagnostic of a mistake."""
+    code, severity = problem.code, problem.severity
+    return error(
+        code, message, problem.span, label, related=related, notes=notes, help=help, fix=tuple(fix), severity=severity
+    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from ...dsl.diagnostic import Diagnostic
 from ..base.problems import Problem
 from . import relayed
+from .messages import axes, calls, elements, forms, marks, names, results, sizes
 from .table import TELLS, diagnostic
 from .words import Wording
 
-__all__ = ["TELLS", "relayed", "tell"]
+__all__ = ["TELLS", "axes", "calls", "elements", "forms", "marks", "names", "relayed", "results", "sizes", "tell"]
 
 
 def tell(problem: Problem) -> Diagnostic:

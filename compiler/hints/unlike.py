@@ -8,73 +8,72 @@ from __future__ import annotations
 
 import re
 
+from ..problems.surroundings import Surroundings
 from ..sizes.axes import Axis
-from ..typing.copies import copies, new_copy
-from ..typing.environment import Environment
+from .copies import copies, new_copy
+from .words import Wording
 
 
-def compared(a: Axis, b: Axis, environment: Environment, written: str) -> str:
+def compared(a: Axis, b: Axis, around: Surroundings, written: str, words: Wording) -> str:
     """The help for a comparison of their indices, `written`."""
     first, second = _in_order(a, b)
-    declared, forgets = _declared(second, first, environment), f"`int({a.name})` forgets the axis on purpose"
+    q = words.quoted
+    declared, forgets = _declared(second, first, around, words), f"{q(f'int({a.name})')} forgets the axis on purpose"
     other_copies = [
-        (axis, other, copy) for axis, other in ((a, b), (b, a)) for copy in copies(axis, environment, [other])[:1]
+        (axis, other, copy) for axis, other in ((a, b), (b, a)) for copy in copies(axis, around, [other])[:1]
     ]
     said = [(axis, copy, _with(copy, other, written)) for axis, other, copy in other_copies if _names(written, a, b)]
     if said:  # both may have one
-        which = " and ".join(f"`{copy}` is a copy of `{axis.name}`" for axis, copy, _ in said)
-        return f"{which}: was {' or '.join(f'`{text}`' for *_, text in said)} meant? {forgets}"
-    if _separate(a, b, environment):
-        copy, how = new_copy(first, environment)
-        text = f", and write `{_with(copy, second, written)}`" if _names(written, a, b) else ""
+        which = " and ".join(f"{q(copy)} is a copy of {q(axis.name)}" for axis, copy, _ in said)
+        return f"{which}: was {' or '.join(q(text) for *_, text in said)} meant? {forgets}"
+    if _separate(a, b, around):
+        copy, how = new_copy(first, around, words)
+        text = f", and write {q(_with(copy, second, written))}" if _names(written, a, b) else ""
         return f"which is meant: items of one width? declare a copy, {how}{text}; numbers? {forgets}; {_last(declared)}"
     return f"if they are two copies of one axis, declare it: {declared}; {forgets}"
 
 
-def renamed(old: Axis, new: Axis, environment: Environment) -> str:
+def renamed(old: Axis, new: Axis, around: Surroundings, words: Wording) -> str:
     """The help for `x[old as new]`."""
-    if known := copies(old, environment, [new]):
-        return f"`{known[0]}` is a copy of `{old.name}`: was `[{old.name} as {known[0]}]` meant?"
-    if known := copies(new, environment, [old]):
+    q = words.quoted
+    if known := copies(old, around, [new]):
+        return f"{q(known[0])} is a copy of {q(old.name)}: was {q(f'[{old.name} as {known[0]}]')} meant?"
+    if known := copies(new, around, [old]):
         return (
-            f"`{known[0]}` is a copy of `{new.name}`: was a value meant that has `{new.name}`, "
-            f"`[{new.name} as {known[0]}]`?"
+            f"{q(known[0])} is a copy of {q(new.name)}: was a value meant that has {q(new.name)}, "
+            f"{q(f'[{new.name} as {known[0]}]')}?"
         )
-    if _separate(old, new, environment):
-        copy, how = new_copy(old, environment)
-        return (
-            f"which is meant: its items, beside themselves? declare a copy, {how}, and write `[{old.name} as {copy}]`; "
-            f"{_last(_declared(new, old, environment))}"
-        )
-    return f"declare a copy: {_declared(new, old, environment)}"
+    if _separate(old, new, around):
+        copy, how = new_copy(old, around, words)
+        written, last = q(f"[{old.name} as {copy}]"), _last(_declared(new, old, around, words))
+        return f"which is meant: its items, beside themselves? declare a copy, {how}, and write {written}; {last}"
+    return f"declare a copy: {_declared(new, old, around, words)}"
 
 
-def passed(original: Axis, actual: Axis, environment: Environment, written: str) -> str:
+def passed(original: Axis, actual: Axis, around: Surroundings, written: str, words: Wording) -> str:
     """The help for a call, `written`, that gives `actual` where a copy of `original` is wanted."""
-    known = copies(original, environment, [actual])
+    known, q = copies(original, around, [actual]), words.quoted
     if known:
-        return f"`{known[0]}` is a copy of `{original.name}`: was `{_with(known[0], actual, written)}` meant?"
-    declared = _declared(actual, original, environment)
-    if _separate(original, actual, environment):
-        copy, how = new_copy(original, environment)
+        return f"{q(known[0])} is a copy of {q(original.name)}: was {q(_with(known[0], actual, written))} meant?"
+    declared = _declared(actual, original, around, words)
+    if _separate(original, actual, around):
+        copy, how = new_copy(original, around, words)
         return (
             f"which is meant: items of one width? declare a copy, {how}, and pass it, "
-            f"`{_with(copy, actual, written)}`; {_last(declared)}"
+            f"{q(_with(copy, actual, written))}; {_last(declared)}"
         )
     return f"declare {declared}"
 
 
-def _separate(a: Axis, b: Axis, environment: Environment) -> bool:
+def _separate(a: Axis, b: Axis, around: Surroundings) -> bool:
     """Whether the two are widths, and each comes with an input that has not the other: here, or, of axes of the file,
     in a block or model beside this one.
     """
-    blocks = [
-        environment.block,
-        *(block for block in environment.module.own if not {a.name, b.name} & block.generics.keys()),
-    ]
-    own = {a.name, b.name} & environment.block.generics.keys()
+    named = {a.name, b.name}
+    blocks = [around.block, *(each for each in around.beside if not named & {g.name.text for g in each.generics})]
+    own = named & around.parameters
     for block in blocks[:1] if own else blocks:
-        carried = [{name.text for name in formal.type.axes} for formal in block.decl.formals]
+        carried = [{name.text for name in formal.type.axes} for formal in block.formals]
         alone = [any(one in axes and other not in axes for axes in carried) for one, other in _both_ways(a, b)]
         if all(alone):
             return a.is_width and b.is_width
@@ -89,11 +88,11 @@ def _last(declared: str) -> str:
     return f"only where both inputs always have one length, declare {declared}"
 
 
-def _declared(axis: Axis, original: Axis, environment: Environment) -> str:
+def _declared(axis: Axis, original: Axis, around: Surroundings, words: Wording) -> str:
     """How the one is declared a copy of the other."""
-    if {axis.name, original.name} <= environment.block.generics.keys():
-        return f"`{axis.name}: {axis.kind.value} like {original.name}` among the parameters"
-    return f"`{axis.kind.value} {axis.name} like {original.name}`"
+    if {axis.name, original.name} <= around.parameters:
+        return f"{words.quoted(f'{axis.name}: {axis.kind.value} like {original.name}')} among the parameters"
+    return words.quoted(f"{axis.kind.value} {axis.name} like {original.name}")
 
 
 def _in_order(a: Axis, b: Axis) -> tuple[Axis, Axis]:

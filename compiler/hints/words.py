@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+
+from ..base.names import listed
+from ..sizes.axes import Axis
 
 
 class Wording:
@@ -16,6 +19,10 @@ class Wording:
     def quoted(self, text: str) -> str:
         """The same between backticks."""
         return f"`{self.code(text)}`"
+
+    def listed(self, axes: Iterable[Axis]) -> str:
+        """Axes by their names: `a`, `b` and `c`."""
+        return listed(self.code(axis.name) for axis in axes)
 
     def argument(self, text: str) -> str:
         """A value that is to be passed to the block; `...` where the reader has no name for it."""

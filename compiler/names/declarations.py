@@ -11,6 +11,7 @@ from ...dsl.source import Span
 from ..base import rewritten
 from ..base.names import did_you_mean, nearest, respelt, undeclared
 from ..base.problems import Problems
+from ..problems.sizes import DepthAtRunTime, SetForCopy
 from ..sizes.arithmetic import largest, open_width
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, as_static, axes_in
 from .modules import ELEMENTS, BlockDef, Override
@@ -20,9 +21,7 @@ from .written_sizes import (
     checked_size,
     checked_value,
     const_static,
-    refuse_depth,
     refuse_own_size,
-    refuse_setting,
     size_set,
     size_static,
     whole_number,
@@ -85,7 +84,7 @@ class Declarations(Uses):
             for setting in config.settings:
                 written = self.written.get(setting.name.text)
                 if isinstance(written, s.AxisDecl) and written.like is not None and setting.name.text in module.axes:
-                    refuse_setting(self.session.problems, setting.name.text, written.like.text, setting.name.span)
+                    self.session.problems.add(SetForCopy(setting.name.span, setting.name.text, written.like.text))
                 given = isinstance(setting.value, s.ListExpr)
                 alike = not isinstance(written, s.ConstDecl) or given == isinstance(written.value, s.ListExpr)
                 if isinstance(written, s.ConstDecl) and not alike and not isinstance(setting.value, s.Name):
@@ -278,7 +277,7 @@ class Declarations(Uses):
         formula: Static | None = None  # how it depends on other axes of the file
         aside = Problems()
         if original is not None and setting is not None:
-            refuse_setting(self.session.problems, name, original.name)
+            self.session.problems.add(SetForCopy(None, name, original.name))
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
@@ -334,7 +333,7 @@ class Declarations(Uses):
         if decl.bounded:
             return None, None, value
         if decl.kind == "depth" and (width := open_width(formula)) is not None:
-            refuse_depth(problems, decl.name.text, width, decl.size.span)
+            problems.add(DepthAtRunTime(decl.size.span, decl.name.text, width))
             return None, None, None
         if value is not None:
             return value, None if isinstance(formula, Literal) else formula, None

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base import rewritten
-from ..base.problems import Problems
+from ..base.problems import Problem, Problems
 from ..graph.typed_value import static_element
 from ..graph.values import Scalar
+from ..problems.sizes import (
+    FunctionForm,
+    Invalid,
+    ListForNumber,
+    MixedList,
+    NoItem,
+    NoSize,
+    NoSizeSet,
+    NotStatic,
+    NotWhole,
+    NoValue,
+    ReadForm,
+    ReadNumber,
+    SizeOfCopy,
+)
 from ..sizes.arithmetic import Inexact, divides_by_zero, inexact_division
-from ..sizes.axes import Arith, Axis, ConstOf, Literal, Number, Static, Value, evaluate, is_list, items_of
+from ..sizes.axes import Arith, ConstOf, Literal, Number, Static, Value, evaluate, is_list, items_of
 from ..sizes.functions import OPERATIONS, Choice, Extreme, NoSuchItem, Rounded
 from ..sizes.limits import TooMuch
 
@@ -55,12 +68,7 @@ def const_static(expr: s.Expr, lookup: Lookup, problems: Problems) -> Static | N
     if len(known) < len(items):
         return None
     if Scalar.BOOL in kinds and len(kinds) > 1:
-        problems.report(
-            "E0222",
-            "this list holds truth values and numbers",
-            expr.span,
-            help="write numbers alone, or `true` and `false` alone",
-        )
+        problems.add(MixedList(expr.span))
         return None
     if Scalar.REAL in kinds:  # one kind for all: reading any of them is then of that kind
         known = [Literal(float(item.value)) if isinstance(item, Literal) else item for item in known]
@@ -80,47 +88,12 @@ def read_of(brackets: s.BracketList) -> s.Expr | None:
     return item.at or s.Name(item.name.text, item.name.span)
 
 
-def refuse_read(problems: Problems, name: str, brackets: s.BracketList) -> None:
-    """Report brackets behind a list that do not say which number is read."""
-    problems.report(
-        "E0222",
-        f"`{name}` is a list: its brackets say which one of its numbers is read",
-        brackets.span,
-        help=f"write `{name}[i]`, with the number of a pass, a const or a number for `i`",
-    )
-
-
-def refuse_number(problems: Problems, name: str, span: Span, const: bool = True) -> None:
-    """Report a number where a list is wanted; const: it is one, and no size of an axis."""
-    problems.report(
-        "E0222",
-        f"`{name}` is one number, not a list: nothing is read off it",
-        span,
-        help=f"write `{name}` alone" + (f", or make it a list, `const {name} = [...]`" if const else ""),
-    )
-
-
 def _refused(static: Static, span: Span, problems: Problems) -> bool:
     """Whether it is a list where a number is wanted; reported."""
     if not is_list(static):
         return False
-    refuse_list(problems, span)
+    problems.add(ListForNumber(span))
     return True
-
-
-def refuse_list(problems: Problems, span: Span) -> None:
-    """Report a list where one number is wanted."""
-    named = span.text.isidentifier()
-    problems.report(
-        "E0222",
-        f"`{span.text}` is a list of numbers, but one number is wanted here"
-        if named
-        else "a list of numbers stands only where a const gets its value",
-        span,
-        help=f"read one of them, `{span.text}[i]`; `|{span.text}|` is how many there are"
-        if named
-        else "declare it, `const numbers = [...]`, and read one of them, `numbers[i]`",
-    )
 
 
 def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> Static | None:
@@ -142,15 +115,15 @@ def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> St
             if numbers is None:
                 return None
             if not may_be_list(numbers):
-                refuse_number(problems, text, expr.span, isinstance(numbers, ConstOf))
+                problems.add(ReadNumber(expr.span, text, isinstance(numbers, ConstOf)))
                 return None
             if read is None:
-                refuse_read(problems, text, brackets)
+                problems.add(ReadForm(brackets.span, text))
                 return None
             place = again(read)
             return None if place is None else Arith("item", (place, numbers))
         case s.ListExpr(_, span):
-            refuse_list(problems, span)
+            problems.add(ListForNumber(span))
             return None
         case s.Unary(op, operand) if op == "-" or not exact:
             inner = again(operand)
@@ -161,14 +134,9 @@ def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> St
                 return None
             return Arith("//" if op == "/" and exact else op, (a, b))
         case s.CallExpr(callee, None, None, arguments) if callee.text in _FUNCTIONS:
-            takes, form = _FUNCTIONS[callee.text]
-            if len(arguments) != form.count(",") + 1 or any(argument.name for argument in arguments):
-                problems.report(
-                    "E0207",
-                    f"`{callee.text}` takes {takes}",
-                    expr.span,
-                    help=f"its form is `{callee.text}({form})`",
-                )
+            takes = _FUNCTIONS[callee.text]
+            if len(arguments) != takes[1].count(",") + 1 or any(argument.name for argument in arguments):
+                problems.add(FunctionForm(expr.span, callee.text, takes))
                 return None
             meaning = OPERATIONS[callee.text].meaning
             inner_exact = exact and not isinstance(meaning, Rounded)
@@ -179,52 +147,17 @@ def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> St
                 return None
             return Arith(callee.text, tuple(part for part in parts if part is not None))
         case s.CallExpr(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
-            alone = f"write `{argument.value.span.text}` alone"
-            problems.report("E0207", "this is no number known at build time", expr.span, help=alone)
+            problems.add(NotStatic(expr.span, argument.value.span.text))
             return None
         case _:
-            problems.report(
-                "E0207",
-                "this is no number known at build time",
-                expr.span,
-                help="a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a "
-                "/ b) and floor(a / b)",
-            )
+            problems.add(NotStatic(expr.span))
             return None
 
 
 def refuse_own_size(problems: Problems, decl: s.AxisDecl) -> None:
     """Report a size that is written behind a copy: `depth value like key = 4`."""
     if decl.like is not None and decl.size is not None:
-        refuse_size(problems, decl.size.span, decl.name.text, decl.like.text)
-
-
-def refuse_size(problems: Problems, size: Span, name: str, original: str) -> None:
-    problems.report(
-        "E0207",
-        f"`{name}` is a copy of `{original}`, and has no size of its own",
-        size,
-        help=f"leave out the size, or `like {original}`",
-    )
-
-
-def refuse_depth(problems: Problems, name: str, width: Axis | None, span: Span) -> None:
-    """Report a depth whose size only a run knows (D1): it depends on this width, or on a const that a run gives."""
-    on = f"on the width `{width.name}`" if width is not None else "on what only a run knows"
-    fixed = f", or fix the width: {rewritten.sized(width, '=', 128)}" if width is not None else ""
-    problems.report(
-        "E0207",
-        f"the size of the depth `{name}` depends {on}, but must be known at build time",
-        span,
-        help=f"make `{name}` a width{fixed}",
-    )
-
-
-def refuse_setting(problems: Problems, name: str, original: str, span: Span | None = None) -> None:
-    """Report a size that is set for a copy: from outside, or by a config, at `span`."""
-    problems.report(
-        "E0601", f"`{name}` is a copy of `{original}`, and has no size of its own", span, help=f"set `{original}`"
-    )
+        problems.add(SizeOfCopy(decl.size.span, decl.name.text, decl.like.text))
 
 
 def may_be_list(static: Static) -> bool:
@@ -238,9 +171,9 @@ def may_be_list(static: Static) -> bool:
 
 def checked_number(problems: Problems, formula: Static, span: Span) -> Number | None:
     """Evaluate; arithmetic that has no value is reported."""
-    found = _worked_out(formula)
-    if isinstance(found, _NoValue):
-        problems.report(found.code, found.message, span, help=found.help)
+    found = _worked_out(formula, span)
+    if isinstance(found, Problem):
+        problems.add(found)
         return None
     return found
 
@@ -259,36 +192,24 @@ def checked_value(problems: Problems, formula: Static, span: Span) -> Value | No
 
 def has_no_value(formula: Static) -> bool:
     """Whether it is arithmetic without a value, whatever the unknown sizes are."""
-    return isinstance(_worked_out(formula), _NoValue)
+    return isinstance(_worked_out(formula, None), Problem)
 
 
-@dataclass(frozen=True, slots=True)
-class _NoValue:
-    message: str
-    help: str
-    code: str = "E0207"
-
-
-def _worked_out(formula: Static) -> Number | _NoValue | None:
+def _worked_out(formula: Static, span: Span | None) -> Number | NoValue | NoItem | None:
     if divides_by_zero(formula):
-        return _NoValue("this divides by zero", "divide by 1 or more")
+        return NoValue(span, Invalid.ZERO)
     try:
         value = evaluate(formula)
     except NoSuchItem as none:
-        last = none.length - 1
-        return _NoValue(
-            f"this list has {none.length} number{'s' if last else ''}, and none at {_shown(none.place)}",
-            f"its numbers stand at 0{f' to {last}' if last else ''}: make the list longer, or read one that there is",
-            "E0222",
-        )
+        return NoItem(span, none.length, none.place)
     except OverflowError:
         value = math.inf
     except (ArithmeticError, ValueError, TypeError):
         value = math.nan
     if value in (math.inf, -math.inf) or (isinstance(value, int) and abs(value) >= 2**62):
-        return _NoValue("this number is too large", "whole numbers stay below 2 ^ 62")
+        return NoValue(span, Invalid.LARGE)
     if isinstance(value, complex) or (isinstance(value, float) and math.isnan(value)):
-        return _NoValue("this has no value", "change the numbers that it is made of")
+        return NoValue(span, Invalid.NOTHING)
     return value
 
 
@@ -306,57 +227,32 @@ def checked_size(
     `span` is the place to point at, `formula_span` where the formula stands, if that is elsewhere; `library`: it is
     not the reader's to change.
     """
-    formula_span = formula_span or span
-    related = [(formula_span, f"`{name}` is declared here")] if formula_span != span else []
+    declared = formula_span if formula_span != span else None
     left = inexact_safely(formula)
     if left:
-        problems.report(
-            "E0206",
-            f"`{name}`: {left.dividend} / {left.divisor} leaves a remainder of {left.dividend % left.divisor}",
-            span,
-            f"{left.dividend} does not divide by {left.divisor}",
-            related=related,
-            help="choose sizes that divide"
-            + (
-                ""
-                if related or library
-                else f", or say which way to round: `ceil({span.text})` or `floor({span.text})`"
-            ),
-        )
+        problems.add(NotWhole(span, name, left.dividend, left.divisor, declared, library))
         return None
     value = checked_number(problems, formula, span)
     if value is None:
         return None
-    wrong = _no_size(name, value)
-    if wrong:
-        help = "write a whole number" if isinstance(formula, Literal) else "change the sizes that it is made of"
-        problems.report("E0207", wrong, span, related=related, help=help)
+    if not _is_size(value):
+        problems.add(NoSize(span, name, whole_number(value), declared, isinstance(formula, Literal)))
         return None
     return int(value)
 
 
 def size_set(problems: Problems, value: Value, name: s.Ident) -> int | None:
     """The size that is set from outside, if it is one; else reported and None."""
-    wrong = "" if isinstance(value, tuple) else _no_size(name.text, value)
-    if isinstance(value, tuple):
-        wrong = f"the size of `{name.text}` is set to a list, but a size is one number"
-    if wrong or isinstance(value, tuple):
-        help = "set a whole number of 1 or more"
-        problems.report("E0207", wrong, name.span, notes=["it is set from outside"], help=help)
+    if isinstance(value, tuple) or not _is_size(value):
+        shown = value if isinstance(value, tuple) else whole_number(value)
+        problems.add(NoSizeSet(name.span, name.text, shown))
         return None
     return int(value)
 
 
-def _no_size(name: str, value: Number) -> str:
-    """Why a number is no size; "" if it is one."""
+def _is_size(value: Number) -> bool:
     value = whole_number(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        return f"the size of `{name}` is {value}, but a size is a whole number of 1 or more"
-    return f"the size of `{name}` is {value}, but a size is less than 2 ^ 62" if value >= 2**62 else ""
-
-
-def _shown(number: Number) -> str:
-    return f"{number:g}" if isinstance(number, float) else str(number).lower()
+    return not isinstance(value, bool) and isinstance(value, int) and 1 <= value < 2**62
 
 
 def inexact_safely(formula: Static) -> Inexact | None:

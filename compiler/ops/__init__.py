@@ -15,6 +15,11 @@ for _op in (*OPS.values(), *_INTERNAL.values()):
 _OF_NUMBERS = {op.number: op for op in OPS.values() if op.number}
 
 
+WRITABLE = (*(op.name for op in OPS.values() if op.name.isidentifier() and not op.sign), "raw", "scan")
+INITS = {"normal": 1, "uniform": 1, "zeros": 0, "ones": 0, "constant": 1, "xavier": 0}
+"""The initialisations of weights, and how many numbers each takes."""
+
+
 def written(notation: Notation, word: str) -> Op | None:
     """The op that is written so; None where nothing is."""
     op = OPS.get(word)
@@ -44,7 +49,9 @@ def op_of_numbers(operation: str) -> OpTraits:
 
 
 __all__ = [
+    "INITS",
     "OPS",
+    "WRITABLE",
     "Brackets",
     "Notation",
     "Op",

@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..base import rewritten
 from ..graph.traits import Arrange, Gather, IndexMap, OpCost, Pointwise, Reduce, Sum
-from ..graph.typed_value import show, union
+from ..graph.typed_value import union
 from ..graph.values import IndexInto, Scalar, Type
+from ..problems.axes import AxisUse, BroadcastTwice, JoinedTwice, TargetsAlong
+from ..problems.elements import MixedElements, SwappedTargets, Wanted, WrongElement
+from ..problems.forms import MapShape, WrongParts, WrongShape
+from ..problems.marks import SizesDiffer
 from ..sizes.arithmetic import provably_different
-from ..sizes.axes import Arith, Number, SizeOf, Static, evaluate
+from ..sizes.axes import Arith, Axis, Number, SizeOf, Static, evaluate
 from .table import Brackets, Notation, Op, Option
 
 if TYPE_CHECKING:
@@ -25,25 +29,21 @@ def broadcast(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if x.has(axis):
-            return call.fail(
-                "E0302", f"this has `{axis.name}` already: it is {show(x)}", span, help="leave the broadcast out"
-            )
+            return call.fail(BroadcastTwice(span, axis, x.type))
     return call.make(Type(x.element, (*call.made, *x.type.axes), x.type.broadcast_axes), mark=x.mark, range=x.range)
 
 
-def _sizes(call: OpCall, whole: SizeOf, parts: Static, wording: str) -> bool:
+def _sizes(call: OpCall, whole: Axis, parts: Sequence[Axis], sign: str) -> bool:
     """Sizes that cannot agree are an error; what depends on run-time widths is checked at run time."""
-    a, b = evaluate(whole), evaluate(parts)
-    if call.taken and provably_different(whole, parts):
-        values = f": {a} is not {b}" if a is not None and b is not None else ""
-        call.fail(
-            "E0316",
-            f"`{call.shown}`: {wording}{values}",
-            call.bracket_span,
-            help="check the declared sizes of these axes",
-        )
-        return False
-    return True
+    total: Static = SizeOf(parts[0])
+    for axis in parts[1:]:
+        total = Arith(sign, (total, SizeOf(axis)))
+    if not call.taken or not provably_different(SizeOf(whole), total):
+        return True
+    a, b = evaluate(SizeOf(whole)), evaluate(total)
+    sizes = None if a is None or b is None else (a, b)
+    call.fail(SizesDiffer(call.bracket_span, call.shown, whole, tuple(parts), call.op.reads, sizes))
+    return False
 
 
 def split(call: OpCall) -> TypedValue | None:
@@ -53,17 +53,11 @@ def split(call: OpCall) -> TypedValue | None:
         return None
     axis = call.axes[0]
     if not x.has(axis):
-        return call.lacks(
-            x, axis, call.spans[0], f"`split` splits `{axis.name}`, which its operand lacks", call.axis_spans[0]
-        )
+        return call.lacks(x, axis, call.spans[0], AxisUse.SPLITS, call.axis_spans[0])
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
             return call.twice(made, span)
-    product: Static = SizeOf(call.made[0])
-    for made in call.made[1:]:
-        product = Arith("*", (product, SizeOf(made)))
-    wording = f"|{axis.name}| must be {' * '.join(f'|{made.name}|' for made in call.made)}"
-    if not _sizes(call, SizeOf(axis), product, wording):
+    if not _sizes(call, axis, call.made, "*"):
         return None
     call.remember_split(axis, tuple(call.made))
     axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
@@ -77,18 +71,14 @@ def merge(call: OpCall) -> TypedValue | None:
     """
     x = call.operands[0]
     if len(call.made) != 1:
-        return call.fail("E0318", "`merge` makes one axis", call.bracket_span, help="its form is `merge[b, c -> a](x)`")
+        return call.fail(WrongShape(call.bracket_span, MapShape.MERGE, call.shown, call.op.usage))
     made = call.made[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(x, axis, call.spans[0], f"`merge` joins `{axis.name}`, which its operand lacks", span)
+            return call.lacks(x, axis, call.spans[0], AxisUse.MERGES, span)
     if x.has(made) and made not in call.axes:
         return call.twice(made, call.made_spans[0])
-    product: Static = SizeOf(call.axes[0])
-    for axis in call.axes[1:]:
-        product = Arith("*", (product, SizeOf(axis)))
-    wording = f"|{made.name}| must be {' * '.join(f'|{axis.name}|' for axis in call.axes)}"
-    if not _sizes(call, SizeOf(made), product, wording):
+    if not _sizes(call, made, call.axes, "*"):
         return None
     call.check_merge()
     place = x.type.axes.index(call.axes[0])
@@ -104,40 +94,19 @@ def merge(call: OpCall) -> TypedValue | None:
 def concat(call: OpCall) -> TypedValue | None:
     """Operands one after the other along an axis: `concat[a, b -> c](x, y)`, one axis for each operand."""
     if len(call.made) != 1 or len(call.axes) != len(call.operands):
-        return call.fail(
-            "E0318",
-            f"`concat` joins one axis of each operand to one: here {len(call.operands)} operands have "
-            f"{len(call.axes)} before the arrow, and {len(call.made)} behind it",
-            call.bracket_span,
-            help="its form is `concat[a, b -> c](x, y)`",
-        )
+        return call.fail(WrongParts(call.bracket_span, len(call.operands), len(call.axes), len(call.made)))
     made = call.made[0]
     for axis, span, wire, place in zip(call.axes, call.axis_spans, call.operands, call.spans, strict=True):
         if not wire.has(axis):
-            return call.lacks(wire, axis, place, f"`concat` joins along `{axis.name}`, which this operand lacks", span)
+            return call.lacks(wire, axis, place, AxisUse.JOINS, span)
         if wire.element != call.operands[0].element and not (wire.is_number and call.operands[0].is_number):
-            return call.fail(
-                "E0304",
-                f"`concat` joins {show(call.operands[0])} and {show(wire)}: different kinds of elements",
-                place,
-                help="write `select(m, 1, 0)` for truth values, `int(i)` for indices",
-            )
+            return call.fail(MixedElements(place, call.operands[0].type, wire.type, chosen=False))
         for other, joined, where in zip(call.operands, call.axes, call.spans, strict=True):
             if other.has(made) and made not in call.axes:
                 return call.twice(made, call.made_spans[0])
             if joined != axis and other.has(axis):
-                return call.fail(
-                    "E0302",
-                    f"`{axis.name}` of one operand becomes a part of `{made.name}`, but another one has it too",
-                    where,
-                    f"this is {show(other)}",
-                    related=[(place, f"joined along `{axis.name}`")],
-                    help=f"rename it to a copy, `x[{axis.name} as ...]`, or take one item of it, `x[{axis.name} = 0]`",
-                )
-    total: Static = SizeOf(call.axes[0])
-    for axis in call.axes[1:]:
-        total = Arith("+", (total, SizeOf(axis)))
-    if not _sizes(call, SizeOf(made), total, f"|{made.name}| must be {' + '.join(f'|{a.name}|' for a in call.axes)}"):
+                return call.fail(JoinedTwice(where, axis, made, other.type, place))
+    if not _sizes(call, made, call.axes, "+"):
         return None
     if not call.may_broadcast(ignore=frozenset(call.axes), outer=True):
         return None
@@ -155,9 +124,7 @@ def flip(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(
-                x, axis, call.spans[0], f"`flip` turns `{axis.name}` round, which its operand lacks", span
-            )
+            return call.lacks(x, axis, call.spans[0], AxisUse.FLIPS, span)
     return call.make(x.type, mark=x.mark, range=x.range)
 
 
@@ -169,26 +136,13 @@ def dropout(call: OpCall) -> TypedValue | None:
     return call.make(Type(Scalar.REAL, x.type.axes, x.type.broadcast_axes), mark=x.mark)
 
 
-def _as_int(wire: TypedValue, text: str) -> str:
-    if isinstance(wire.element, IndexInto):
-        return "it is an index already; `int(i)` makes it a plain number first"
-    return f"choose by it: `select({text}, 1, 0)`" if wire.is_bool else f"round it: `floor({text})`"
-
-
 def index(call: OpCall) -> TypedValue | None:
     """An int as an index into an axis; checked."""
     i = call.operands[0]
     if i.element is not Scalar.INT:
-        return call.fail(
-            "E0304",
-            f"`index` makes an index of an int, but this is {show(i)}",
-            call.spans[0],
-            help=_as_int(i, call.spans[0].text),
-        )
+        return call.fail(WrongElement(call.spans[0], i.type, Wanted.INT))
     if len(call.made) != 1:
-        return call.fail(
-            "E0318", "`index` makes an index into one axis", call.bracket_span, help="its form is `index[a](i)`"
-        )
+        return call.fail(WrongShape(call.bracket_span, MapShape.INDEX, call.shown, call.op.usage))
     if call.outside(i, call.made[0], call.spans[0]):
         return None
     return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.broadcast_axes), range=i.range)
@@ -202,43 +156,15 @@ def cross_entropy(call: OpCall) -> TypedValue | None:
     vocab = call.axes[0]
     if isinstance(logits.element, IndexInto) and logits.element.axis.family == vocab.family and ids.has(vocab):
         first, second = call.spans
-        swapped = [(first, second.text), (second, first.text)]
-        return call.fail(
-            "E0304",
-            "the operands of `cross_entropy` have changed places: these are the targets",
-            first,
-            f"this is {show(logits)}",
-            related=[(second, f"the logits, {show(ids)}")],
-            help=f"the logits come first: `{rewritten.edited(call.span, swapped)}`",
-            fix=swapped,
-        )
+        return call.fail(SwappedTargets(first, logits.type, ids.type, second, call.span))
     if not logits.has(vocab):
-        return call.lacks(
-            logits,
-            vocab,
-            call.spans[0],
-            f"`cross_entropy` acts on `{vocab.name}`, which the logits lack",
-            call.axis_spans[0],
-        )
+        return call.lacks(logits, vocab, call.spans[0], AxisUse.LOGITS, call.axis_spans[0])
     if not isinstance(ids.element, IndexInto):
-        return call.fail(
-            "E0304",
-            f"the targets of `cross_entropy` are indices into `{vocab.name}`, but this is {show(ids)}",
-            call.spans[1],
-            help=f"write `index[{vocab.name}]({call.spans[1].text})`, or declare them as `{vocab.name}[..]`"
-            if ids.element is Scalar.INT
-            else f"declare them as `{vocab.name}[..]`: indices into `{vocab.name}`",
-        )
+        return call.fail(WrongElement(call.spans[1], ids.type, Wanted.TARGETS, axis=vocab))
     if ids.element.axis.family != vocab.family:
         return call.wrong_table(ids, vocab, call.spans[1])
     if ids.has(vocab):
-        return call.fail(
-            "E0322",
-            f"`cross_entropy` takes one target from `{vocab.name}`, but there is one for each `{vocab.name}` here",
-            call.spans[1],
-            f"this is {show(ids)}",
-            help=f"leave `{vocab.name}` out of the axes of the targets: what they index is no axis of theirs",
-        )
+        return call.fail(TargetsAlong(call.spans[1], vocab, ids.type))
     if not call.may_broadcast(ignore=frozenset({vocab}), always=True, outer=True):
         return None
     call.check_scores()

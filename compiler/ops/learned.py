@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...dsl.source import Span
-from ..base import rewritten
 from ..graph.nodes import Init, Weight
 from ..graph.traits import ADDED, AVERAGED, Lookup, Normalise, OpCost, Pointwise, Reduce
-from ..graph.typed_value import show
 from ..graph.values import IndexInto, Role, Scalar, Type
+from ..problems.axes import AxisTwice, AxisUse, WidthOfWeights
+from ..problems.elements import Wanted, WrongElement
+from ..problems.forms import XavierScale
 from ..sizes.axes import Number
 from .table import Brackets, Op, Option
 
@@ -30,14 +31,7 @@ def _fixed(call: OpCall, axes: list[Axis], spans: Sequence[Span]) -> bool:
     """Every axis has a size known at build time."""
     for axis, span in zip(axes, spans, strict=True):
         if call.lacks_size(axis):
-            call.fail(
-                "E0310",
-                f"`{call.shown}` would learn weights over the width `{axis.name}`, whose size is not fixed",
-                span,
-                "varies from input to input",
-                related=[(axis.span, f"`{axis.name}` is declared here")],
-                help=f"fix it: {rewritten.sized(axis, '=', 4096)}; or did you mean to act on a depth?",
-            )
+            call.fail(WidthOfWeights(span, call.shown, axis))
             return False
     return True
 
@@ -47,7 +41,7 @@ def linear(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(x, axis, call.spans[0], f"`linear` maps `{axis.name}`, which its operand lacks", span)
+            return call.lacks(x, axis, call.spans[0], AxisUse.MAPS, span)
     if not call.numbers():
         return None
     ok = _fixed(call, call.axes, call.axis_spans) and _fixed(call, call.made, call.made_spans)
@@ -56,17 +50,7 @@ def linear(call: OpCall) -> TypedValue | None:
     left = [axis for axis in x.type.axes if axis not in call.axes]
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if axis in left:
-            copy = call.copy_of(axis)
-            declared = f"make a copy: `{axis.kind.value} other like {axis.name}`"
-            otherwise = f"write its copy, `{copy}`" if copy else declared
-            begin = Span(span.source, call.axis_spans[0].start, call.axis_spans[0].start)
-            return call.fail(
-                "E0302",
-                f"the result would have `{axis.name}` twice",
-                span,
-                f"the operand keeps its `{axis.name}`",
-                help=f"map it too, `{rewritten.edited(call.span, [(begin, f'{axis.name}, ')])}`, or {otherwise}",
-            )
+            return call.fail(AxisTwice(span, axis, call.surroundings, (call.span, call.axis_spans[0])))
     each = tuple(call.each)
     eaten, made = tuple(call.axes), tuple(call.made)
     init = _fans(call.init or Init("default"), eaten, made)
@@ -94,12 +78,7 @@ def embed(call: OpCall) -> TypedValue | None:
         return None
     ids, vocab = call.operands[0], call.axes[0]
     if not isinstance(ids.element, IndexInto):
-        return call.fail(
-            "E0304",
-            f"`embed` looks up indices, but this is {show(ids)}",
-            call.spans[0],
-            help=f"its type should be `{vocab.name}[..]`: indices into `{vocab.name}`",
-        )
+        return call.fail(WrongElement(call.spans[0], ids.type, Wanted.EMBEDDED, axis=vocab))
     if ids.element.axis.family != vocab.family:
         return call.wrong_table(ids, vocab, call.spans[0])
     for axis, span in zip(call.made, call.made_spans, strict=True):
@@ -119,18 +98,11 @@ def norm(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(
-                x, axis, call.spans[0], f"`{call.shown}` normalises `{axis.name}`, which its operand lacks", span
-            )
+            return call.lacks(x, axis, call.spans[0], AxisUse.NORMALISES, span)
     if not call.numbers():
         return None
     if call.init is not None and call.init.kind == "xavier":
-        return call.fail(
-            "E0320",
-            f"`xavier` goes by what a weight maps to what, but the scale of `{call.shown}` maps nothing",
-            call.span,
-            help="leave `init` out: the scale begins at 1",
-        )
+        return call.fail(XavierScale(call.span, call.shown))
     dims = tuple((axis,) for axis in call.axes)
     weights = []
     if call.truth("scale"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base import rewritten
-from ..graph.extents import written
 from ..graph.traits import Arrange, IndexMap, OpCost, Reduce, Window
-from ..graph.typed_value import show
 from ..graph.values import IndexInto, Scalar, Type
+from ..problems.axes import AxisUse, RanksTwice, WidthOfWindow
+from ..problems.forms import MapShape, WrongShape
+from ..problems.marks import FewerWindows, NoRoom, NoSuchRanks, TooManyRanks
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
 from .reduce import masked_axes, masks
@@ -24,36 +24,17 @@ def window(call: OpCall) -> TypedValue | None:
     """y[s, t] = x[a = s * stride + t - pad], and 0 where that is outside of x."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 2:
-        return call.fail(
-            "E0318",
-            "`window` slides along one axis and makes two: where the window stands, and where in it an item is",
-            call.bracket_span,
-            help="its form is `window[seq -> seq, tap](x)`",
-        )
+        return call.fail(WrongShape(call.bracket_span, MapShape.WINDOW, call.shown, call.op.usage))
     axis, (place, tap) = call.axes[0], call.made
     if not x.has(axis):
-        return call.lacks(
-            x, axis, call.spans[0], f"`window` slides along `{axis.name}`, which is not there", call.axis_spans[0]
-        )
+        return call.lacks(x, axis, call.spans[0], AxisUse.SLIDES, call.axis_spans[0])
     if not call.numbers():
         return None
     if tap.extent is None and tap.is_width:
-        return call.fail(
-            "E0310",
-            f"the window's size |{tap.name}| is not fixed",
-            call.made_spans[1],
-            related=[(tap.span, f"`{tap.name}` is declared here")],
-            help=f"fix it: {rewritten.sized(tap, '=', 3)}",
-        )
+        return call.fail(WidthOfWindow(call.made_spans[1], tap))
     stride = known(call.options["stride"])
-    if place == axis and stride not in (1, None) and call.taken:
-        return call.fail(
-            "E0316",
-            f"with a stride of {stride} the windows are fewer than |{axis.name}|",
-            call.made_spans[0],
-            help=f"name an axis of its own: `width step = ceil({axis.name} / {stride})`, "
-            f"`window[{axis.name} -> step, {tap.name}]`",
-        )
+    if place == axis and stride is not None and stride != 1 and call.taken:
+        return call.fail(FewerWindows(call.made_spans[0], axis, tap, stride))
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
             return call.twice(made, span)
@@ -65,14 +46,10 @@ def pad(call: OpCall) -> TypedValue | None:
     """y[b] = x[a = b - left], and `value` where that is outside of x."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:
-        return call.fail(
-            "E0318", "`pad` makes one axis of one", call.bracket_span, help="its form is `pad[a -> b](x, left = 1)`"
-        )
+        return call.fail(WrongShape(call.bracket_span, MapShape.PAD, call.shown, call.op.usage))
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):
-        return call.lacks(
-            x, axis, call.spans[0], f"`pad` lengthens `{axis.name}`, which is not there", call.axis_spans[0]
-        )
+        return call.lacks(x, axis, call.spans[0], AxisUse.PADS, call.axis_spans[0])
     if not call.numbers():
         return None
     if x.has(made) and made != axis:
@@ -80,16 +57,8 @@ def pad(call: OpCall) -> TypedValue | None:
     small, large, left = known(SizeOf(axis)), known(SizeOf(made)), known(call.options["left"])
     needed = Arith("+", (SizeOf(axis), call.options["left"])) if left != 0 else SizeOf(axis)
     if call.taken and provably_more(needed, SizeOf(made)):
-        sized = small is not None and large is not None and left is not None
-        return call.fail(
-            "E0316",
-            f"|{made.name}| = {large} has no room for |{axis.name}| = {small} and {left} more"
-            if sized
-            else f"|{made.name}| is always less than {written(needed, '|{}|')}: there is no room",
-            call.bracket_span,
-            related=[(made.span, f"`{made.name}` is declared here")],
-            help=f"make |{made.name}| at least {known(needed) if sized else written(needed, '|{}|')}",
-        )
+        sizes = None if small is None or large is None or left is None else (small, large, left)
+        return call.fail(NoRoom(call.bracket_span, axis, made, needed, sizes))
     axes = tuple(made if old == axis else old for old in x.type.axes)
     element = Scalar.REAL if x.element is Scalar.REAL or isinstance(known(call.options["value"]), float) else Scalar.INT
     return call.make(Type(element, axes, x.type.broadcast_axes))
@@ -103,12 +72,7 @@ def rank(call: OpCall) -> TypedValue | None:
     made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
     if made.family != axis.family and (small is None or small != large) and call.taken:
-        return call.fail(
-            "E0316",
-            f"`{call.shown}` gives a rank to every `{axis.name}`, but `{made.name}` is no copy of it",
-            call.made_spans[0],
-            help=f"declare `{axis.kind.value} {made.name} like {axis.name}`",
-        )
+        return call.fail(NoSuchRanks(call.made_spans[0], call.shown, axis, made))
     return _ranks(call)
 
 
@@ -120,16 +84,8 @@ def best(call: OpCall) -> TypedValue | None:
     made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
     if call.taken and provably_more(SizeOf(made), SizeOf(axis)):
-        sized = small is not None and large is not None
-        return call.fail(
-            "E0316",
-            f"there are no {small} largest among |{axis.name}| = {large}"
-            if sized
-            else f"there are no |{made.name}| largest: that is always more than |{axis.name}|",
-            call.made_spans[0],
-            related=[(made.span, f"`{made.name}` is declared here")],
-            help=f"make |{made.name}| at most {large if sized else f'|{axis.name}|'}",
-        )
+        sizes = None if small is None or large is None else (small, large)
+        return call.fail(TooManyRanks(call.made_spans[0], axis, made, sizes))
     return _ranks(call)
 
 
@@ -137,15 +93,11 @@ def _ranked(call: OpCall) -> Axis | None:
     """The axis that is put in order; None where a mistake is reported."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:
-        call.fail(
-            "E0318", f"`{call.shown}` makes one axis of ranks", call.bracket_span, help=f"its form is `{call.op.usage}`"
-        )
+        call.fail(WrongShape(call.bracket_span, MapShape.RANKS, call.shown, call.op.usage))
         return None
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):
-        call.lacks(
-            x, axis, call.spans[0], f"`{call.shown}` orders `{axis.name}`, which is not there", call.axis_spans[0]
-        )
+        call.lacks(x, axis, call.spans[0], AxisUse.ORDERS, call.axis_spans[0])
         return None
     if not call.numbers():
         return None
@@ -153,12 +105,7 @@ def _ranked(call: OpCall) -> Axis | None:
         return None
     twice = next((wire for wire in (x, call.mask) if wire is not None and wire.has(made)), None)
     if twice is not None:
-        call.fail(
-            "E0302",
-            f"`{made.name}` is an axis of {show(twice)} already: ranks need an axis of their own",
-            call.made_spans[0],
-            help=f"declare a copy: `{axis.kind.value} rank like {axis.name}`",
-        )
+        call.fail(RanksTwice(call.made_spans[0], made, twice.type, axis))
         return None
     return axis
 

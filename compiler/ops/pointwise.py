@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,8 +23,10 @@ from ..graph.traits import (
     Sum,
     Validity,
 )
-from ..graph.typed_value import Range, show, union
+from ..graph.typed_value import Range, union
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
+from ..problems.elements import DividedByIndex, IdsAsFeatures, MixedElements, RootOfIndex, Wanted, WrongElement
+from ..problems.sizes import Invalid, NoValue
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from ..sizes.functions import LARGEST_EXPONENT, OPERATIONS
@@ -48,12 +49,7 @@ def _numbers(call: OpCall) -> bool:
     """Every operand is a number (an index counts)."""
     for wire, span in zip(call.operands, call.spans, strict=True):
         if wire.is_bool:
-            call.fail(
-                "E0304",
-                f"`{call.shown}` needs numbers, but this is {show(wire)}",
-                span,
-                help=f"choose by it, `select({span.text}, x, y)`, or leave items out of a sum or softmax with `where`",
-            )
+            call.fail(WrongElement(span, wire.type, Wanted.ITEMS, call.shown))
             return False
     return True
 
@@ -64,13 +60,7 @@ def function(call: OpCall) -> TypedValue | None:
         return None
     x = call.operands[0]
     if isinstance(x.element, IndexInto) and x.role > Role.TABLE:
-        call.fail(
-            "E0304",
-            f"`{call.shown}` needs numbers, but this is {show(x)}: indices",
-            call.spans[0],
-            help="look the index up in a table, `E[vocab = ids]`, or say `int(i)` to use it as a number",
-        )
-        return None
+        return call.fail(WrongElement(call.spans[0], x.type, Wanted.ITEMS, call.shown))
     meaning = _meaning(call)
     given = None if call.op.number else x.static  # of which else a number known at build time is made, and validated
     if given is not None and not call.in_each_pass(partial(_argument, meaning), call.span, given):
@@ -103,13 +93,7 @@ def to_int(call: OpCall) -> TypedValue | None:
     """An index as a plain int: it forgets what it is an index into."""
     wire = call.operands[0]
     if wire.element is Scalar.REAL or wire.is_bool:
-        call.fail(
-            "E0304",
-            f"`int` needs an index, but this is {show(wire)}",
-            call.spans[0],
-            help="write `select(m, 1, 0)` for 1 and 0" if wire.is_bool else "round a real with floor or ceil",
-        )
-        return None
+        return call.fail(WrongElement(call.spans[0], wire.type, Wanted.INDEX))
     return call.make(Type(Scalar.INT, wire.type.axes, wire.type.broadcast_axes), range=wire.range)
 
 
@@ -117,12 +101,7 @@ def valid(call: OpCall) -> TypedValue | None:
     """Whether an index is a pick of something."""
     wire = call.operands[0]
     if not isinstance(wire.element, IndexInto):
-        return call.fail(
-            "E0304",
-            f"`valid` tells of an index whether there was one to pick, but this is {show(wire)}",
-            call.spans[0],
-            help="give it the index, as `topk`, `argsort` or `argmax` gives it",
-        )
+        return call.fail(WrongElement(call.spans[0], wire.type, Wanted.PICK))
     return call.make(Type(Scalar.BOOL, wire.type.axes, wire.type.broadcast_axes))
 
 
@@ -201,13 +180,13 @@ def _argument(meaning: Meaning | None, problems: Problems, numbers: tuple[Static
     """Report a number known at build time of which a function has no value."""
     number = known(numbers[0])
     if number is not None and isinstance(meaning, Function) and not meaning.has_value(number):
-        problems.report("E0207", "this has no value", place, help="change the numbers that it is made of")
+        problems.add(NoValue(place, Invalid.NOTHING))
 
 
 def _divisor(problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
     """Report a division by a number that is 0."""
     if known(numbers[0]) == 0:
-        problems.report("E0207", "this divides by zero", place, help="divide by 1 or more")
+        problems.add(NoValue(place, Invalid.ZERO))
 
 
 def _powered(wire: TypedValue, exponent: int | float | None) -> tuple[Axis, float] | None:
@@ -230,37 +209,13 @@ def _as_zero(made: TypedValue | None, x: TypedValue) -> TypedValue | None:
     return None if made is None else replace(made, power_of=x.power_of)
 
 
-def _sized(span: Span, axis: Axis) -> list[tuple[Span, str]]:
-    """The edit that puts the size of the axis in place of its index: none where a variable stands for that, or where
-    the two stand side by side.
-    """
-    if f"|{axis.name}|" in span.text:
-        return []
-    text = re.sub(rf"(?<!\|)\b{axis.name}\b(?!\|)", f"|{axis.name}|", span.text)
-    return [(span, text)] if text != span.text else []
-
-
-def _bound(wire: TypedValue, span: Span, axis: Axis) -> list[tuple[Span, str]]:
-    """Where the variable is bound that stands for the index."""
-    return [(wire.span, f"`{span.text}` is bound here")] if not _sized(span, axis) and wire.span != span else []
-
-
 def _divided_by_index(call: OpCall, power_of: tuple[Axis, float], place: int) -> TypedValue | None:
     axis, exponent = power_of
     span = call.spans[place]
     # A running mean divides by the place, and of two indices both may be slips, or one.
     before = [wire.power_of[0] for wire in call.operands[:place] if wire.power_of and wire.power_of[0] != axis]
     running = axis.is_width and exponent >= 1 and any(wire.has(axis) for wire in call.operands[:place])
-    sizes = f"sizes are `|{before[0].name}|` and" if before else "size is"
-    return call.fail(
-        "E0324",
-        f"this divides by the index of `{axis.name}`, which begins at 0",
-        span,
-        f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
-        help=f"the {sizes} `|{axis.name}|`; if the index is meant, divide by `({axis.name} + 1)`",
-        related=_bound(call.operands[place], span, axis),
-        fix=[] if running or before else _sized(span, axis),
-    )
+    return call.fail(DividedByIndex(span, axis, call.operands[place].span, tuple(before), running))
 
 
 def _root_of_index(call: OpCall) -> None:
@@ -269,15 +224,7 @@ def _root_of_index(call: OpCall) -> None:
         axis, exponent = wire.power_of or (None, 1)
         plain = axis is not None and f"|{axis.name}|" not in span.text  # `(d / |d|) ^ 0.5` knows what it does
         if axis is not None and plain and exponent < 1 and wire.element is Scalar.REAL and other.role is Role.DATA:
-            call.warn(
-                "W0510",
-                f"this scales by the root of the index of `{axis.name}`, not of its size",
-                span,
-                f"`{axis.name}` stands for 0, 1, ..., |{axis.name}| - 1 here",
-                help=f"the size is `|{axis.name}|`; `int({axis.name})` says that the index is meant",
-                related=_bound(wire, span, axis),
-                fix=_sized(span, axis),
-            )
+            call.problems.add(RootOfIndex(span, axis, wire.span))
 
 
 def _ids_as_features(call: OpCall) -> None:
@@ -286,14 +233,7 @@ def _ids_as_features(call: OpCall) -> None:
         return
     for wire, span in zip(call.operands, call.spans, strict=True):
         if isinstance(wire.element, IndexInto) and wire.role is Role.DATA:
-            into = wire.element.axis.name
-            call.warn(
-                "W0509",
-                f"`{call.shown}` computes with indices into `{into}` as if they were features",
-                span,
-                f"this is {show(wire)}",
-                help=f"look them up, `E[{into} = {span.text}]` or `embed`; `int({span.text})` is the plain number",
-            )
+            call.problems.add(IdsAsFeatures(span, call.shown, wire.type, wire.element.axis))
 
 
 def _scaled(meaning: Meaning | None, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
@@ -380,21 +320,9 @@ def compare(call: OpCall) -> TypedValue | None:
             return call.families(ia.axis, ib.axis)
     elif a.is_bool != b.is_bool:
         wire, span = (a, call.spans[0]) if a.is_bool else (b, call.spans[1])
-        call.fail(
-            "E0304",
-            f"`{call.shown}` compares numbers, but this is {show(wire)}",
-            span,
-            help="combine truth values with and, or, not",
-        )
-        return None
+        return call.fail(WrongElement(span, wire.type, Wanted.COMPARED, call.shown))
     elif a.is_bool and _meaning(call) not in (Compared("=="), Compared("!=")):
-        call.fail(
-            "E0304",
-            f"`{call.shown}` compares numbers, but these are truth values",
-            call.spans[0],
-            help="use ==, !=, and, or, not",
-        )
-        return None
+        return call.fail(WrongElement(call.spans[0], a.type, Wanted.ORDERED, call.shown))
     axes, broadcast_axes = union(call.operands)
     return call.make(Type(Scalar.BOOL, axes, broadcast_axes))
 
@@ -403,13 +331,7 @@ def truth(call: OpCall) -> TypedValue | None:
     """and, or, not."""
     for wire, span in zip(call.operands, call.spans, strict=True):
         if not call.truth_value(wire):
-            call.fail(
-                "E0304",
-                f"`{call.shown}` needs truth values, but this is {show(wire)}",
-                span,
-                help="compare it: `x > 0`",
-            )
-            return None
+            return call.fail(WrongElement(span, wire.type, Wanted.TRUTH, call.shown))
     axes, broadcast_axes = union(call.operands)
     return call.make(Type(Scalar.BOOL, axes, broadcast_axes))
 
@@ -418,21 +340,9 @@ def select(call: OpCall) -> TypedValue | None:
     """select(c, x, y): x where c holds, else y."""
     c, x, y = call.operands
     if not call.truth_value(c):
-        call.fail(
-            "E0304",
-            f"`select` chooses by a truth value, but this is {show(c)}",
-            call.spans[0],
-            help="compare it: `x > 0`",
-        )
-        return None
+        return call.fail(WrongElement(call.spans[0], c.type, Wanted.CONDITION))
     if x.is_bool != y.is_bool:
-        call.fail(
-            "E0304",
-            f"`select` chooses between {show(x)} and {show(y)}: a number and a truth value",
-            call.spans[2],
-            help="write `select(m, 1, 0)` for 1 and 0, or compare the number: `x > 0`",
-        )
-        return None
+        return call.fail(MixedElements(call.spans[2], x.type, y.type, chosen=True))
     element = x.element
     if x.element != y.element and not x.is_bool:
         elements = (x.element, y.element)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.names import indexed
 from ..graph.traits import (
     ADDED,
     ALL_TRUE,
@@ -20,8 +19,10 @@ from ..graph.traits import (
     Reduce,
     Running,
 )
-from ..graph.typed_value import show, union
+from ..graph.typed_value import union
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
+from ..problems.axes import AxisUse, UnmaskedAxis
+from ..problems.elements import Wanted, WrongElement
 from .table import Brackets, Op, Option, Precedence, Rule
 
 if TYPE_CHECKING:
@@ -39,17 +40,11 @@ def dot(call: OpCall) -> TypedValue | None:
         if len(holders) < (2 if several else 1):  # of a chain, `dot[k, l](a, b, c)`, each axis joins two
             places = zip(call.operands, call.spans, strict=True)
             wire, place = next((wire, place) for wire, place in places if not wire.has(axis))
-            which = "this operand" if several else "its operand"
-            call.lacks(wire, axis, place, f"`dot` contracts `{axis.name}`, which {which} lacks", span)
+            call.lacks(wire, axis, place, AxisUse.CONTRACTS_BOTH if several else AxisUse.CONTRACTS, span)
             ok = False
     for wire, place in zip(call.operands, call.spans, strict=True):
         if wire.is_bool or (isinstance(wire.element, IndexInto) and wire.role > Role.TABLE):
-            call.fail(
-                "E0304",
-                f"`dot` multiplies numbers, but this is {show(wire)}",
-                place,
-                help="write `select(m, 1, 0)` for a mask",
-            )
+            call.fail(WrongElement(place, wire.type, Wanted.FACTORS))
             ok = False
     if not ok:
         return None
@@ -77,7 +72,7 @@ def _present(call: OpCall) -> bool:
         if x.role < Role.DATA and call.mask is not None and call.mask.has(axis):
             continue
         if not x.has(axis):
-            call.lacks(x, axis, call.spans[0], f"`{call.shown}` acts on `{axis.name}`, which its operand lacks", span)
+            call.lacks(x, axis, call.spans[0], AxisUse.ACTS, span)
             return False
     return masks(call)
 
@@ -85,27 +80,10 @@ def _present(call: OpCall) -> bool:
 def masks(call: OpCall) -> bool:
     """The mask, if there is one, says something of what the op acts on; else that is reported."""
     if call.mask is not None and call.mask.static is None and not any(call.mask.has(axis) for axis in call.axes):
-        names = ", ".join(axis.name for axis in call.axes)
-        call.fail(
-            "E0309",
-            f"the mask is {show(call.mask)}: it does not say which items of `{names}` to leave out",
-            call.mask_span or call.span,
-            f"has no axis `{names}`",
-            related=[(call.axis_spans[0], f"`{call.shown}` acts on `{names}`")],
-            help=_renamed(call, call.mask) or f"a mask of `{call.shown}[{names}]` has the axis `{names}`",
-        )
+        place = call.mask_span or call.span
+        call.fail(UnmaskedAxis(place, call.shown, call.mask, tuple(call.axes), call.axis_spans[0]))
         return False
     return True
-
-
-def _renamed(call: OpCall, mask: TypedValue) -> str:
-    """A mask along another copy of the axis wants renaming."""
-    for axis in call.axes:
-        for other in mask.axes:
-            if other.family == axis.family and call.mask_span is not None:
-                written = indexed(call.mask_span.text, f"[{other.name} as {axis.name}]")
-                return f"`{other.name}` is another copy of `{axis.name}`: write `{written}`"
-    return ""
 
 
 def masked_axes(call: OpCall) -> tuple[tuple[Axis, ...], frozenset[Axis]]:
@@ -157,13 +135,7 @@ def quantify(call: OpCall) -> TypedValue | None:
     """any, all: truth values over the axes in brackets."""
     x = call.operands[0]
     if not x.is_bool:
-        call.fail(
-            "E0304",
-            f"`{call.shown}` needs truth values, but this is {show(x)}",
-            call.spans[0],
-            help="compare it: `x > 0`",
-        )
-        return None
+        return call.fail(WrongElement(call.spans[0], x.type, Wanted.TRUTH, call.shown))
     return _masked(call, (), Scalar.BOOL) if _present(call) else None
 
 

@@ -137,6 +137,11 @@ class Op(WrittenOp):
     since: str = FIRST
 
     @property
+    def arguments(self) -> list[str]:
+        """The names of all that it may be given."""
+        return [*(option.name for option in self.options), *self.operands, *(["init"] if self.learned else [])]
+
+    @property
     def has_template(self) -> bool:
         """Whether equations write it by a template."""
         return "{" in self.latex

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol
 
 from ...dsl.source import Span
-from ..base.problems import Problems
+from ..base.problems import Problem, Problems
 from ..graph.nodes import Init, Weight
 from ..graph.traits import Reads
 from ..graph.typed_value import Range, TypedValue
 from ..graph.values import Role, Type
+from ..problems.axes import AxisUse
+from ..problems.surroundings import Surroundings
 from ..sizes.axes import Axis, Static
 
 Validator = Callable[[Problems, tuple[Static, ...], Span], object]
@@ -83,32 +85,16 @@ class OpCall(Protocol):
     ) -> TypedValue | None:
         """The result: a node of the graph, or static arithmetic where all operands are static."""
 
-    def fail(
-        self,
-        code: str,
-        message: str,
-        span: Span,
-        label: str = "",
-        *,
-        related: Iterable[tuple[Span | None, str]] = (),
-        notes: Iterable[str] = (),
-        help: str = "",
-        fix: Iterable[tuple[Span, str]] = (),
-    ) -> TypedValue | None:
+    def fail(self, problem: Problem) -> TypedValue | None:
         """Report a mistake; the answer is that there is no result."""
 
-    def warn(
-        self,
-        code: str,
-        message: str,
-        span: Span,
-        label: str = "",
-        *,
-        related: Iterable[tuple[Span | None, str]] = (),
-        help: str = "",
-        fix: Iterable[tuple[Span, str]] = (),
-    ) -> None:
-        """Report what is not wrong, but most likely not meant."""
+    @property
+    def problems(self) -> Problems:
+        """Where what is not wrong, but most likely not meant, is reported."""
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What is known of axes here."""
 
     # -- questions: each reports what is wrong
 
@@ -138,13 +124,8 @@ class OpCall(Protocol):
     def twice(self, axis: Axis, span: Span) -> TypedValue | None:
         """The op makes an axis that its operand has, and keeps."""
 
-    def copy_of(self, axis: Axis) -> str | None:
-        """The name of the copy of an axis that there is."""
-
-    def lacks(
-        self, wire: TypedValue, axis: Axis, operand_span: Span, message: str, axis_span: Span
-    ) -> TypedValue | None:
-        """The operand has no such axis: say what it has, and which copy of the axis was likely meant."""
+    def lacks(self, wire: TypedValue, axis: Axis, operand: Span, use: AxisUse, place: Span) -> TypedValue | None:
+        """The operand has no such axis, which stands at `place`."""
 
     def families(self, a: Axis, b: Axis) -> TypedValue | None:
         """Two indices that do not compare (D5)."""

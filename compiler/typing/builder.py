@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from ...dsl.source import Span
@@ -11,6 +10,8 @@ from ..graph.equality import first_difference, makers
 from ..graph.nodes import Constant, Graph, Input, Node, Positions
 from ..graph.typed_value import Range, TypedValue, static_element
 from ..graph.values import IndexInto, Role, Type, Value
+from ..problems.names import OwnedTwice
+from ..problems.results import SharedDifferently
 from ..sizes.axes import Arith, Axis, Literal, SizeOf
 from ..sizes.limits import RANK, TooMuch
 
@@ -74,20 +75,7 @@ class Builder:
     def own(self, name: str, span: Span, problems: Problems) -> None:
         """Something named `name` owns weights here: a second one is an error (D11)."""
         if name in self.names:
-            head = re.match(r"\w+(\.\w+)?", span.text)  # `linear.out`, or its callee or label alone
-            end = span.start + (head.end() if head else 0)
-            labelled = re.search(r"(\w+)\.\w+\Z", span.source.text[:end])
-            callee = labelled[1] if labelled else head[0] if head else name
-            another = "another" if labelled else "a"
-            problems.report(
-                "E0217",
-                f"two things here own weights under the name `{name}`",
-                span,
-                "the second",
-                related=[(self.names[name], "the first")],
-                help=f"give one of them {another} label, such as `{callee}.other`; "
-                "calls of one `share` have the same weights",
-            )
+            problems.add(OwnedTwice(span, name, self.names[name]))
         self.names[name] = span
 
     def own_model(
@@ -101,27 +89,12 @@ class Builder:
             difference = first_difference(known, model, owners)
             if difference is None:
                 return True
-            code, how = difference
-            problems.report(
-                code,
-                f"the calls of `{model.name}` share its weights, but {how}",
-                span,
-                related=[(there, "the other call")],
-                help=f"make `{model.name}` a `block`: each call then has weights of its own",
-            )
+            problems.add(SharedDifferently(span, difference, model.name, there))
             return False
         if there is not span:
             return True
         for name in makers(model, owners):
             if name in self.names:
-                problems.report(
-                    "E0217",
-                    f"two things here own weights under the name `{name}`",
-                    span,
-                    f"`{model.name}` has a `{name}`",
-                    related=[(self.names[name], "the first")],
-                    help=f"a model adds nothing to the names of its weights: make `{model.name}` a block, "
-                    "or name one of the two anew",
-                )
+                problems.add(OwnedTwice(span, name, self.names[name], model.name))
             self.names.setdefault(name, span)
         return True

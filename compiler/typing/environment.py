@@ -8,7 +8,9 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problems
 from ..names.modules import BlockDef, Module
-from ..names.written_sizes import checked_size, refuse_depth
+from ..names.written_sizes import checked_size
+from ..problems.sizes import DepthAtRunTime
+from ..problems.surroundings import Surroundings
 from ..sizes.arithmetic import open_width
 from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 
@@ -120,8 +122,14 @@ class Environment:
         """Whether a depth has a size before a run (D1); reported."""
         if not self.only_at_run_time(size):
             return True
-        refuse_depth(self.problems, name, open_width(size, self.open), span)
-        return False
+        return self.problems.refuse(DepthAtRunTime(span, name, open_width(size, self.open)))
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What is known of axes at this point, for mistakes."""
+        module, block = self.module, self.block
+        beside = tuple(each.decl for each in module.own if each is not block)
+        return Surroundings(self.names, module.axes, self.of_file, module.spans.keys(), self.lifted, block.decl, beside)
 
     def axis_names(self) -> list[str]:
         return list(self.names)

@@ -15,10 +15,13 @@ from ...dsl.diagnostic import Severity
 from ...dsl.source import Span
 from ..graph.equality import first_difference
 from ..graph.nodes import Apply, Call, Graph, Output, Parameter, Repeat, Scan, children
-from ..graph.typed_value import TypedValue, fits, show
-from ..graph.values import IndexInto, Scalar, Type
+from ..graph.typed_value import TypedValue, fits
+from ..graph.values import Scalar, Type
 from ..names.written_sizes import NO_SIZES, checked_number, const_static, size_static
+from ..problems.names import Bearer, NamelessRepeat, NameTaken
 from ..problems.relayed import InPass
+from ..problems.results import Count, PassesLearnDifferently, TypeInRepeat, WrongReturn
+from ..problems.sizes import PassesAtRunTime, PassesInvalid, TooManyPasses
 from ..sizes.axes import (
     Arith,
     Axis,
@@ -151,13 +154,7 @@ class Repeats(Expressions):
                 _, how = difference
                 how = how.replace(" here", f" in pass {variant.index(number)}")
                 how = how.replace("at the other call", f"in pass {variant.index(0)}")
-                self.problems.report(
-                    "E0414",
-                    f"the passes of a `shared` repeat have one set of weights, but they hang on `{index}`: {how}",
-                    statement.head,
-                    help=f"learn the same in every pass, and choose between values, `select({index} == 0, a, b)`; or "
-                    "leave out `shared`",
-                )
+                self.problems.add(PassesLearnDifferently(statement.head, index, how))
                 return
 
     def _check_formulas(self, one: _Pass, index: Const | None, passes: Iterable[int], reported: set[Span]) -> None:
@@ -206,14 +203,9 @@ class Repeats(Expressions):
             or self.environment.const(name.text)
             or self.variables.get(name.text) is not None
         ):
-            kinds = ((self.environment.axis(name.text), "an axis"), (self.environment.const(name.text), "a const"))
-            what = next((kind for taken, kind in kinds if taken), "a variable")
-            self.problems.report(
-                "E0205",
-                f"`{name.text}` is the name of {what}, so no index of a repeat may bear it",
-                name.span,
-                help="choose another name for the index",
-            )
+            kinds = ((self.environment.axis(name.text), "axis"), (self.environment.const(name.text), "const"))
+            what = next((kind for taken, kind in kinds if taken), "variable")
+            self.problems.add(NameTaken(name.span, name.text, Bearer.INDEX, what))
             return None
         text = name.text
         if item:
@@ -226,22 +218,13 @@ class Repeats(Expressions):
         value = checked_number(sizes, count, span)
         if value is None:
             if self.environment.only_at_run_time(count):
-                self.problems.report(
-                    "E0207",
-                    "the number of passes depends on a width, but must be known at build time",
-                    span,
-                    help="count by a number, a const or the size of a depth; `scan` runs along a width",
-                )
+                self.problems.add(PassesAtRunTime(span))
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            sizes.report(
-                "E0207", f"a repeat runs a whole number of times, not {value}", span, help="count by 0, 1, 2 or more"
-            )
+            sizes.add(PassesInvalid(span, value))
             return None
         if value > _MOST_PASSES:
-            sizes.report(
-                "E0207", f"a repeat of {value} passes is more than {_MOST_PASSES}", span, help="repeat it less often"
-            )
+            sizes.add(TooManyPasses(span, value, _MOST_PASSES))
             return None
         return value
 
@@ -255,17 +238,8 @@ class Repeats(Expressions):
             return counted.text if self.may_own(counted.text, counted.span) else None
         if isinstance(statement.count, s.CallExpr) and statement.count.callee.text in NO_SIZES:
             return None  # the mistake in its count is reported
-        count = statement.count.span.text
-        each = f"{statement.index.text} in " if statement.index is not None else ""
-        shared = " shared" if statement.shared else ""
-        label = self.environment.block.labels[statement.count.span]
-        end = statement.head.start + len("repeat")
-        self.problems.report(
-            "E0218",
-            "this repeat needs a label: weights and values in it are named by it",
-            statement.count.span,
-            help=f"write `repeat.{label} {each}{count}{shared} {{ ... }}`, or count by a const, whose name it then has",
-            fix=[(Span(statement.head.source, end, end), f".{label}")],
+        self.problems.add(
+            NamelessRepeat(statement.count.span, statement, self.environment.block.labels[statement.count.span])
         )
         return None
 
@@ -304,18 +278,7 @@ class Repeats(Expressions):
         good = True
         for text, before, after in zip(carried, entering, result.ends, strict=True):
             if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
-                self.problems.report(
-                    "E0314",
-                    f"`{text}` goes into a pass as {show(before)} but comes out as {show(after)}",
-                    after.span,
-                    f"this is {show(after)}",
-                    related=[
-                        (statement.head, "each pass takes what the last one gave"),
-                        (before.span, f"`{text}` is {show(before)} here"),
-                    ],
-                    notes=self._begun(text, before, after),
-                    help=self._before(text, before, after),
-                )
+                self._type_differs(text, before, after, statement.head)
                 good = False
         result.starts = starts
         # What began as a real is one: an int that a pass gives becomes one.
@@ -325,35 +288,16 @@ class Repeats(Expressions):
         ]
         return result if good else None
 
-    def _before(self, text: str, before: TypedValue, after: TypedValue) -> str:
-        """The help where a pass takes one type and gives another."""
-        more = [axis for axis in after.type.axes if axis not in before.type.axes]
-        names = ", ".join(axis.name for axis in more)
-        if not set(before.type.axes) < set(after.type.axes):
-            return "give the result the type that it had, or bind it to a new name"
-        if set(more) & set(self.environment.lifted) and not self._is_given(text):
-            return f"the block cannot name `{names}`, over which it is lifted: begin with a value that has it already"
-        return f"give it all its axes before the repeat: `{text} = broadcast[{names}]({text})`"
-
-    def _is_given(self, text: str) -> bool:
-        """Whether a variable begins as an argument, so that a caller may give it any axes."""
-        return any(formal.name.text == text for formal in self.environment.block.decl.formals)
-
-    def _begun(self, text: str, before: TypedValue, after: TypedValue) -> list[str]:
-        """How what is carried gets an axis that is lifted: from an argument that brings it."""
-        if not set(before.type.axes) < set(after.type.axes) or self._is_given(text):
-            return []
-        lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(self.environment.lifted)
-        for formal in self.environment.block.decl.formals:
-            name = formal.name.text
-            wire = self.variables.get(name)
-            if wire is None or not lifted or not lifted <= set(wire.axes) or wire.is_bool:
-                continue
-            number = f"int({name})" if isinstance(wire.element, IndexInto) else name
-            spare = [axis.name for axis in wire.axes if axis not in after.type.axes]
-            number = f"sum[{', '.join(spare)}]({number})" if spare else number
-            return [f"in `{self.environment.block.name}`, `{text} = {text} + 0 * {number}` before the repeat does it"]
-        return []
+    def _type_differs(
+        self, text: str, before: TypedValue, after: TypedValue, head: Span, number: int | None = None
+    ) -> None:
+        """Report what is carried, and changes its type from pass to pass. number: of the pass, where they differ."""
+        formals = (
+            (formal.name.text, self.variables.get(formal.name.text)) for formal in self.environment.block.decl.formals
+        )
+        given = tuple((name, wire) for name, wire in formals if wire is not None)
+        around = self.environment.surroundings
+        self.problems.add(TypeInRepeat(after.span, text, before, after, head, number, given, around))
 
     def _one_pass(
         self,
@@ -396,12 +340,7 @@ class Repeats(Expressions):
         check_one_set(body)
         self.environment.local_consts, self.environment.names, self.checker.numbers = consts, names, numbers
         for returned, _ in body.returned:
-            self.problems.report(
-                "E0408",
-                "`return` stands inside a repeat",
-                returned.span,
-                help="bind the result, and return it after the repeat",
-            )
+            self.problems.add(WrongReturn(returned.span, Count.IN_REPEAT))
         # What is wrong in the body has been reported; a value leaves with its type at entry, for a repeat keeps types.
         given = [body.variables.get(text) or inside for text, inside in zip(carried, insides, strict=True)]
         ends = [_like(end, wire) for end, wire in zip(given, entering, strict=True)]
@@ -469,13 +408,7 @@ class Repeats(Expressions):
                 one.starts = first.starts
                 for text, before, after in zip(carried, entering, one.ends, strict=True):
                     if set(before.type.axes) != set(after.type.axes) or not fits(after.element, before.element):
-                        self.problems.report(
-                            "E0314",
-                            f"`{text}` goes into pass {value} as {show(before)} but comes out as {show(after)}",
-                            after.span,
-                            notes=self._begun(text, before, after),
-                            help=self._before(text, before, after),
-                        )
+                        self._type_differs(text, before, after, statement.head, value)
                         good = False
             self._check_formulas(one, index, [value], reported)
             variant.append(kept[key])

@@ -11,26 +11,25 @@ from typing import Any, Protocol
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base.names import is_reserved, misspelt, nearest, respelt, undeclared
+from ..base.names import is_reserved
 from ..base.problems import Problems
 from ..base.session import Session
 from ..graph.equality import Ways
 from ..graph.nodes import Graph
-from ..graph.typed_value import Range, TypedValue, show, static_element
+from ..graph.typed_value import Range, TypedValue, static_element
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..names.modules import ELEMENTS, BlockDef
 from ..names.written_sizes import checked_number, has_no_value
+from ..problems.axes import TypedTwice
+from ..problems.elements import KindOfElement
+from ..problems.forms import NumberForAxis
+from ..problems.names import NoAxisNamed, NoSizeNamed, Other, ReservedName
+from ..problems.sizes import NotStaticName
 from ..sizes.axes import Arith, Axis, ConstOf, Kind, Number, SizeOf, Static, items_of, known, undetermined
 from .builder import Builder
-from .copies import copies
 from .environment import Environment
 from .facts import Facts
 from .specialisation import Formula, Specialisation
-
-_REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
-"""What other languages call real numbers, or anything in brackets; with a number of bits or without."""
-_BATCH = frozenset(("batch", "batches", "batch_size", "batchsize", "bs", "bsz", "n_batch", "nbatch"))
-_ELEMENTS = "a type is `[axes]` for real numbers, `bool[axes]`, `int[axes]`, or `axis[axes]` for indices into that axis"
 
 Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
 """By an axis and the set of axes that it was split into: the orders that were written, and where."""
@@ -178,29 +177,6 @@ class Scope(ABC):
             seen[axis.name] = axis
         return None
 
-    def report_namesakes(self, a: Axis, b: Axis, span: Span, related: Iterable[tuple[Span | None, str]] = ()) -> None:
-        files = [axis.span.source.name for axis in (a, b) if axis.span is not None]
-        where = f": one of {files[0]}, one of {files[1]}" if len(set(files)) == 2 else ""
-        self.problems.report(
-            "E0212",
-            f"two axes named `{a.name}` meet here{where}",
-            span,
-            related=[*related, (a.span, f"one `{a.name}`"), (b.span, f"another `{b.name}`")],
-            help=f"if they are to be one, name it in the `use`: `use ...: {a.name}`; the declaration "
-            f"of this file then holds in both",
-        )
-
-    def report_wrong_table(self, ids: TypedValue, have: Axis, want: Axis, message: str, span: Span, help: str) -> None:
-        """Indices into one axis where those into another are wanted (D2)."""
-        self.problems.report(
-            "E0312",
-            message,
-            span,
-            f"this is {show(ids)}",
-            related=[(want.span, f"`{want.name}` is declared here"), (have.span, f"`{have.name}` is declared here")],
-            help=help,
-        )
-
     # -- names ---------------------------------------------------------------------------------------------------
 
     def axis(self, name: s.Ident, declared: str = "") -> Axis | None:
@@ -214,38 +190,18 @@ class Scope(ABC):
         if self.environment.is_missing(name.text):
             return None
         if name.text[0].isdigit():
-            self.problems.report(
-                "E0318",
-                "brackets hold names of axes, but this is a number",
-                name.span,
-                help=f"declare an axis of that size, `depth name = {name.text}`, and write `name`"
-                if name.text != "0"
-                else "axes have names and no order: write the name of one",
-            )
+            self.problems.add(NumberForAxis(name.span))
             return None
-        near = nearest(name.text, self.environment.candidate_axes())
-        message = f"no axis is named `{name.text}`"
-        help = f"declare it: `width {name.text}` or `depth {name.text} = 64`"
-        numbered = self.environment.axis(re.sub(r"_?\d+\Z", "", name.text))
-        if name.text.lower() in _BATCH and near is None:
-            help = "leave it out: the axes of a batch are not written, all ops run along them by themselves"
-        elif numbered is not None and not misspelt(name.text, near or ""):
-            near, help = None, f"declare a copy: `{numbered.kind.value} {name.text} like {numbered.name}`"
-        elif declared:
-            help = f"declare it: `{declared.format(name.text)}`"
+        environment, other = self.environment, Other.NOTHING
         if name.text in self.variables:
-            message = f"`{name.text}` is a variable, but an axis is wanted here"
-            help = f"write the name of an axis; `abs({name.text})` is the absolute value"
-        elif self.environment.const(name.text) is not None:
-            message = f"`{name.text}` is a const, but an axis is wanted here"
-            help = f"declare an axis of that size: `depth other = {name.text}`"
-        elif name.text in self.environment.block.mentions.declared:
-            near, message = None, f"`{name.text}` is declared in this body, further down"
-            help = f"call that one otherwise, and `{name.text}` is that of the file"
-            if name.text not in self.environment.module.axes:
-                help = "declare it before, or make it a parameter of the block"
-        help = f"did you mean `{near}`?" if near else help
-        self.problems.report("E0201", message, name.span, help=help, fix=respelt(name.span, near))
+            other = Other.VARIABLE
+        elif environment.const(name.text) is not None:
+            other = Other.CONST
+        elif name.text in environment.block.mentions.declared:
+            other = Other.DECLARED_BELOW
+        known, in_file = tuple(environment.candidate_axes()), name.text in environment.module.axes
+        numbered = environment.axis(re.sub(r"_?\d+\Z", "", name.text))
+        self.problems.add(NoAxisNamed(name.span, name.text, other, known, in_file, numbered, declared))
         return None
 
     def axes(self, names: Iterable[s.Ident], declared: str = "") -> list[Axis] | None:
@@ -268,17 +224,8 @@ class Scope(ABC):
             return wire.static
         if not self.environment.is_missing(name.text) and not (name.text in self.variables and wire is None):
             known = [*self.environment.candidate_axes(), *self.environment.candidate_consts()]
-            if wire is not None:
-                self.problems.report(
-                    "E0207",
-                    f"`{name.text}` is {show(wire)}: no number known at build time",
-                    name.span,
-                    help="a size or const is made of numbers, sizes and consts",
-                )
-            else:
-                self.problems.report(
-                    "E0201", f"no axis or const is named `{name.text}`", name.span, help=undeclared(name.text, known)
-                )
+            unknown = NoSizeNamed(name.span, name.text, tuple(known))
+            self.problems.add(unknown if wire is None else NotStaticName(name.span, name.text, wire.type))
         return None
 
     def type(self, written: s.TypeExpr) -> Type | None:
@@ -290,15 +237,7 @@ class Scope(ABC):
             if axis is None:
                 good = False
             elif axis in axes:
-                self.problems.report(
-                    "E0322",
-                    f"`{name.text}` stands twice in one type: a value has each axis once",
-                    name.span,
-                    related=[(axes[axis].span, "first here")],
-                    help=f"write its copy: `{others[0]}`"
-                    if (others := copies(axis, self.environment))
-                    else f"declare a copy: `{axis.kind.value} other like {axis.name}`",
-                )
+                self.problems.add(TypedTwice(name.span, axis, axes[axis].span, self.environment.surroundings))
                 good = False
             else:
                 axes[axis] = name
@@ -311,16 +250,8 @@ class Scope(ABC):
                 into = self.environment.axis(text)
                 if into is None:
                     if not self.environment.is_missing(text):
-                        reals = "".join(c for c in text.lower() if c.isalpha()) in _REALS
-                        others = [Scalar.BOOL.value, Scalar.INT.value]
-                        near = "" if reals else nearest(text, [*self.environment.candidate_axes(), *others])
-                        self.problems.report(
-                            "E0215",
-                            f"`{text}` is no kind of element: neither bool, nor int, nor an axis",
-                            written.element.span,
-                            help=f"did you mean `{near}`?" if near else _ELEMENTS,
-                            fix=[(written.element.span, near or "")] if near or reals else [],
-                        )
+                        axes_known = tuple(self.environment.candidate_axes())
+                        self.problems.add(KindOfElement(written.element.span, text, axes_known))
                     return None
                 element = IndexInto(into)
         return Type(element, tuple(axes)) if good else None
@@ -329,12 +260,5 @@ class Scope(ABC):
         """Whether weights may be named so (D11)."""
         if not is_reserved(name):
             return True
-        self.problems.report(
-            "E0216",
-            f"weights cannot be named `{name}`: it is reserved",
-            span,
-            notes=["names of weights become attributes of a torch module: Python and torch keep some for themselves"],
-            help=f"give it another label, such as `{name.strip('_')}_`",
-            fix=[(span, f"{name.strip('_')}_")] if span.source.text[: span.start].endswith(".") else [],
-        )
+        self.problems.add(ReservedName(span, name))
         return False

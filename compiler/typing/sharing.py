@@ -9,6 +9,7 @@ from ...dsl.source import Span
 from ..base.problems import location_key
 from ..graph.equality import Way, Ways
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, owns
+from ..problems.results import SecondSet
 from .scope import Caller, Scope
 
 Calling = Call | Scan | Repeat
@@ -92,13 +93,6 @@ def check_one_set(body: Scope) -> None:
 
 
 def _second(body: Scope, model: Graph, node: Calling, first: Calling, span: Span) -> None:
-    mended = f"make `{model.name}` a `block`: each call then has its own"
-    if isinstance(node, Call) and isinstance(first, Call) and node.graph.name == first.graph.name:
-        mended = f"write `share one = {node.graph.name}`, and call `one` alone, or {mended}"
-    body.problems.report(
-        "E0413",
-        f"the model `{model.name}` has one set of weights, but would get a second here",
-        span,
-        related=[(model.span, "a model"), (first.span, "the first are made here")],
-        help=mended,
-    )
+    same = isinstance(node, Call) and isinstance(first, Call) and node.graph.name == first.graph.name
+    once = node.graph.name if same and isinstance(node, Call) else ""
+    body.problems.add(SecondSet(span, model.name, model.span, first.span, once))

@@ -9,17 +9,19 @@ from typing import Any
 from ...dsl import syntax as s
 from ...dsl.docs import behind
 from ...dsl.source import Span
-from ..base import rewritten
-from ..base.idioms import compared
-from ..base.names import listed, nearest, respelt
 from ..base.problems import Problems
 from ..graph.nodes import Init, Parameter, Weight
-from ..graph.typed_value import TypedValue, fits, show, show_axes, show_type
+from ..graph.typed_value import TypedValue, fits
 from ..graph.values import IndexInto, Role, Scalar, Type
-from ..hints import missing_axis
 from ..names.ragged import refuse_ragged
 from ..names.written_sizes import checked_size, const_static, refuse_own_size, size_static
 from ..ops import OPS
+from ..problems.axes import Namesakes
+from ..problems.elements import Wanted, WrongElement
+from ..problems.forms import XavierParam
+from ..problems.names import Bearer, DeclaredAlready, KindOfCopy, NameTaken, NoBlockNamed
+from ..problems.results import Count, CrossedResults, OtherResult, OtherType, Unpacked, WrongReturn
+from ..problems.sizes import BranchAtRunTime, NoSizeInBlock, ParamUnbounded
 from ..sizes.arithmetic import largest
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known, undetermined
 from .application import OpApplication
@@ -37,12 +39,7 @@ class Body(Repeats):
     def run(self, statements: Sequence[s.Statement]) -> None:
         for statement in statements:
             if self.returned and not isinstance(statement, s.Return):
-                self.problems.report(
-                    "E0408",
-                    "nothing after `return` is run",
-                    statement.span,
-                    help="move it above, or delete it",
-                )
+                self.problems.add(WrongReturn(statement.span, Count.BEFORE_END))
                 return
             self.environment.at = statement.span
             self.statement(statement)
@@ -57,7 +54,7 @@ class Body(Repeats):
                 wire = self.variable(name.text, name.span)
                 wanted = self.type(written)
                 if wire is not None and wanted is not None:
-                    self.expected(wire, wanted, name.span, written.span, f"`{name.text}`")
+                    self.expected(wire, wanted, name.span, written.span, name.text)
             case s.Share():
                 self.share(statement)
             case s.RepeatStatement():
@@ -97,13 +94,7 @@ class Body(Repeats):
         bearer = self.environment.bearer(text)
         if bearer is not None:
             kind, declared = bearer
-            self.problems.report(
-                "E0205",
-                f"`{text}` is the name of {'an' if kind == 'axis' else 'a'} {kind}, so no variable may bear it",
-                name.span,
-                related=[(declared, f"the {kind} is declared here")],
-                help=f"call the variable something else, such as `{text}_`",
-            )
+            self.problems.add(NameTaken(name.span, text, Bearer.VARIABLE, kind, declared))
             self.variables[text] = None
             return
         if wire is not None and wire.value is not None and wire.value.name is None and wire.home is self.builder:
@@ -136,36 +127,23 @@ class Body(Repeats):
         if len(statement.targets) == 1:
             target = statement.targets[0]
             wire = self.expr(statement.value, binding=target.text)
-            if statement.type is not None:
-                wanted = self.type(statement.type)
-                if wire is not None and wanted is not None:
-                    what, value = f"`{target.text}`", statement.value.span
-                    if not self.expected(wire, wanted, value, statement.type.span, what):
-                        wire = None  # one mistake, reported once
+            wanted = None if statement.type is None else self.type(statement.type)
+            if statement.type is not None and wire is not None and wanted is not None:
+                places = statement.value.span, statement.type.span
+                if not self.expected(wire, wanted, *places, target.text):
+                    wire = None  # one mistake, reported once
             self.bind(target, wire)
             return
         wires = self.several(statement.value)
         if wires is not None and len(wires) != len(statement.targets):
-            self.problems.report(
-                "E0408",
-                f"{len(statement.targets)} names for {len(wires)} result{'s' if len(wires) != 1 else ''}",
-                statement.targets[0].span.to(statement.targets[-1].span),
-                related=[(statement.value.span, f"this gives {len(wires)}")],
-                help=self._picked(wires, len(statement.targets)) or "name each result; `_` discards one",
-            )
+            place, names = statement.targets[0].span.to(statement.targets[-1].span), len(statement.targets)
+            wire = wires[0] if len(wires) == 1 else None
+            axis = None if wire is None else next((axis for axis in wire.axes if axis.extent == names), None)
+            self.problems.add(Unpacked(place, names, len(wires), statement.value.span, axis))
             wires = None
         self._crossed(statement)
         for index, target in enumerate(statement.targets):
             self.bind(target, wires[index] if wires else None)
-
-    def _picked(self, wires: Sequence[TypedValue | None], names: int) -> str:
-        """How to name the items of one value, where other languages would unpack it."""
-        wire = wires[0] if len(wires) == 1 else None
-        axis = None if wire is None else next((axis for axis in wire.axes if axis.extent == names), None)
-        if axis is None:
-            return ""
-        items = ", ".join(f"`both[{axis.name} = {item}]`" for item in range(min(names, 2)))
-        return f"it is one value: bind one name, `both = ...`, and pick its items, {items}{' ...' * (names > 2)}"
 
     def _crossed(self, statement: s.Assign) -> None:
         """Warn of a name that another result of the block has: names on the left take results by position."""
@@ -177,12 +155,8 @@ class Body(Repeats):
         names = [result.name.text if result.name else "" for result in block.decl.results] if block else []
         for place, target in enumerate(statement.targets[: len(names)]):
             if target.text in names and names[place] not in ("", target.text):
-                self.problems.report(
-                    "W0507",
-                    f"`{target.text}` takes the result `{names[place]}` of `{call.callee.text}`",
-                    target.span,
-                    help=f"results come in their declared order: write `{', '.join(names)} = ...`",
-                )
+                callee = call.callee.text
+                self.problems.add(CrossedResults(target.span, target.text, names[place], callee, tuple(names)))
                 return
 
     def several(self, expr: s.Expr) -> list[TypedValue | None] | None:
@@ -205,9 +179,11 @@ class Body(Repeats):
         self.returned.append((statement, wires))
 
     def expected(
-        self, wire: TypedValue, wanted: Type, span: Span, wanted_span: Span, what: str, code: str = "E0315"
+        self, wire: TypedValue, wanted: Type, span: Span, wanted_span: Span, name: str, of_block: bool | None = None
     ) -> bool:
-        """Whether the value has the type that is written for it (lifted axes apart)."""
+        """Whether the value has the type that is written for it (lifted axes apart). of_block: that of a result, which
+        may have no name but that of the block.
+        """
         lifted = set(self.environment.lifted)
         free = lifted | wire.type.broadcast_axes  # the written type may have a broadcast axis or not
         have = [axis for axis in wire.type.axes if axis not in free or axis in wanted.axes]
@@ -216,66 +192,20 @@ class Body(Repeats):
         called = self.environment.block in self.checker.alone
         same = set(have) <= set(wanted.axes) and (called or not lacks) and fits(wire.element, wanted.element)
         twins = [(a, b) for a in wanted.axes for b in have if a.name == b.name and a != b]
-        if not same and twins:
-            self.report_namesakes(*twins[0], span, [(wanted_span, f"{show_type(wanted)} wanted here")])
-        elif not same:
-            self.problems.report(
-                code,
-                f"{what} is {show(wire)}, but {show_type(wanted)} is written here",
-                span,
-                f"this is {show(wire)}",
-                related=[(wanted_span, f"{show_type(wanted)} wanted here")],
-                help=self._difference(wire, wanted, span),
-                fix=self._as_index(wire, wanted, span),
-            )
+        around = self.environment.surroundings if not same else None
+        if twins and not same:
+            self.problems.add(Namesakes(span, *twins[0], ((wanted_span, wanted),)))
+        elif around is not None and of_block is None:
+            self.problems.add(OtherType(span, name, wire, wanted, wanted_span, around))
+        elif around is not None and of_block is not None:
+            self.problems.add(OtherResult(span, name, wire, wanted, wanted_span, around, of_block))
         return same
-
-    def _as_index(self, wire: TypedValue, wanted: Type, span: Span) -> list[tuple[Span, str]]:
-        """The edit that makes an index of an int, where that is all that its type lacks."""
-        if wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
-            return []
-        free = {*self.environment.lifted, *wire.type.broadcast_axes}
-        if set(wanted.axes) - free != set(wire.type.axes) - free:
-            return []
-        return [(span, f"index[{wanted.element.axis.name}]({span.text})")]
-
-    def _difference(self, wire: TypedValue, wanted: Type, span: Span) -> str:
-        """In words: what is missing, what is too much."""
-        missing = [axis for axis in wanted.axes if axis not in wire.type.axes]
-        extra = [axis for axis in wire.axes if axis not in wanted.axes and axis not in self.environment.lifted]
-        for axis in missing:
-            for other in extra:
-                if axis.family == other.family:
-                    return (
-                        f"`{other.name}` and `{axis.name}` are copies of one axis: rename, "
-                        f"`x[{other.name} as {axis.name}]`"
-                    )
-        parts = []
-        if missing:
-            explanation = missing_axis.explain(wire, missing, self.environment)
-            parts.append(
-                f"{listed(axis.name for axis in missing)} {'is' if len(missing) == 1 else 'are'} missing"
-                + (f": {explanation}" if explanation else "")
-            )
-        if extra:
-            parts.append(f"{listed(axis.name for axis in extra)} {'is' if len(extra) == 1 else 'are'} too much")
-        if not parts:
-            return _of_another_kind(wire, wanted, span.text)
-        return "; ".join(parts)
 
     def share(self, statement: s.Share) -> None:
         if statement.block.text not in self.environment.module.blocks:
             if not self.environment.is_missing(statement.block.text):
-                near = nearest(statement.block.text, self.environment.module.blocks)
-                self.problems.report(
-                    "E0203",
-                    f"no block is named `{statement.block.text}`",
-                    statement.block.span,
-                    help=f"did you mean `{near}`?"
-                    if near
-                    else "`share f = block` gives one set of weights to all calls of `f`",
-                    fix=respelt(statement.block.span, near),
-                )
+                known = tuple(self.environment.module.blocks)
+                self.problems.add(NoBlockNamed(statement.block.span, statement.block.text, known, scanned=False))
             self.variables[statement.name.text] = None
             return
         if self.may_own(statement.name.text, statement.name.span):
@@ -292,7 +222,7 @@ class Body(Repeats):
             and name.text not in self.variables
         ):
             return False
-        self.problems.report("E0204", f"`{name.text}` is declared already", name.span, help="choose another name")
+        self.problems.add(DeclaredAlready(name.span, name.text))
         return True
 
     def local_axis(self, decl: s.AxisDecl) -> None:
@@ -312,12 +242,7 @@ class Body(Repeats):
                 self.environment.misdeclared.add(name)
                 return
             if original.kind is not kind:
-                self.problems.report(
-                    "E0213",
-                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}",
-                    decl.span,
-                    help=f"write `{original.kind.value} {decl.span.text}`",
-                )
+                self.problems.add(KindOfCopy(decl.span, name, kind.value, original, decl.span.text))
             refuse_own_size(self.checker.session.problems, decl)
             extent, size, bound, family = original.extent, SizeOf(original), original.bound, original.family
             ragged = original.ragged
@@ -338,13 +263,7 @@ class Body(Repeats):
                 return
             bound = largest(size) if size is not None and extent is None and kind is Kind.WIDTH else None
         else:
-            self.problems.report(
-                "E0207",
-                f"`{name}` is declared in a block but has no size",
-                decl.span,
-                help=f"an axis of a block is made of others: `{decl.kind} {name} = ...`, or make it a "
-                f"parameter of the block",
-            )
+            self.problems.add(NoSizeInBlock(decl.span, name, decl.kind))
         label = decl.display.text if decl.display else name
         axis = self.checker.session.axis(
             name,
@@ -386,9 +305,7 @@ class Body(Repeats):
         name = decl.name.text
         type = self.type(decl.type)
         if self.variables.get(name) is not None:
-            self.problems.report(
-                "E0204", f"`{name}` is a value already", decl.name.span, help="choose another name for the param"
-            )
+            self.problems.add(DeclaredAlready(decl.name.span, name, value=True))
             return
         if not self.may_own(name, decl.name.span):
             type = None
@@ -396,20 +313,12 @@ class Body(Repeats):
             self.bind(decl.name, None)
             return
         if type.element is not Scalar.REAL:
-            self.problems.report("E0304", f"a param is real, but {show_type(type)} is written here", decl.type.span,
-                        help=f"write `{show_axes(type.axes)}`")  # fmt: skip
+            self.problems.add(WrongElement(decl.type.span, type, Wanted.PARAM))
             self.bind(decl.name, None)
             return
         for axis, written in zip(type.axes, decl.type.axes, strict=True):
             if axis.is_width and axis.bound is None and self.environment.only_at_run_time(SizeOf(axis)):
-                self.problems.report(
-                    "E0321",
-                    f"param `{name}` has the width `{axis.name}`, of which no largest size is known",
-                    written.span,
-                    related=[(axis.span, f"`{axis.name}` is declared here")],
-                    help=f"bound it: {rewritten.sized(axis, '<=', 1024)}, "
-                    f"or fix it: {rewritten.sized(axis, '=', 1024)}",
-                )
+                self.problems.add(ParamUnbounded(written.span, name, axis))
                 self.bind(decl.name, None)
                 return
         init = Init("normal", (0.02,)) if decl.init is None else self.init(decl.init)
@@ -426,12 +335,7 @@ class Body(Repeats):
         """`xavier` for a param, which maps its second axis to its first as torch.nn.init has it."""
         if len(axes) == 2:
             return replace(init, fan_in=axes[1:], fan_out=axes[:1])
-        self.problems.report(
-            "E0320",
-            f"`xavier` goes by what a weight maps to what: a param of two axes, but this has {show_axes(axes)}",
-            span,
-            help="`uniform(bound)` or `normal(std)`, with sizes: `uniform((6 / (|a| + |b|)) ^ 0.5)`",
-        )
+        self.problems.add(XavierParam(span, axes))
         return None
 
     # -- static if -----------------------------------------------------------------------------------------------
@@ -440,12 +344,7 @@ class Body(Repeats):
         """Static `if`: both branches are checked, only the taken one owns weights."""
         condition = self.expr(statement.condition)
         if condition is not None and condition.static is None:
-            self.problems.report(
-                "E0323",
-                f"`if` is decided at build time, but this is {show(condition)}",
-                statement.condition.span,
-                help="choose between values with `select(condition, x, y)`",
-            )
+            self.problems.add(BranchAtRunTime(statement.condition.span, condition.type))
             return
         decided: object = None
         by_pass = False
@@ -454,20 +353,10 @@ class Body(Repeats):
             decided = known(static)  # arithmetic in it that has no value is reported
             by_pass = decided is not None and known(condition.static) is None
             if decided is not None and not isinstance(decided, bool):
-                self.problems.report(
-                    "E0304",
-                    "`if` needs a truth value, but this is a number",
-                    statement.condition.span,
-                    help="compare it: `n > 0`",
-                )
+                self.problems.add(WrongElement(statement.condition.span, condition.type, Wanted.BRANCH))
                 decided = True
             if self.environment.only_at_run_time(static):
-                self.problems.report(
-                    "E0323",
-                    "`if` is decided at build time, but this depends on a width, whose size only a run knows",
-                    statement.condition.span,
-                    help="choose between values with `select(condition, x, y)`",
-                )
+                self.problems.add(BranchAtRunTime(statement.condition.span, None))
             elif decided is None:
                 self.checker.undecided = True
         self.checker.decisions.append(bool(decided))
@@ -514,20 +403,3 @@ class Body(Repeats):
                 self.variables[name] = None
             elif name not in self.variables:
                 self.untaken[name] = trial.assigned[name]
-
-
-def _of_another_kind(wire: TypedValue, wanted: Type, text: str) -> str:
-    """The help where a value has elements of another kind."""
-    match wire.element, wanted.element:
-        case Scalar.INT, IndexInto(axis):
-            return f"`index[{axis.name}](...)` makes an index of an int, and looks that it is one"
-        case IndexInto(), Scalar.INT:
-            return f"`int({text})` is the plain number"
-        case Scalar.BOOL, Scalar.REAL | Scalar.INT:
-            return f"of a truth value `select({text}, 1, 0)` makes a number"
-        case _, Scalar.BOOL:
-            return compared(text)
-        case Scalar.REAL, Scalar.INT | IndexInto():
-            return "the kinds of elements differ: `floor(x)` and `ceil(x)` are whole numbers"
-        case _:
-            return "the kinds of elements differ"

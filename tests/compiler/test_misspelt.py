@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnc.compiler.base.names import akin, misspelt
-from attnc.compiler.typing.expressions import WRITABLE_OPS
+from attnc.compiler.ops import WRITABLE
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ searchsorted sgn smm unique vander
 
 @pytest.mark.parametrize("name", ELSEWHERE.split())
 def test_what_is_near_an_op_by_its_letters_alone(name: str) -> None:
-    assert not [op for op in WRITABLE_OPS if akin(name, op)]
+    assert not [op for op in WRITABLE if akin(name, op)]

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
-from ..compiler.typing.expressions import WRITABLE_OPS
+from ..compiler.ops import WRITABLE
 from ..dsl.layout import TRUTH_WORDS
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -41,8 +41,8 @@ class AttnLexer(RegexLexer):  # type: ignore[misc]
             (rf"{_GAP}(frozen)(?=[ \t]*(?:#|$))", bygroups(Whitespace, Keyword)),
             (r"\s+", Whitespace),
             (r"\b(bool|int|real)(?=[ \t]*\[)", Keyword.Type),
-            (words(WRITABLE_OPS, r"\b", r"(?=[ \t]*[\[(.])"), Name.Builtin),
-            (rf"(\|>)([ \t]*)({'|'.join(sorted(WRITABLE_OPS, key=len, reverse=True))})\b",
+            (words(WRITABLE, r"\b", r"(?=[ \t]*[\[(.])"), Name.Builtin),
+            (rf"(\|>)([ \t]*)({'|'.join(sorted(WRITABLE, key=len, reverse=True))})\b",
              bygroups(Operator, Whitespace, Name.Builtin)),
             (rf"(\.)({_NAME})", bygroups(Punctuation, Name.Attribute)),
             (rf"\b{_NAME}(?=[ \t]*(?:\[[^\]\n]*\])?[ \t]*\()", Name.Function),

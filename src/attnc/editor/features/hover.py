@@ -9,8 +9,8 @@ from ...compiler.base.problems import Problems
 from ...compiler.graph.typed_value import TypedValue, show
 from ...compiler.graph.values import Scalar
 from ...compiler.names.written_sizes import const_static
+from ...compiler.ops import INITS
 from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, is_list, value_of
-from ...compiler.typing.expressions import INITS
 from ...dsl import syntax as s
 from ...dsl.docs import opening
 from ...dsl.layout import TRUTH_WORDS

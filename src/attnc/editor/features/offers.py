@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ...compiler.graph.typed_value import TypedValue, show
-from ...compiler.ops import OPS
+from ...compiler.ops import INITS, OPS, WRITABLE
 from ...compiler.ops.table import Brackets, Op
 from ...compiler.sizes.axes import Axis, Const
-from ...compiler.typing.expressions import INITS, WRITABLE_OPS
 from ...dsl import syntax as s
 from .. import describe
 from ..analysis import Analysis
@@ -113,7 +112,7 @@ def latest(view: Analysis, name: str, offset: int) -> TypedValue | None:
 
 
 def ops(piped: bool = False) -> Iterator[Offer]:
-    for name in WRITABLE_OPS:
+    for name in WRITABLE:
         if name not in OPS:
             yield Offer(name, "op", WORDS[name], insert="raw(${0:w})" if name == "raw" else "", rank=4)
             continue

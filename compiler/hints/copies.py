@@ -1,0 +1,32 @@
+"""Copies of an axis that a block knows, or could declare (D4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..problems.surroundings import Surroundings
+from ..sizes.axes import Axis
+from .words import Wording
+
+
+def copies(axis: Axis, around: Surroundings, apart: Iterable[Axis] = ()) -> list[str]:
+    """The names of its copies that the block knows, but for some; else of those of the file that it might."""
+    not_these = {axis.name, *(other.name for other in apart)}
+    known = [other.name for other in around.names.values() if other.family == axis.family]
+    families = {other.family for other in around.file.values() if around.of_file.get(other.id) == axis}
+    might = [other.name for other in around.file.values() if other.family in families]
+    return [name for name in known if name not in not_these] or [name for name in might if name not in not_these]
+
+
+def new_copy(axis: Axis, around: Surroundings, words: Wording) -> tuple[str, str]:
+    """A free name for a copy of an axis, and how it is declared."""
+    taken = around.names.keys() | around.declared
+    copy = next((name for name in ("past", "other", "second") if name not in taken), f"{axis.name}2")
+    return copy, declared(axis, copy, axis.name, around, words)
+
+
+def declared(axis: Axis, copy: str, original: str, around: Surroundings, words: Wording) -> str:
+    """How a copy of an axis is declared; one of a parameter is a parameter."""
+    if original in around.parameters:
+        return f"{words.quoted(f'{copy}: {axis.kind.value} like {original}')} among the parameters"
+    return words.quoted(f"{axis.kind.value} {copy} like {original}")

@@ -1,0 +1,1 @@
+"""Each kind of mistake in words: a file for each of `compiler/problems`."""

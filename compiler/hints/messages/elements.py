@@ -1,0 +1,353 @@
+"""Values of the wrong kind, in words."""
+
+from __future__ import annotations
+
+import re
+
+from ....dsl.diagnostic import Diagnostic
+from ....dsl.source import Span
+from ...base import rewritten
+from ...base.idioms import compared
+from ...base.names import nearest
+from ...graph.traits import Compared, Pointwise
+from ...graph.typed_value import show_axes, show_type
+from ...graph.values import IndexInto, Scalar
+from ...problems.elements import (
+    ArgumentElement,
+    ComparedWithItself,
+    DefaultElement,
+    DefaultIndex,
+    DividedByIndex,
+    IdsAsFeatures,
+    IndexOutside,
+    IndexTaker,
+    KindOfElement,
+    MixedElements,
+    NotCompared,
+    RootOfIndex,
+    SwappedTargets,
+    Wanted,
+    WrongElement,
+    WrongTable,
+)
+from ...sizes.axes import Arith, Axis, SizeOf
+from .. import unlike
+from ..table import say, tells
+from ..usage import kept
+from ..words import Wording
+
+_REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "number", "scalar", "array", "ndarray"))
+"""What other languages call real numbers, or anything in brackets; with a number of bits or without."""
+
+
+@tells(WrongElement)
+def wrong_element(problem: WrongElement, words: Wording) -> Diagnostic:
+    have, taker, axis = problem.have, f"`{problem.taker}`", problem.axis
+    into = axis.name if axis is not None else ""
+    wants = {
+        Wanted.NUMBERS: f"{taker} needs numbers",
+        Wanted.ITEMS: f"{taker} needs numbers",
+        Wanted.FACTORS: "`dot` multiplies numbers",
+        Wanted.COMPARED: f"{taker} compares numbers",
+        Wanted.ORDERED: f"{taker} compares numbers",
+        Wanted.TRUTH: f"{taker} needs truth values",
+        Wanted.CONDITION: "`select` chooses by a truth value",
+        Wanted.BRANCH: "`if` needs a truth value",
+        Wanted.MASK: "a mask is a truth value",
+        Wanted.INT: "`index` makes an index of an int",
+        Wanted.INDEX: "`int` needs an index",
+        Wanted.PICK: "`valid` tells of an index whether there was one to pick",
+        Wanted.GATHERED: f"`{into}` is picked by indices",
+        Wanted.EMBEDDED: "`embed` looks up indices",
+        Wanted.TARGETS: f"the targets of `cross_entropy` are indices into `{into}`",
+        Wanted.PARAM: "a param is real",
+    }[problem.wanted]
+    this = f"this is {show_type(have)}"
+    match problem.wanted, have.element:
+        case Wanted.ORDERED, _:
+            this = "these are truth values"
+        case Wanted.BRANCH, _:
+            this = "this is a number"
+        case Wanted.PARAM, _:
+            this = f"{show_type(have)} is written here"
+        case Wanted.NUMBERS, IndexInto(indexed):
+            this += f": indices into `{indexed.name}`"
+        case Wanted.ITEMS, IndexInto():
+            this += ": indices"
+        case _:
+            pass
+    return say(problem, f"{wants}, but {this}", help=_mended(problem, into, words))
+
+
+def _mended(problem: WrongElement, into: str, words: Wording) -> str:
+    """How elements of the wanted kind are had."""
+    have, text, q = problem.have, problem.text, words.quoted
+    number, declared = f"write {q('select(m, 1, 0)')} for 1 and 0", q(f"{into}[..]")
+    match problem.wanted, have.element:
+        case Wanted.NUMBERS, IndexInto(indexed):
+            looked, plain = q(f"E[{indexed.name} = {text}]"), q(f"int({text})")
+            return f"look them up, {looked} or `embed`; {plain} is the plain number"
+        case Wanted.ITEMS, IndexInto():
+            return f"look the index up in a table, {q('E[vocab = ids]')}, or say {q('int(i)')} to use it as a number"
+        case Wanted.ITEMS, _:
+            choose = q(f"select({text}, x, y)")
+            return f"choose by it, {choose}, or leave items out of a sum or softmax with {q('where')}"
+        case (Wanted.NUMBERS, _) | (Wanted.INDEX, Scalar.BOOL):
+            return number
+        case Wanted.MASK, _ if problem.written is not None:
+            return kept(problem.written, words)
+        case Wanted.INT, IndexInto():
+            return f"it is an index already; {q('int(i)')} makes it a plain number first"
+        case Wanted.INT, Scalar.BOOL:
+            return f"choose by it: {q(f'select({text}, 1, 0)')}"
+        case Wanted.TARGETS, Scalar.INT:
+            return f"write {q(f'index[{into}]({text})')}, or declare them as {declared}"
+        case _:
+            pass
+    return {
+        Wanted.FACTORS: f"write {q('select(m, 1, 0)')} for a mask",
+        Wanted.COMPARED: "combine truth values with and, or, not",
+        Wanted.ORDERED: "use ==, !=, and, or, not",
+        Wanted.TRUTH: f"compare it: {q('x > 0')}",
+        Wanted.CONDITION: f"compare it: {q('x > 0')}",
+        Wanted.BRANCH: f"compare it: {q('n > 0')}",
+        Wanted.INT: f"round it: {q(f'floor({text})')}",
+        Wanted.INDEX: "round a real with floor or ceil",
+        Wanted.PICK: "give it the index, as `topk`, `argsort` or `argmax` gives it",
+        Wanted.GATHERED: "use floor(x) for a whole number",
+        Wanted.EMBEDDED: f"its type should be {declared}: indices into {q(into)}",
+        Wanted.TARGETS: f"declare them as {declared}: indices into {q(into)}",
+        Wanted.PARAM: f"write {q(show_axes(have.axes))}",
+    }[problem.wanted]
+
+
+@tells(MixedElements)
+def mixed_elements(problem: MixedElements, words: Wording) -> Diagnostic:
+    q, first, second = words.quoted, show_type(problem.first), show_type(problem.second)
+    number = q("select(m, 1, 0)")
+    if problem.chosen:
+        help = f"write {number} for 1 and 0, or compare the number: {q('x > 0')}"
+        return say(problem, f"`select` chooses between {first} and {second}: a number and a truth value", help=help)
+    help = f"write {number} for truth values, {q('int(i)')} for indices"
+    return say(problem, f"`concat` joins {first} and {second}: different kinds of elements", help=help)
+
+
+@tells(SwappedTargets)
+def swapped_targets(problem: SwappedTargets, words: Wording) -> Diagnostic:
+    assert problem.span is not None
+    swapped = [(problem.span, problem.other.text), (problem.other, problem.span.text)]
+    return say(
+        problem,
+        "the operands of `cross_entropy` have changed places: these are the targets",
+        f"this is {show_type(problem.targets)}",
+        related=[(problem.other, f"the logits, {show_type(problem.logits)}")],
+        help=f"the logits come first: {words.quoted(rewritten.edited(problem.call, swapped))}",
+        fix=swapped,
+    )
+
+
+@tells(DefaultElement)
+def default_element(problem: DefaultElement, words: Wording) -> Diagnostic:
+    return _default(problem, show_type(problem.default))
+
+
+@tells(DefaultIndex)
+def default_index(problem: DefaultIndex, words: Wording) -> Diagnostic:
+    return _default(problem, problem.text)
+
+
+def _default(problem: DefaultElement, shown: str) -> Diagnostic:
+    match problem.type.element:
+        case IndexInto(axis):
+            help = f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
+        case element:
+            help = f"write {'`true` or `false`' if element is Scalar.BOOL else 'a number'}"
+    return say(problem, f"`{problem.name}` is {show_type(problem.type)}, but its default is {shown}", help=help)
+
+
+@tells(ArgumentElement)
+def argument_element(problem: ArgumentElement, words: Wording) -> Diagnostic:
+    q, name, have, want = words.quoted, problem.formal.name.text, problem.have.element, problem.wanted.element
+    text = problem.text
+    match want, have:
+        case IndexInto(axis), _:
+            wanted = f"indices into `{axis.name}`"
+            help = f"pass the indices themselves, or find them: `argmax`, `topk`, {q('index[a](floor(x))')}"
+            if have is Scalar.INT:
+                help = f"{q(f'index[{axis.name}]({text})')} makes an index of an int"
+        case Scalar(), _:
+            wanted = f"{want.value} elements"
+            if want is Scalar.BOOL and not isinstance(have, IndexInto):
+                help = compared(text, q)
+            elif want is not Scalar.REAL or isinstance(have, IndexInto):
+                help = f"{q('int(i)')} makes a number of an index; {q('x > 0')} makes a truth value of a number"
+            else:
+                help = f"write {q(f'select({text}, 1, 0)')} for 1 and 0"
+    return say(
+        problem,
+        f"`{name}` of `{problem.called}` takes {wanted}, but this is {show_type(problem.have)}",
+        related=[(problem.formal.span, "declared here")],
+        help=help,
+    )
+
+
+@tells(NotCompared)
+def not_compared(problem: NotCompared, words: Wording) -> Diagnostic:
+    a, b, q = problem.a, problem.b, words.quoted
+    first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
+    forgets = f"{q(f'int({a.name})')} forgets the axis on purpose"
+    fixed = [axis for axis in (a, b) if not axis.is_width or axis.extent is not None]
+    if len(fixed) == 1:  # most likely a position was compared with a size
+        name = fixed[0].name
+        help = f"if the size of {q(name)} is meant, write {q(f'|{name}|')}; {forgets}"
+    elif second.is_width and isinstance(second.size, Arith):
+        both = q("int(...)")
+        help = f"{q(second.name)} has a size of its own, so it is no copy: write {both} on both sides; {forgets}"
+    else:
+        help = unlike.compared(a, b, problem.around, problem.text, words)
+    return say(
+        problem,
+        f"`{a.name}` and `{b.name}` are not copies of one axis: their indices do not compare",
+        related=[(a.span, f"`{a.name}` is declared here"), (b.span, f"`{b.name}` is declared here")],
+        help=help,
+        fix=_equal_as_copy(first, second),
+    )
+
+
+def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:
+    """The edit that makes a copy of an axis that is declared with the size of another: `width past = seq`."""
+    if second.span is None or second.size != SizeOf(first):
+        return []
+    text, end = second.span.source.text, second.span.end
+    found = re.match(rf"[ \t]*(=)[ \t]*{first.name}[ \t]*(?=[,#\n]|\Z)", text[end:])
+    return [(Span(second.span.source, end + found.start(1), end + found.end(1)), "like")] if found else []
+
+
+@tells(WrongTable)
+def wrong_table(problem: WrongTable, words: Wording) -> Diagnostic:
+    have, want, q = problem.have.name, problem.want.name, words.quoted
+    message = f"these are indices into `{have}`, but the table is over `{want}`"
+    match problem.table:
+        case IndexTaker.OP:
+            help = f"use a table over {q(have)}, or correct the type of the indices to {q(f'{want}[..]')}"
+        case IndexTaker.PICKS:  # it is computed: there is no written type to correct
+            plain = q(f"int({problem.span.text})") if problem.span is not None else ""
+            help = f"{plain} forgets the axis on purpose: an int picks from any"
+        case IndexTaker.ARGUMENT:
+            message = f"`{problem.name}` takes indices into `{want}`, but these are indices into `{have}`"
+            help = "pass the indices that belong to this table"
+    return say(
+        problem,
+        message,
+        f"this is {show_type(problem.ids)}",
+        related=[
+            (problem.want.span, f"`{want}` is declared here"),
+            (problem.have.span, f"`{have}` is declared here"),
+        ],
+        help=help,
+    )
+
+
+@tells(IndexOutside)
+def index_outside(problem: IndexOutside, words: Wording) -> Diagnostic:
+    name, i, q = problem.axis.name, problem.written, words.quoted
+    what = f"is not less than |{name}|" + (f" = {problem.axis.extent}" if problem.axis.extent else "")
+    kept = q(f"max({i}, 0)" if problem.below else f"min({i}, |{name}| - 1)")
+    return say(
+        problem,
+        f"this index into `{name}` {'is negative' if problem.below else what}"
+        + (f": it gets to {problem.value}" if problem.value is not None else ""),
+        related=[(problem.axis.span, f"`{name}` is declared here")],
+        help=f"indices into {q(name)} run from 0 to |{name}| - 1" + (f"; clamp it: {kept}" if problem.clamped else ""),
+    )
+
+
+@tells(KindOfElement)
+def kind_of_element(problem: KindOfElement, words: Wording) -> Diagnostic:
+    name, span = problem.name, problem.span
+    reals = "".join(c for c in name.lower() if c.isalpha()) in _REALS
+    near = "" if reals else nearest(name, [*problem.known, Scalar.BOOL.value, Scalar.INT.value])
+    kinds = "`[axes]` for real numbers, `bool[axes]`, `int[axes]`, or `axis[axes]` for indices into that axis"
+    return say(
+        problem,
+        f"`{name}` is no kind of element: neither bool, nor int, nor an axis",
+        help=f"did you mean `{near}`?" if near else f"a type is {kinds}",
+        fix=[(span, near or "")] if span is not None and (near or reals) else [],
+    )
+
+
+@tells(DividedByIndex)
+def divided_by_index(problem: DividedByIndex, words: Wording) -> Diagnostic:
+    name, q, others = problem.axis.name, words.quoted, problem.others
+    sizes = f"sizes are {q(f'|{others[0].name}|')} and" if others else "size is"
+    meant = q(f"({name} + 1)")
+    return say(
+        problem,
+        f"this divides by the index of `{name}`, which begins at 0",
+        f"`{name}` stands for 0, 1, ..., |{name}| - 1 here",
+        help=f"the {sizes} {q(f'|{name}|')}; if the index is meant, divide by {meant}",
+        related=_bound(problem.span, problem.axis, problem.bound),
+        fix=[] if problem.running or others else _sized(problem.span, problem.axis),
+    )
+
+
+@tells(RootOfIndex)
+def root_of_index(problem: RootOfIndex, words: Wording) -> Diagnostic:
+    name, q = problem.axis.name, words.quoted
+    return say(
+        problem,
+        f"this scales by the root of the index of `{name}`, not of its size",
+        f"`{name}` stands for 0, 1, ..., |{name}| - 1 here",
+        help=f"the size is {q(f'|{name}|')}; {q(f'int({name})')} says that the index is meant",
+        related=_bound(problem.span, problem.axis, problem.bound),
+        fix=_sized(problem.span, problem.axis),
+    )
+
+
+def _sized(span: Span | None, axis: Axis) -> list[tuple[Span, str]]:
+    """The edit that puts the size of the axis in place of its index: none where a variable stands for that, or where
+    the two stand side by side.
+    """
+    if span is None or f"|{axis.name}|" in span.text:
+        return []
+    text = re.sub(rf"(?<!\|)\b{axis.name}\b(?!\|)", f"|{axis.name}|", span.text)
+    return [(span, text)] if text != span.text else []
+
+
+def _bound(span: Span | None, axis: Axis, bound: Span) -> list[tuple[Span | None, str]]:
+    """Where the variable is bound that stands for the index."""
+    if span is None or _sized(span, axis) or bound == span:
+        return []
+    return [(bound, f"`{span.text}` is bound here")]
+
+
+@tells(IdsAsFeatures)
+def ids_as_features(problem: IdsAsFeatures, words: Wording) -> Diagnostic:
+    into, text = problem.into.name, problem.text
+    return say(
+        problem,
+        f"`{problem.taker}` computes with indices into `{into}` as if they were features",
+        f"this is {show_type(problem.ids)}",
+        help=f"look them up, `E[{into} = {text}]` or `embed`; `int({text})` is the plain number",
+    )
+
+
+@tells(ComparedWithItself)
+def compared_with_itself(problem: ComparedWithItself, words: Wording) -> Diagnostic:
+    axis = problem.axis
+    match problem.reads:
+        case Pointwise(Compared("<=" | ">=" | "==")):
+            always = "always"
+        case _:
+            always = "never"
+    others = [other for other in problem.around.names.values() if other.family == axis.family and other != axis]
+    other = others[0].name if others else "other"
+    later = others[0].id > axis.id if others else True  # keys are the later copy, and stand on the left
+    pair = (other, axis.name) if later else (axis.name, other)
+    declare = "" if others else f"declare a copy, `{axis.kind.value} other like {axis.name}`, and "
+    return say(
+        problem,
+        f"`{axis.name}` is compared with itself, so this {always} holds",
+        related=[(axis.span, f"`{axis.name}` is declared here")],
+        help=f"{declare}compare two copies of the axis, `{pair[0]} {problem.sign} {pair[1]}`",
+    )

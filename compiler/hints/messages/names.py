@@ -1,0 +1,307 @@
+"""Names that mean nothing, or something else, where they stand, in words."""
+
+from __future__ import annotations
+
+import re
+
+from ....dsl.diagnostic import Diagnostic
+from ....dsl.slips import FINITE
+from ....dsl.source import Span
+from ...base.idioms import FOREIGN, IDIOMS
+from ...base.names import akin, did_you_mean, listed, misspelt, nearest, respelt, undeclared
+from ...graph.typed_value import show_type
+from ...ops import OPS, WRITABLE, Brackets
+from ...problems.names import (
+    Bearer,
+    DeclaredAlready,
+    DeclaredTwice,
+    DefaultComputed,
+    DefaultKind,
+    Gone,
+    KindOfCopy,
+    NamelessOp,
+    NamelessRepeat,
+    NameTaken,
+    NoAxisNamed,
+    NoBlockNamed,
+    NoClaimedAxis,
+    NoParameterNamed,
+    NoSizeNamed,
+    NotEarlier,
+    NothingCalled,
+    NoValueNamed,
+    Other,
+    OwnedTwice,
+    ReservedName,
+    Twice,
+    Unused,
+)
+from ..table import say, tells
+from ..words import Wording
+
+_BATCH = frozenset(("batch", "batches", "batch_size", "batchsize", "bs", "bsz", "n_batch", "nbatch"))
+
+
+@tells(NoAxisNamed)
+def no_axis_named(problem: NoAxisNamed, words: Wording) -> Diagnostic:
+    name, numbered, near = problem.name, problem.numbered, nearest(problem.name, problem.known)
+    message, help = f"no axis is named `{name}`", f"declare it: `width {name}` or `depth {name} = 64`"
+    if name.lower() in _BATCH and near is None:
+        help = "leave it out: the axes of a batch are not written, all ops run along them by themselves"
+    elif numbered is not None and not misspelt(name, near or ""):
+        near, help = None, f"declare a copy: `{numbered.kind.value} {name} like {numbered.name}`"
+    elif problem.declared:
+        help = f"declare it: `{problem.declared.format(name)}`"
+    match problem.other:
+        case Other.VARIABLE:
+            message = f"`{name}` is a variable, but an axis is wanted here"
+            help = f"write the name of an axis; `abs({name})` is the absolute value"
+        case Other.CONST:
+            message = f"`{name}` is a const, but an axis is wanted here"
+            help = f"declare an axis of that size: `depth other = {name}`"
+        case Other.DECLARED_BELOW:
+            near, message = None, f"`{name}` is declared in this body, further down"
+            help = "declare it before, or make it a parameter of the block"
+            if problem.in_file:
+                help = f"call that one otherwise, and `{name}` is that of the file"
+        case Other.NOTHING:
+            pass
+    return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=_respelt(problem.span, near))
+
+
+def _respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
+    return [] if span is None else respelt(span, near)
+
+
+@tells(NoSizeNamed)
+def no_size_named(problem: NoSizeNamed, words: Wording) -> Diagnostic:
+    name = problem.name
+    return say(problem, f"no axis or const is named `{name}`", help=undeclared(name, problem.known))
+
+
+@tells(NoParameterNamed)
+def no_parameter_named(problem: NoParameterNamed, words: Wording) -> Diagnostic:
+    name, near = problem.name, nearest(problem.name, problem.known)
+    help = f"a copy stands after its original: `{name}: {problem.kind}, {problem.copy}: ...`"
+    return say(
+        problem,
+        f"no axis is named `{name}`",
+        help=f"did you mean `{near}`?" if near else help,
+        fix=_respelt(problem.span, near),
+    )
+
+
+@tells(NoClaimedAxis)
+def no_claimed_axis(problem: NoClaimedAxis, words: Wording) -> Diagnostic:
+    name, known = problem.name, problem.known
+    return say(problem, f"no axis is named `{name}`", help=did_you_mean(name, known) or f"it has {listed(known)}")
+
+
+@tells(NoValueNamed)
+def no_value_named(problem: NoValueNamed, words: Wording) -> Diagnostic:
+    name, near = problem.name, nearest(problem.name, problem.known)
+    if name in ("True", "False"):
+        near = name.lower()
+    help = f"did you mean `{near}`?" if near else f"bind it above, `{name} = ...`, or make it an argument"
+    if name == "None":
+        help = "leave it out: what has a default need not be given; a mask that keeps all is `true`"
+    elif name.lower() in ("inf", "infinity", "nan"):
+        help = FINITE
+    elif problem.callable:
+        help = f"`{name}` is called with its operands: `{name}(x)`, or `x |> {name}`"
+    fix = _respelt(problem.span, near) if help.startswith("did") else []
+    return say(problem, f"nothing is named `{name}` here", help=help, fix=fix)
+
+
+@tells(Gone)
+def gone(problem: Gone, words: Wording) -> Diagnostic:
+    name = problem.name
+    if problem.in_repeat:
+        return say(
+            problem,
+            f"`{name}` lives inside a repeat and is gone here",
+            related=[(problem.bound, "it is bound in this repeat")],
+            help=f"bind `{name}` before the repeat; then each pass rebinds it and the last value comes out",
+        )
+    return say(
+        problem,
+        f"`{name}` is bound only in a branch that is not taken",
+        related=[(problem.bound, "it is bound here")],
+        help=f"bind `{name}` in both branches, or before the `if`",
+    )
+
+
+@tells(NothingCalled)
+def nothing_called(problem: NothingCalled, words: Wording) -> Diagnostic:
+    call, name, library = problem.call, problem.call.callee.text, problem.library
+    near = nearest(name, [*(op for op in WRITABLE if akin(name, op)), *problem.known])
+    idiom = IDIOMS.get(name)
+    if idiom is None and (near is None or near.lower() != name.lower()):  # `nn.SELU` is a class
+        idiom = IDIOMS.get(name.lower())
+    if idiom is not None:  # a name of another library is no misspelling
+        near = None
+    listing = "docs/ops.md lists the ops; a composition of them is a `block`"
+    help = f"did you mean `{near}`?" if near else idiom or listing
+    fix = respelt(call.callee.span, near)
+    if library:
+        at, used = problem.used
+        help, line = f"the standard library has it: `use {library}: {name}`", f"use {library}: {name}\n"
+        fix = [(at, line if used else f"{line}\n")]
+    if problem.variable:
+        help = f"`{name}` is a variable: it is not called"
+    if call.label is not None and (problem.variable or name in FOREIGN):
+        help = _method(name, call.label.text, problem.variable) or help
+    return say(problem, f"no op or block is named `{name}`", help=help, fix=[] if problem.variable else fix)
+
+
+def _method(name: str, word: str, variable: bool) -> str:
+    """The help for `x.relu()` or `nn.Linear(...)` of other languages."""
+    op = next((each for each in (word, word.lower()) if each in WRITABLE), None)
+    if op is None:
+        return IDIOMS.get(word, "")
+    plain = variable and OPS[op].brackets is Brackets.NONE
+    return f"an op is called by its name alone: `{f'{op}({name})' if plain else OPS[op].usage}`"
+
+
+@tells(NoBlockNamed)
+def no_block_named(problem: NoBlockNamed, words: Wording) -> Diagnostic:
+    near, help = nearest(problem.name, problem.known), "`share f = block` gives one set of weights to all calls of `f`"
+    message = f"no block is named `{problem.name}`"
+    if problem.scanned:
+        message, help = f"`scan` calls a block, but {message}", "declare a block that does one step"
+    fix = [] if problem.scanned else _respelt(problem.span, near)
+    return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=fix)
+
+
+@tells(DeclaredTwice)
+def declared_twice(problem: DeclaredTwice, words: Wording) -> Diagnostic:
+    what = {Twice.PARAMETER: "parameter", Twice.ARGUMENT: "argument", Twice.RESULT: "result"}[problem.what]
+    return say(problem, f"{what} `{problem.name}` is declared twice", help="rename one of the two")
+
+
+@tells(DeclaredAlready)
+def declared_already(problem: DeclaredAlready, words: Wording) -> Diagnostic:
+    if problem.value:
+        return say(problem, f"`{problem.name}` is a value already", help="choose another name for the param")
+    return say(problem, f"`{problem.name}` is declared already", help="choose another name")
+
+
+@tells(NameTaken)
+def name_taken(problem: NameTaken, words: Wording) -> Diagnostic:
+    name, kind = problem.name, problem.kind
+    what, help = {
+        Bearer.VARIABLE: ("variable", f"call the variable something else, such as `{name}_`"),
+        Bearer.ARGUMENT: ("variable", f"call the argument something else, such as `{name}_`"),
+        Bearer.INDEX: ("index of a repeat", "choose another name for the index"),
+    }[problem.bearer]
+    return say(
+        problem,
+        f"`{name}` is the name of {'an' if kind == 'axis' else 'a'} {kind}, so no {what} may bear it",
+        related=[(problem.declared, f"the {kind} is declared here")],
+        help=help,
+    )
+
+
+@tells(KindOfCopy)
+def kind_of_copy(problem: KindOfCopy, words: Wording) -> Diagnostic:
+    original, theirs = problem.original, problem.original.kind.value
+    return say(
+        problem,
+        f"`{problem.name}` is a {problem.kind} but `{original.name}` is a {theirs}",
+        help=f"write `{theirs} {problem.written}`" if problem.written else "a copy has the kind of its original",
+    )
+
+
+@tells(ReservedName)
+def reserved_name(problem: ReservedName, words: Wording) -> Diagnostic:
+    span, other = problem.span, f"{problem.name.strip('_')}_"
+    label = span is not None and span.source.text[: span.start].endswith(".")
+    return say(
+        problem,
+        f"weights cannot be named `{problem.name}`: it is reserved",
+        notes=["names of weights become attributes of a torch module: Python and torch keep some for themselves"],
+        help=f"give it another label, such as `{other}`",
+        fix=[(span, other)] if span is not None and label else [],
+    )
+
+
+@tells(OwnedTwice)
+def owned_twice(problem: OwnedTwice, words: Wording) -> Diagnostic:
+    name, model, span = problem.name, problem.model, problem.span
+    message, related = f"two things here own weights under the name `{name}`", [(problem.first, "the first")]
+    if model:
+        help = f"a model adds nothing to the names of its weights: make `{model}` a block, or name one of the two anew"
+        return say(problem, message, f"`{model}` has a `{name}`", related=related, help=help)
+    assert span is not None
+    head = re.match(r"\w+(\.\w+)?", span.text)  # `linear.out`, or its callee or label alone
+    end = span.start + (head.end() if head else 0)
+    labelled = re.search(r"(\w+)\.\w+\Z", span.source.text[:end])
+    callee = labelled[1] if labelled else head[0] if head else name
+    help = (
+        f"give one of them {'another' if labelled else 'a'} label, such as `{callee}.other`; "
+        "calls of one `share` have the same weights"
+    )
+    return say(problem, message, "the second", related=related, help=help)
+
+
+@tells(NamelessOp)
+def nameless_op(problem: NamelessOp, words: Wording) -> Diagnostic:
+    op, label, span = problem.op, problem.label, problem.span
+    return say(
+        problem,
+        f"this `{op}` needs a name: its weights are stored under it",
+        help=f"label it, such as `{op}.{label}[...]`, or bind its result to a name of its own",
+        fix=[(Span(span.source, span.end, span.end), f".{label}")] if span is not None else [],
+    )
+
+
+@tells(NamelessRepeat)
+def nameless_repeat(problem: NamelessRepeat, words: Wording) -> Diagnostic:
+    statement, label = problem.statement, problem.label
+    each = f"{statement.index.text} in " if statement.index is not None else ""
+    written = f"repeat.{label} {each}{statement.count.span.text}{' shared' if statement.shared else ''} {{ ... }}"
+    end = statement.head.start + len("repeat")
+    return say(
+        problem,
+        "this repeat needs a label: weights and values in it are named by it",
+        help=f"write `{written}`, or count by a const, whose name it then has",
+        fix=[(Span(statement.head.source, end, end), f".{label}")],
+    )
+
+
+@tells(Unused)
+def unused(problem: Unused, words: Wording) -> Diagnostic:
+    more = "; a repeat gives on what it rebinds, a name that stands before it" if problem.gone else ""
+    return say(problem, f"`{problem.name}` is never used", help=f"delete it, or call it `_`{more}")
+
+
+@tells(NotEarlier)
+def not_earlier(problem: NotEarlier, words: Wording) -> Diagnostic:
+    name, original = problem.name, problem.original
+    return say(
+        problem,
+        f"`{name}` is to be like `{original}`, which is no earlier parameter of this block",
+        help=f"make `{original}` a parameter too, before `{name}`",
+    )
+
+
+@tells(DefaultKind)
+def default_kind(problem: DefaultKind, words: Wording) -> Diagnostic:
+    name, kind, default = problem.name, problem.kind, problem.default
+    theirs = default.kind.value
+    return say(
+        problem,
+        f"parameter `{name}` is a {kind}, but its default `{problem.text}` is a {theirs}",
+        related=[(default.span, f"`{default.name}` is declared here")],
+        help=f"give it a {kind}, or make it one of the other kind: `{name}: {theirs}`",
+    )
+
+
+@tells(DefaultComputed)
+def default_computed(problem: DefaultComputed, words: Wording) -> Diagnostic:
+    name = problem.name
+    return say(
+        problem,
+        f"the default of `{name}` is {show_type(problem.have)}, but a default is a number or truth value",
+        help=f"without a default, each call gives its `{name}`",
+    )

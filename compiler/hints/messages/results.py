@@ -1,0 +1,308 @@
+"""Types that are promised and not given, results that are missing, and models with two sets of weights, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....dsl import syntax as s
+from ....dsl.diagnostic import Diagnostic
+from ....dsl.source import Span
+from ...base.idioms import compared
+from ...graph.typed_value import TypedValue, show, show_type
+from ...graph.values import IndexInto, Scalar, Type
+from ...problems.results import (
+    Count,
+    CrossedResults,
+    LocalAxis,
+    NothingPromised,
+    OtherCount,
+    OtherResult,
+    OtherType,
+    PassesLearnDifferently,
+    SecondSet,
+    SetPerPass,
+    SeveralResults,
+    SharedDifferently,
+    ShareFromOutside,
+    TypeInRepeat,
+    Unpacked,
+    WrongReturn,
+)
+from .. import missing_axis
+from ..table import say, tells
+from ..words import Wording
+
+
+@tells(OtherType)
+def other_type(problem: OtherType, words: Wording) -> Diagnostic:
+    return _other_type(problem, f"`{problem.name}`", words)
+
+
+@tells(OtherResult)
+def other_result(problem: OtherResult, words: Wording) -> Diagnostic:
+    what = f"the result of `{problem.name}`" if problem.of_block else f"`{problem.name}`"
+    return _other_type(problem, what, words)
+
+
+def _other_type(problem: OtherType, what: str, words: Wording) -> Diagnostic:
+    value, wanted = show(problem.value), show_type(problem.wanted)
+    return say(
+        problem,
+        f"{what} is {value}, but {wanted} is written here",
+        f"this is {value}",
+        related=[(problem.at, f"{wanted} wanted here")],
+        help=_difference(problem, words),
+        fix=_as_index(problem),
+    )
+
+
+def _as_index(problem: OtherType) -> list[tuple[Span, str]]:
+    """The edit that makes an index of an int, where that is all that its type lacks."""
+    wire, wanted, span = problem.value, problem.wanted, problem.span
+    if span is None or wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
+        return []
+    free = {*problem.around.lifted, *wire.type.broadcast_axes}
+    if set(wanted.axes) - free != set(wire.type.axes) - free:
+        return []
+    return [(span, f"index[{wanted.element.axis.name}]({span.text})")]
+
+
+def _difference(problem: OtherType, words: Wording) -> str:
+    """What is missing, what is too much."""
+    wire, wanted, q = problem.value, problem.wanted, words.quoted
+    missing = [axis for axis in wanted.axes if axis not in wire.type.axes]
+    extra = [axis for axis in wire.axes if axis not in wanted.axes and axis not in problem.around.lifted]
+    for axis in missing:
+        for other in extra:
+            if axis.family == other.family:
+                renamed = q(f"x[{other.name} as {axis.name}]")
+                return f"{q(other.name)} and {q(axis.name)} are copies of one axis: rename, {renamed}"
+    parts = []
+    if missing:
+        explanation = missing_axis.explain(wire, missing, problem.around, words)
+        lacks = f"{words.listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        parts.append(lacks + (f": {explanation}" if explanation else ""))
+    if extra:
+        parts.append(f"{words.listed(extra)} {'is' if len(extra) == 1 else 'are'} too much")
+    return "; ".join(parts) if parts else _of_another_kind(wire, wanted, problem.text, words)
+
+
+def _of_another_kind(wire: TypedValue, wanted: Type, text: str, words: Wording) -> str:
+    """The help where a value has elements of another kind."""
+    q = words.quoted
+    match wire.element, wanted.element:
+        case Scalar.INT, IndexInto(axis):
+            return f"{q(f'index[{axis.name}](...)')} makes an index of an int, and looks that it is one"
+        case IndexInto(), Scalar.INT:
+            return f"{q(f'int({text})')} is the plain number"
+        case Scalar.BOOL, Scalar.REAL | Scalar.INT:
+            return f"of a truth value {q(f'select({text}, 1, 0)')} makes a number"
+        case _, Scalar.BOOL:
+            return compared(text, q)
+        case Scalar.REAL, Scalar.INT | IndexInto():
+            return f"the kinds of elements differ: {q('floor(x)')} and {q('ceil(x)')} are whole numbers"
+        case _:
+            return "the kinds of elements differ"
+
+
+@tells(LocalAxis)
+def local_axis(problem: LocalAxis, words: Wording) -> Diagnostic:
+    name = problem.axis.name
+    return say(
+        problem,
+        f"the result carries `{name}`, an axis of the block's own that no caller can name",
+        help=f"make {words.quoted(name)} a parameter of the block, or an axis of the file",
+    )
+
+
+@tells(TypeInRepeat)
+def type_in_repeat(problem: TypeInRepeat, words: Wording) -> Diagnostic:
+    name, before, after, q = problem.name, problem.before, problem.after, words.quoted
+    lifted = problem.around.lifted
+    more = [axis for axis in after.type.axes if axis not in before.type.axes]
+    grows, is_given = (
+        set(before.type.axes) < set(after.type.axes),
+        any(formal.name.text == name for formal in problem.around.block.formals),
+    )
+    names = ", ".join(axis.name for axis in more)
+    if not grows:
+        help = "give the result the type that it had, or bind it to a new name"
+    elif set(more) & set(lifted) and not is_given:
+        help = f"the block cannot name {q(names)}, over which it is lifted: begin with a value that has it already"
+    else:
+        help = f"give it all its axes before the repeat: {q(f'{name} = broadcast[{names}]({name})')}"
+    begun = _begun(problem) if grows and not is_given else []
+    if problem.number is not None:
+        message = f"`{name}` goes into pass {problem.number} as {show(before)} but comes out as {show(after)}"
+        return say(problem, message, notes=begun, help=help)
+    return say(
+        problem,
+        f"`{name}` goes into a pass as {show(before)} but comes out as {show(after)}",
+        f"this is {show(after)}",
+        related=[
+            (problem.head, "each pass takes what the last one gave"),
+            (before.span, f"`{name}` is {show(before)} here"),
+        ],
+        notes=begun,
+        help=help,
+    )
+
+
+def _begun(problem: TypeInRepeat) -> list[str]:
+    """How what is carried gets an axis that is lifted: from an argument that brings it."""
+    name, before, after = problem.name, problem.before, problem.after
+    lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(problem.around.lifted)
+    for argument, wire in problem.given:
+        if not lifted or not lifted <= set(wire.axes) or wire.is_bool:
+            continue
+        number = f"int({argument})" if isinstance(wire.element, IndexInto) else argument
+        spare = [axis.name for axis in wire.axes if axis not in after.type.axes]
+        number = f"sum[{', '.join(spare)}]({number})" if spare else number
+        return [f"in `{problem.around.block.name.text}`, `{name} = {name} + 0 * {number}` before the repeat does it"]
+    return []
+
+
+@tells(WrongReturn)
+def wrong_return(problem: WrongReturn, words: Wording) -> Diagnostic:
+    message, help = {
+        Count.NOTHING: (f"`{problem.name}` returns nothing", "end its body with `return ...`"),
+        Count.AGAIN: ("a second `return`", "return once, at the end"),
+        Count.IN_REPEAT: ("`return` stands inside a repeat", "bind the result, and return it after the repeat"),
+        Count.BEFORE_END: ("nothing after `return` is run", "move it above, or delete it"),
+    }[problem.count]
+    return say(problem, message, related=[(problem.first, "the first")], help=help)
+
+
+@tells(NothingPromised)
+def nothing_promised(problem: NothingPromised, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        f"model `{problem.name}` does not say what it gives",
+        help=f"write `-> {_promise([show_type(type) for type in problem.gives])}`: this is the order in memory too",
+    )
+
+
+def _promise(types: Sequence[str]) -> str:
+    """The results as a signature promises them."""
+    if len(types) == 1:
+        return types[0]
+    return "(" + ", ".join(f"y{number}: {type}" for number, type in enumerate(types, 1)) + ")" if types else "[...]"
+
+
+@tells(OtherCount)
+def other_count(problem: OtherCount, words: Wording) -> Diagnostic:
+    wants = problem.wants
+    return say(
+        problem,
+        f"`{problem.name}` promises {wants} result{'s' if wants > 1 else ''} but returns {problem.gives}",
+        related=[(problem.promised, "promised here")],
+        help=_fewer(problem.statement, problem.gives, wants)
+        or "return the results in the order in which they are declared",
+    )
+
+
+def _fewer(statement: s.Return, given: int, wanted: int) -> str:
+    """How to return some of the results of a call: "" if it is no call that gives more than are wanted."""
+    if given <= wanted or len(statement.values) != 1 or not isinstance(statement.values[0], s.CallExpr):
+        return ""
+    text = statement.values[0].span.text
+    kept = ["y"] if wanted == 1 else [f"y{number}" for number in range(1, wanted + 1)]
+    names = ", ".join([*kept, *["_"] * (given - wanted)])
+    call = text if len(text) < 60 and "\n" not in text else f"{statement.values[0].callee.text}(...)"
+    return f"name the results that you want, `{names} = {call}`, and `return {', '.join(kept)}`"
+
+
+@tells(Unpacked)
+def unpacked(problem: Unpacked, words: Wording) -> Diagnostic:
+    names, results, axis = problem.names, problem.results, problem.axis
+    help = "name each result; `_` discards one"
+    if axis is not None:
+        items = ", ".join(f"`both[{axis.name} = {item}]`" for item in range(min(names, 2)))
+        help = f"it is one value: bind one name, `both = ...`, and pick its items, {items}{' ...' * (names > 2)}"
+    return say(
+        problem,
+        f"{names} names for {results} result{'s' if results != 1 else ''}",
+        related=[(problem.value, f"this gives {results}")],
+        help=help,
+    )
+
+
+@tells(SeveralResults)
+def several_results(problem: SeveralResults, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        f"`{problem.call.callee.text}` gives {problem.results} results, but one is wanted here",
+        help=f"name them first: `{', '.join(problem.names)} = ...` (`_` discards one)",
+    )
+
+
+@tells(CrossedResults)
+def crossed_results(problem: CrossedResults, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        f"`{problem.name}` takes the result `{problem.result}` of `{problem.callee}`",
+        help=f"results come in their declared order: write `{', '.join(problem.names)} = ...`",
+    )
+
+
+@tells(SharedDifferently)
+def shared_differently(problem: SharedDifferently, words: Wording) -> Diagnostic:
+    name, how = problem.name, problem.differs[1]
+    message, help = (
+        f"the calls of `{name}` share its weights, but {how}",
+        f"make `{name}` a `block`: each call then has weights of its own",
+    )
+    if problem.block:
+        message = f"the calls of `{name}` share their weights, but {how}"
+        help = f"call `{problem.block}` itself, with a label: each call then has weights of its own"
+    return say(problem, message, related=[(problem.there, "the other call")], help=help)
+
+
+@tells(PassesLearnDifferently)
+def passes_learn_differently(problem: PassesLearnDifferently, words: Wording) -> Diagnostic:
+    index, q = problem.index, words.quoted
+    chosen = q(f"select({index} == 0, a, b)")
+    return say(
+        problem,
+        f"the passes of a `shared` repeat have one set of weights, but they hang on `{index}`: {problem.how}",
+        help=f"learn the same in every pass, and choose between values, {chosen}; or leave out {q('shared')}",
+    )
+
+
+@tells(SecondSet)
+def second_set(problem: SecondSet, words: Wording) -> Diagnostic:
+    model, once, q = problem.model, problem.once, words.quoted
+    help = f"make {q(model)} a {q('block')}: each call then has its own"
+    if once:
+        help = f"write {q(f'share one = {once}')}, and call {q('one')} alone, or {help}"
+    return say(
+        problem,
+        f"the model `{model}` has one set of weights, but would get a second here",
+        related=[(problem.declared, "a model"), (problem.first, "the first are made here")],
+        help=help,
+    )
+
+
+@tells(SetPerPass)
+def set_per_pass(problem: SetPerPass, words: Wording) -> Diagnostic:
+    model, q = problem.model, words.quoted
+    called = f", which `{problem.called}` calls," if problem.called else ""
+    made = q(model) if problem.called else "it"
+    return say(
+        problem,
+        f"each pass of this repeat has weights of its own, but the model `{model}`{called} has one set",
+        related=[(problem.declared, "a model")],
+        help=f"write {q('repeat ... shared { }')}, or make {made} a {q('block')}: each pass then has its own",
+    )
+
+
+@tells(ShareFromOutside)
+def share_from_outside(problem: ShareFromOutside, words: Wording) -> Diagnostic:
+    name, q = problem.name, words.quoted
+    return say(
+        problem,
+        f"each pass of this repeat has weights of its own, but `{name}` has one set, where it stands",
+        related=[(problem.shared, "outside of the repeat")],
+        help=f"write {q('repeat ... shared { }')} if the passes are to have one set, or "
+        f"{q(f'share {name} = {problem.block}')} inside the repeat",
+    )

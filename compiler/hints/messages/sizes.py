@@ -1,0 +1,308 @@
+"""Sizes and numbers that are none, are not known in time, or do not fit, in words."""
+
+from __future__ import annotations
+
+from ....dsl import syntax as s
+from ....dsl.diagnostic import Diagnostic
+from ....dsl.source import Span
+from ...base import rewritten
+from ...graph.typed_value import show, show_type
+from ...problems.sizes import (
+    BranchAtRunTime,
+    DepthAtRunTime,
+    FunctionForm,
+    Invalid,
+    ListForNumber,
+    MixedList,
+    NoItem,
+    NoSize,
+    NoSizeInBlock,
+    NoSizeSet,
+    NotStatic,
+    NotStaticName,
+    NotWhole,
+    NoValue,
+    ParamUnbounded,
+    PassesAtRunTime,
+    PassesInvalid,
+    RaggedCopy,
+    RaggedDepth,
+    RaggedSize,
+    ReadAtRunTime,
+    ReadForm,
+    ReadNumber,
+    SetForCopy,
+    SizeOfConst,
+    SizeOfCopy,
+    TooManyPasses,
+)
+from ...sizes.axes import Number
+from ..table import say, tells
+from ..words import Wording
+
+
+@tells(NoValue)
+def no_value(problem: NoValue, words: Wording) -> Diagnostic:
+    message, help = {
+        Invalid.ZERO: ("this divides by zero", "divide by 1 or more"),
+        Invalid.LARGE: ("this number is too large", "whole numbers stay below 2 ^ 62"),
+        Invalid.NOTHING: ("this has no value", "change the numbers that it is made of"),
+    }[problem.why]
+    return say(problem, message, help=help)
+
+
+@tells(NoItem)
+def no_item(problem: NoItem, words: Wording) -> Diagnostic:
+    place, last = problem.at, problem.length - 1
+    shown = f"{place:g}" if isinstance(place, float) else str(place).lower()
+    numbers = f"its numbers stand at 0{f' to {last}' if last else ''}"
+    return say(
+        problem,
+        f"this list has {problem.length} number{'s' if last else ''}, and none at {shown}",
+        help=f"{numbers}: make the list longer, or read one that there is",
+    )
+
+
+@tells(NotWhole)
+def not_whole(problem: NotWhole, words: Wording) -> Diagnostic:
+    a, b, text = problem.dividend, problem.divisor, problem.text
+    rounds = (
+        ""
+        if problem.declared is not None or problem.library
+        else (f", or say which way to round: {words.quoted(f'ceil({text})')} or {words.quoted(f'floor({text})')}")
+    )
+    return say(
+        problem,
+        f"`{problem.name}`: {a} / {b} leaves a remainder of {a % b}",
+        f"{a} does not divide by {b}",
+        related=_declared(problem.name, problem.declared),
+        help=f"choose sizes that divide{rounds}",
+    )
+
+
+@tells(NoSize)
+def no_size(problem: NoSize, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        _no_size(problem.name, problem.value),
+        related=_declared(problem.name, problem.declared),
+        help="write a whole number" if problem.literal else "change the sizes that it is made of",
+    )
+
+
+def _declared(name: str, at: Span | None) -> list[tuple[Span | None, str]]:
+    return [(at, f"`{name}` is declared here")]
+
+
+@tells(NoSizeSet)
+def no_size_set(problem: NoSizeSet, words: Wording) -> Diagnostic:
+    name, value = problem.name, problem.value
+    listed = f"the size of `{name}` is set to a list, but a size is one number"
+    return say(
+        problem,
+        listed if isinstance(value, tuple) else _no_size(name, value),
+        notes=["it is set from outside"],
+        help="set a whole number of 1 or more",
+    )
+
+
+def _no_size(name: str, value: Number) -> str:
+    large = isinstance(value, int) and value >= 2**62
+    return f"the size of `{name}` is {value}, but a size is " + (
+        "less than 2 ^ 62" if large else "a whole number of 1 or more"
+    )
+
+
+@tells(NotStatic)
+def not_static(problem: NotStatic, words: Wording) -> Diagnostic:
+    help = "a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a / b) and floor(a / b)"
+    if problem.wrapped:
+        help = f"write `{problem.wrapped}` alone"
+    return say(problem, "this is no number known at build time", help=help)
+
+
+@tells(NotStaticName)
+def not_static_name(problem: NotStaticName, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        f"`{problem.name}` is {show_type(problem.have)}: no number known at build time",
+        help="a size or const is made of numbers, sizes and consts",
+    )
+
+
+@tells(FunctionForm)
+def function_form(problem: FunctionForm, words: Wording) -> Diagnostic:
+    takes, form = problem.takes
+    return say(problem, f"`{problem.name}` takes {takes}", help=f"its form is `{problem.name}({form})`")
+
+
+@tells(SizeOfCopy)
+def size_of_copy(problem: SizeOfCopy, words: Wording) -> Diagnostic:
+    original = problem.original
+    return say(
+        problem,
+        f"`{problem.name}` is a copy of `{original}`, and has no size of its own",
+        help=f"leave out the size, or `like {original}`",
+    )
+
+
+@tells(SetForCopy)
+def set_for_copy(problem: SetForCopy, words: Wording) -> Diagnostic:
+    original = problem.original
+    message = f"`{problem.name}` is a copy of `{original}`, and has no size of its own"
+    return say(problem, message, help=f"set `{original}`")
+
+
+@tells(DepthAtRunTime)
+def depth_at_run_time(problem: DepthAtRunTime, words: Wording) -> Diagnostic:
+    name, width, q = problem.name, problem.width, words.quoted
+    on = f"on the width `{width.name}`" if width is not None else "on what only a run knows"
+    fixed = f", or fix the width: {rewritten.sized(width, '=', 128, q)}" if width is not None else ""
+    return say(
+        problem,
+        f"the size of the depth `{name}` depends {on}, but must be known at build time",
+        help=f"make {q(name)} a width{fixed}",
+    )
+
+
+@tells(NoSizeInBlock)
+def no_size_in_block(problem: NoSizeInBlock, words: Wording) -> Diagnostic:
+    made = f"an axis of a block is made of others: `{problem.kind} {problem.name} = ...`"
+    return say(
+        problem,
+        f"`{problem.name}` is declared in a block but has no size",
+        help=f"{made}, or make it a parameter of the block",
+    )
+
+
+@tells(PassesAtRunTime)
+def passes_at_run_time(problem: PassesAtRunTime, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        "the number of passes depends on a width, but must be known at build time",
+        help=f"count by a number, a const or the size of a depth; {words.quoted('scan')} runs along a width",
+    )
+
+
+@tells(PassesInvalid)
+def passes_invalid(problem: PassesInvalid, words: Wording) -> Diagnostic:
+    message = f"a repeat runs a whole number of times, not {problem.value}"
+    return say(problem, message, help="count by 0, 1, 2 or more")
+
+
+@tells(TooManyPasses)
+def too_many_passes(problem: TooManyPasses, words: Wording) -> Diagnostic:
+    message = f"a repeat of {problem.value} passes is more than {problem.most}"
+    return say(problem, message, help="repeat it less often")
+
+
+@tells(MixedList)
+def mixed_list(problem: MixedList, words: Wording) -> Diagnostic:
+    help = "write numbers alone, or `true` and `false` alone"
+    return say(problem, "this list holds truth values and numbers", help=help)
+
+
+@tells(ReadForm)
+def read_form(problem: ReadForm, words: Wording) -> Diagnostic:
+    q = words.quoted
+    return say(
+        problem,
+        f"`{problem.name}` is a list: its brackets say which one of its numbers is read",
+        help=f"write {q(f'{problem.name}[i]')}, with the number of a pass, a const or a number for {q('i')}",
+    )
+
+
+@tells(ReadNumber)
+def read_number(problem: ReadNumber, words: Wording) -> Diagnostic:
+    name, q = problem.name, words.quoted
+    more = f", or make it a list, {q(f'const {name} = [...]')}" if problem.const else ""
+    return say(
+        problem, f"`{name}` is one number, not a list: nothing is read off it", help=f"write {q(name)} alone{more}"
+    )
+
+
+@tells(ListForNumber)
+def list_for_number(problem: ListForNumber, words: Wording) -> Diagnostic:
+    text, q = problem.text, words.quoted
+    if text.isidentifier():
+        message = f"`{text}` is a list of numbers, but one number is wanted here"
+        return say(
+            problem, message, help=f"read one of them, {q(f'{text}[i]')}; {q(f'|{text}|')} is how many there are"
+        )
+    return say(
+        problem,
+        "a list of numbers stands only where a const gets its value",
+        help=f"declare it, {q('const numbers = [...]')}, and read one of them, {q('numbers[i]')}",
+    )
+
+
+@tells(ReadAtRunTime)
+def read_at_run_time(problem: ReadAtRunTime, words: Wording) -> Diagnostic:
+    name, q = problem.name, words.quoted
+    help = f"round it: {q(f'{name}[floor({problem.text})]')}"
+    if problem.at.static is None:
+        help = (
+            f"to choose by data, make the numbers a {q('param')} along an axis, or use `select`; "
+            f"{q(f'{name}[i]')} reads it in a {q('repeat i in ...')}"
+        )
+    message = f"`{name}` is read at a whole number known at build time, but this is {show(problem.at)}"
+    return say(problem, message, help=help)
+
+
+@tells(BranchAtRunTime)
+def branch_at_run_time(problem: BranchAtRunTime, words: Wording) -> Diagnostic:
+    this = "this depends on a width, whose size only a run knows"
+    if problem.have is not None:
+        this = f"this is {show_type(problem.have)}"
+    help = f"choose between values with {words.quoted('select(condition, x, y)')}"
+    return say(problem, f"`if` is decided at build time, but {this}", help=help)
+
+
+@tells(ParamUnbounded)
+def param_unbounded(problem: ParamUnbounded, words: Wording) -> Diagnostic:
+    axis, q = problem.axis, words.quoted
+    return say(
+        problem,
+        f"param `{problem.name}` has the width `{axis.name}`, of which no largest size is known",
+        related=[(axis.span, f"`{axis.name}` is declared here")],
+        help=f"bound it: {rewritten.sized(axis, '<=', 1024, q)}, or fix it: {rewritten.sized(axis, '=', 1024, q)}",
+    )
+
+
+@tells(SizeOfConst)
+def size_of_const(problem: SizeOfConst, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        f"`{problem.name}` is a const, but `|...|` is the size of an axis",
+        help=f"write `{problem.name}`",
+        fix=[(problem.span, problem.name)] if problem.span is not None else [],
+    )
+
+
+@tells(RaggedDepth)
+def ragged_depth(problem: RaggedDepth, words: Wording) -> Diagnostic:
+    size, name = problem.decl.size, problem.decl.name.text
+    most = f" <= {size.span.text}" if size is not None else ""
+    help = f"declare it as a width: `width {name}{most} ragged`"
+    return _ragged(problem, name, "a depth's size is known when the spec is compiled", help)
+
+
+@tells(RaggedCopy)
+def ragged_copy(problem: RaggedCopy, words: Wording) -> Diagnostic:
+    original = problem.original
+    help = f"leave the word out here, and write it behind the declaration of `{original}`: its copies follow"
+    return _ragged(problem, problem.decl.name.text, f"it is a copy of `{original}`, and has its lengths", help)
+
+
+@tells(RaggedSize)
+def ragged_size(problem: RaggedSize, words: Wording) -> Diagnostic:
+    name, size = problem.decl.name.text, problem.decl.size
+    if not isinstance(size, s.NumberLiteral):
+        return _ragged(problem, name, "its size follows from others, and is ragged if they are", "leave the word out")
+    bound = f"`width {name} <= {size.span.text} ragged`"
+    help = f"leave the size to the inputs, `width {name} ragged`, or bound it, {bound}"
+    return _ragged(problem, name, "its size is fixed", help)
+
+
+def _ragged(problem: RaggedDepth | RaggedCopy | RaggedSize, name: str, why: str, help: str) -> Diagnostic:
+    return say(problem, f"`{name}` cannot be ragged: {why}", help=help)

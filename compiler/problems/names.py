@@ -1,0 +1,195 @@
+"""Names that mean nothing, or something else, where they stand."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from ...dsl import syntax as s
+from ...dsl.source import Span
+from ..base.problems import Problem
+from ..graph.values import Type
+from ..sizes.axes import Axis
+
+
+class Other(Enum):
+    """What a name is that is no axis."""
+
+    NOTHING = auto()
+    VARIABLE = auto()
+    CONST = auto()
+    DECLARED_BELOW = auto()
+
+
+class NoAxisNamed(Problem, code="E0201"):
+    """declared: how it would be declared, with `{}` for the name. numbered: the axis of that name without its number.
+    known: the names of axes.
+    """
+
+    name: str
+    other: Other
+    known: tuple[str, ...]
+    in_file: bool
+    numbered: Axis | None
+    declared: str
+
+
+class NoSizeNamed(Problem, code="E0201"):
+    """Neither an axis nor a const."""
+
+    name: str
+    known: tuple[str, ...]
+
+
+class NoParameterNamed(Problem, code="E0201"):
+    """An axis that another parameter is to be like. The copy, and what kind it is."""
+
+    name: str
+    copy: str
+    kind: str
+    known: tuple[str, ...]
+
+
+class NoClaimedAxis(Problem, code="E0201"):
+    """Of a claim that a result is causal along it."""
+
+    name: str
+    known: tuple[str, ...]
+
+
+class NoValueNamed(Problem, code="E0202"):
+    """callable: whether it is an op or a block."""
+
+    name: str
+    known: tuple[str, ...]
+    callable: bool
+
+
+class Gone(Problem, code="E0202"):
+    """A variable of a repeat that has ended, or of a branch that is not taken."""
+
+    name: str
+    bound: Span
+    in_repeat: bool
+
+
+class NothingCalled(Problem, code="E0203"):
+    """No op or block of this name is called here.
+
+    variable: whether it is one. known: the blocks and shares. library: the file of the standard library that has it;
+    used: where its `use` would stand, and whether another stands there.
+    """
+
+    call: s.CallExpr
+    variable: bool
+    known: tuple[str, ...]
+    library: str | None
+    used: tuple[Span, bool]
+
+
+class NoBlockNamed(Problem, code="E0203"):
+    """In a `share`, or in a scan."""
+
+    name: str
+    known: tuple[str, ...]
+    scanned: bool
+
+
+class Twice(Enum):
+    """What is declared twice."""
+
+    PARAMETER = auto()
+    ARGUMENT = auto()
+    RESULT = auto()
+
+
+class DeclaredTwice(Problem, code="E0204"):
+    name: str
+    what: Twice
+
+
+class DeclaredAlready(Problem, code="E0204"):
+    """An axis or const of a block with a name that is taken. value: a param with that of a value."""
+
+    name: str
+    value: bool = False
+
+
+class Bearer(Enum):
+    """What would have a name that an axis or const has."""
+
+    VARIABLE = auto()
+    ARGUMENT = auto()
+    INDEX = auto()
+
+
+class NameTaken(Problem, code="E0205"):
+    """kind: of what has the name: axis, const or variable; declared: where, if that is to be shown."""
+
+    name: str
+    bearer: Bearer
+    kind: str
+    declared: Span | None = None
+
+
+class KindOfCopy(Problem, code="E0213"):
+    """A copy of an axis of the other kind. written: its declaration, if it is none of parameters."""
+
+    name: str
+    kind: str
+    original: Axis
+    written: str = ""
+
+
+class ReservedName(Problem, code="E0216"):
+    """Weights cannot bear it."""
+
+    name: str
+
+
+class OwnedTwice(Problem, code="E0217"):
+    """Two things own weights under one name. first: where the first stands; model: that the second is a part of."""
+
+    name: str
+    first: Span
+    model: str = ""
+
+
+class NamelessOp(Problem, code="E0218"):
+    """A learned op whose weights have no name."""
+
+    op: str
+    label: str
+
+
+class NamelessRepeat(Problem, code="E0218"):
+    statement: s.RepeatStatement
+    label: str
+
+
+class Unused(Problem, code="W0502"):
+    """A variable. gone: whether it is one of a repeat."""
+
+    name: str
+    gone: bool
+
+
+class NotEarlier(Problem, code="E0403"):
+    """A parameter is to be like an axis of the file, which is no parameter."""
+
+    name: str
+    original: str
+
+
+class DefaultKind(Problem, code="E0402"):
+    """The default of a parameter is an axis of the other kind."""
+
+    name: str
+    kind: str
+    default: Axis
+
+
+class DefaultComputed(Problem, code="E0320"):
+    """The default of an argument is no number."""
+
+    name: str
+    have: Type
