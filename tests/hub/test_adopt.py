@@ -26,6 +26,7 @@ SAME = {
     "decoders:Separate": {"model": 24, "heads": 3, "inner": 96},
     "decoders:Beside": {"heads": 3, "inner": 96},
     "decoders:UnscaledScores": {"heads": 3},
+    "decoders:Slanted": {"heads": 3},
     "decoders:HeadModules": {"heads": 4, "key": 4},
     "decoders:Grouped": {"groups": 2, "sharing": 2, "inner": 96},
     "decoders:Halves": {"heads": 4, "key": 8, "turned": 4, "inner": 48},
@@ -35,7 +36,7 @@ SAME = {
     "encoders:Words": {"heads": 3, "segments": 2, "places": 20},
     "encoders:ItemsFirst": {"heads": 2},
     "encoders:Taught": {"source_heads": 4, "target_heads": 4},
-    "encoders:Cut": {"heads": 4, "key": 8, "pixels": 48, "label": 10},
+    "encoders:Cut": {"heads": 4, "key": 8, "down": 4, "label": 10},
     "encoders:Convolved": {"heads": 3, "down": 4, "label": 7},
 }
 OTHER = {
@@ -165,6 +166,9 @@ def test_inputs_of_a_function(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ("GPT2LMHeadModel", {"n_embd": 32, "n_head": 4, "n_layer": 2, "vocab_size": 70, "n_positions": 32}),
         ("GPTNeoXForCausalLM", {}),
         ("Qwen3ForCausalLM", {"num_key_value_heads": 2, "head_dim": 16}),
+        ("GemmaForCausalLM", {"num_key_value_heads": 1, "head_dim": 16}),
+        ("Olmo2ForCausalLM", {}),
+        ("RobertaModel", {"pad_token_id": 1}),
         ("BertForMaskedLM", {}),
         ("BertForSequenceClassification", {}),
         ("ViTForImageClassification", {"image_size": 24, "patch_size": 8}),

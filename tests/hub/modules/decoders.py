@@ -153,6 +153,22 @@ class UnscaledScores(Separate):
     block = UnscaledBlock
 
 
+class SlantedScores(Apart):
+    """ALiBi, as BLOOM has it: by the place of the key alone, which a softmax cannot tell from the distance."""
+
+    def scores(self, q, k):
+        slopes = torch.tensor([2**-4, 2**-8, 2**-2], dtype=q.dtype)  # of three heads
+        return super().scores(q, k) + slopes[:, None, None] * torch.arange(k.shape[-2])
+
+
+class SlantedBlock(ApartBlock):
+    attention = SlantedScores
+
+
+class Slanted(Separate):
+    block = SlantedBlock
+
+
 # -- a module for each head -----------------------------------------------------------------------------------------
 
 

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     parameters = sum(spec.size for spec in adopted.model.weights.values())
     print(f"{adopted.verdict}")
     for name in adopted.unused:
-        say(f"`{name}` was not used: the map ignores it")
+        say(f"the result does not hang on `{name}`: the map ignores it")
     if adopted.verdict.same:
         say(f"{target}: `{adopted.model.name}`, {parameters:,} parameters, the same. Next: see README.md there")
         return CLEAN

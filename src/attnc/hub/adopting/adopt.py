@@ -33,7 +33,7 @@ from .verifying import Verdict, compare, epsilons, heard, parameters, precise, r
 @dataclass(frozen=True, slots=True)
 class Adopted:
     """model: of the spec. verdict: what was measured. doubts: what was found not to fit, in words. unused: parameters
-    of theirs that the run did not use.
+    of theirs that the result compared does not hang on.
     """
 
     model: Model
@@ -67,7 +67,8 @@ def adopt(place: str, target: str | Path, inputs: str | None = None) -> Adopted:
         "result": reading.decoder.ending.result,
         "last": _last(reading),
     }
-    unused = tuple(one for one in parameters(module) if one not in uses.trace.used)
+    needed = uses.trace.behind(uses.trace.results[reading.decoder.ending.result])
+    unused = tuple(one for one in parameters(module) if one not in needed)
     with whole_folder(Path(target)) as draft:
         (draft / about["spec"]).write_text(composed.text, encoding="utf-8")
         (draft / about["map"]).write_text(text, encoding="utf-8")
@@ -98,7 +99,7 @@ def adopt(place: str, target: str | Path, inputs: str | None = None) -> Adopted:
 def _read(module: torch.nn.Module, given: Inputs) -> tuple[Reading, WeightUses]:
     """What a run of a redrawn copy shows. Raises HubError for what is not understood."""
     copied, dtype = precise(redrawn(module), given)
-    uses = WeightUses(heard(copied, given, dtype), parameters(copied), epsilons(copied))
+    uses = WeightUses(heard(copied, given.again(5), dtype), parameters(copied), epsilons(copied))
     try:
         return read(uses, _bases(copied)), uses
     except NotUnderstood as unread:
@@ -124,7 +125,8 @@ def _composed(
     try:
         composed = compose(reading, name, head)
         names = {one for pieces in composed.weights.values() for piece in pieces for one in _names(piece)}
-        lost = [one for one in parameters(module) if one in uses.trace.used and one not in names]
+        needed = uses.trace.behind(uses.trace.results[reading.decoder.ending.result])
+        lost = [one for one in parameters(module) if one in needed and one not in names]
         if lost:
             more = f", and {len(lost) - 8} more" if len(lost) > 8 else ""
             told = "".join(f"; {doubt}" for doubt in reading.doubts[:3])
@@ -178,7 +180,7 @@ def _readme(adopted: Adopted, folder: str, name: str, place: str) -> str:
     doubts = "".join(f"- {doubt}\n" for doubt in adopted.doubts)
     doubts = f"\nWhat did not fit when it was read:\n\n{doubts}" if doubts else ""
     unused = "".join(f"- `{one}`\n" for one in adopted.unused)
-    unused = f"\nParameters that the run did not use, and that the map ignores:\n\n{unused}" if unused else ""
+    unused = f"\nParameters that this result does not hang on, and that the map ignores:\n\n{unused}" if unused else ""
     return f"""# {name}
 
 `{place}` as an attnc spec. `{name}.attn` is the model; `{name}.map` says which weight is which;

@@ -77,7 +77,7 @@ class Split:
 class AttentionUse:
     """One attention. mask: "none", "causal", or how many items it sees, itself included. scale: of scores.
 
-    doubts: what does not fit, in words; empty where all was found.
+    alibi: scores fall with distance (Press et al. 2022). doubts: what does not fit, in words; empty where all was found.
     """
 
     Q: Split
@@ -94,6 +94,7 @@ class AttentionUse:
     k_norm: NormUse | None
     cross: bool
     doubts: list[str]
+    alibi: bool = False
 
     @property
     def x(self) -> Tensor:
@@ -328,6 +329,15 @@ def _scored(
         q_norm, k_norm = (_norm_of(uses, one, count) for one, count in ((Q, heads), (K, groups)))
         q, k = _normed(Q, q_norm, heads), _normed(K, k_norm, groups)
         cross = not same(Q.linear.x, K.linear.x)
+        slanted = None if cross else _slanted(scores, q @ k.repeat_interleave(heads // groups, 1).mT, seen)
+        if slanted is not None and groups == heads:
+            best = (
+                0.0,
+                AttentionUse(
+                    Q, K, V, core.out, heads, groups, key, slanted, "none", None, q_norm, k_norm, False, [], True
+                ),
+            )
+            break
         for rotary in [None] if cross else _rotaries(key, bases):
             a, b = (q, k) if rotary is None else (rotary(q), rotary(k))
             made = a @ b.repeat_interleave(heads // groups, 1).mT
@@ -349,6 +359,31 @@ def _scored(
     else:
         found.mask = mask
     return found
+
+
+def slopes(heads: int) -> Tensor:
+    """How fast ALiBi's scores fall with distance (Press et al. 2022), [heads]."""
+    most = 2 ** (heads.bit_length() - 1)
+    plain = [2 ** (-8 * (i + 1) / most) for i in range(most)]
+    return torch.tensor([*plain, *(2 ** (-4 * (2 * i + 1) / most) for i in range(heads - most))], dtype=torch.float64)
+
+
+def _slanted(scores: Tensor, made: Tensor, seen: Tensor) -> float | None:
+    """The factor of products to which ALiBi is added, if that is what the scores are, but for a number each query."""
+    heads, count = scores.shape[1], scores.shape[-1]
+    if heads < 2 or scores.shape[-2] != count:
+        return None
+    place = torch.arange(count, dtype=torch.float64)
+    rest = scores.double() - slopes(heads)[:, None, None] * place
+    weight = seen.double()
+
+    def levelled(x: Tensor) -> Tensor:
+        mean = (x * weight).nan_to_num(0.0).sum(-1, keepdim=True) / weight.sum(-1, keepdim=True)
+        return torch.where(seen, x - mean, 0.0)
+
+    a, b = levelled(torch.where(seen, rest, 0.0)), levelled(made.double())
+    scale, apart = _scaled(a, b, seen)
+    return scale if apart < CLOSE else None
 
 
 def _doubt(apart: float, scale: float) -> str:

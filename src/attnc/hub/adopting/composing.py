@@ -359,6 +359,9 @@ def _attention(writer: _Writer, does: AttentionUse, words: _Words, seq: str) -> 
         scores += f" / sqrt(|{key}|)"
     elif abs(does.scale - 1) > 1e-6:
         scores += f" * {_number(does.scale, 8)}"
+    if does.alibi:
+        writer.used["alibi"] = None
+        scores += f" + alibi[{heads}, {seq}, {keys}]()"
     where = ""
     if does.mask != "none":
         where = f" where {keys} <= {seq}"

@@ -51,6 +51,7 @@ def ended(
     """The shortest way from a stream [batch, items, model] to a result of the module, or to `target`."""
     goals = [target] if target is not None else [_items(uses, one.tensor) for one in results]
     paths: list[tuple[Tensor, list[Move]]] = [(x, [])]
+    farthest: list[Move] = []
     for _ in range(_DEEPEST):
         for at, moves in paths:
             for i, goal in enumerate(goals):
@@ -60,7 +61,8 @@ def ended(
         paths = [(y, [*moves, move]) for at, moves in paths for y, move in _moves(uses, at, moves, free)][:200]
         if not paths:
             break
-    return StreamEnd([], 0, [_doubt(uses, x, goals, target, free)])
+        farthest = next((moves for at, moves in paths if any(at.shape == goal.shape for goal in goals)), farthest)
+    return StreamEnd(farthest, 0, [_doubt(uses, x, goals, target, free)])
 
 
 def _items(uses: WeightUses, tensor: Tensor) -> Tensor:
@@ -79,14 +81,22 @@ def _reached(at: Tensor, goal: Tensor) -> list[Move] | None:
     for name, function in RESULTS.items():
         if same(function(at), goal):
             return [("result", name)]
-    factor = float((at * goal).sum() / (at * at).sum())
-    return [("times", float(f"{factor:.9g}"))] if same(factor * at, goal) else None
+    factor = _factor(goal, at)
+    return [("times", factor)] if factor is not None else None
+
+
+def _factor(y: Tensor, x: Tensor) -> float | None:
+    """The number that y is times x, if it is one."""
+    factor = float((x * y).sum() / (x * x).sum())
+    return float(f"{factor:.9g}") if same(factor * x, y) else None
 
 
 def _moves(uses: WeightUses, at: Tensor, moves: list[Move], free: list[LinearUse]) -> Iterator[tuple[Tensor, Move]]:
     for linear in free:
         if same(linear.x, at):
             yield linear.y, ("map", linear)
+        elif linear.x.shape == at.shape and (factor := _factor(linear.x, at)) is not None:
+            yield linear.x, ("times", factor)
     for norm in uses.norms:
         if norm.x.numel() == at.numel() and same(norm.x.reshape(at.shape), at):
             yield norm.y.reshape(at.shape), ("norm", norm)

@@ -104,7 +104,7 @@ class LayerPart:
         told += [("beside the part before", self.beside), ("the scale learned", self.scale is not None)]
         if isinstance(does, AttentionUse):
             told += [("heads", (does.heads, does.groups, does.key)), ("the factor of scores", f"{does.scale:.6g}")]
-            told += [("the mask", does.mask), ("rotary positions", does.rotary)]
+            told += [("the mask", does.mask), ("rotary positions", does.rotary), ("ALiBi", does.alibi)]
             biased = [one.bias is not None for one in (does.Q, does.K, does.V, Split.whole(does.out))]
         else:
             told += [("the depth inside", does.down.given), ("the function", does.act.format(x="x"))]

@@ -182,7 +182,7 @@ class _Walk:
             scaled = [self._scaled(y) for y, _ in heard]
             for y, norm_after, norm_before in self._nexts(following):
                 factors, apart = _solved(y if norm_after is None else norm_after.x, [x, *(one for one, _ in scaled)])
-                if min(abs(one) for one in factors[1:]) < 1e-6 or (best is not None and apart >= 0.5 * best[0]):
+                if min(abs(one) for one in factors) < 1e-6 or (best is not None and apart >= 0.5 * best[0]):
                     continue
                 best = apart, y if norm_after is None else norm_after.y, factors
                 chosen = [(norm, scale) for (_, norm), (_, scale) in zip(heard, scaled, strict=True)]
@@ -207,7 +207,7 @@ class _Walk:
             x, after, before = self._likely(lead, following, x, after, before)
         for one, (norm, scale), added in zip(dict.fromkeys((part, lead)), chosen, factors[1:], strict=True):
             one.behind, one.scale = norm, scale
-            one.kept, one.added = _plain(factors[0]), _plain(added)
+            one.kept, one.added = _plain(factors[0], apart), _plain(added, apart)
         lead.after = after
         self.done.append((part, lead))
         if following is not None:
@@ -290,6 +290,10 @@ def _sum(factors: list[float], terms: list[Tensor]) -> Tensor:
     return torch.stack([factor * one for factor, one in zip(factors, terms, strict=True)]).sum(0)
 
 
-def _plain(number: float) -> float:
-    """A number without what is rounding in it, also where theirs rounds to float32."""
-    return float(f"{number:.6g}")
+def _plain(number: float, apart: float) -> float:
+    """The number of fewest digits that is as near as what it was found by, which theirs may have rounded."""
+    for digits in range(1, 15):
+        short = float(f"{number:.{digits}g}")
+        if abs(short - number) <= max(10 * apart, 1e-12) * abs(number):
+            return short
+    return number

@@ -56,6 +56,16 @@ class RunTrace:
     batch: int
     rounds: bool
 
+    def behind(self, value: RunValue) -> set[str]:
+        """The parameters that a value hangs on."""
+        return {
+            name
+            for step in self.back(value, lambda step: False)
+            for read in step.reads
+            if read.kind == "weight"
+            for name in ([read.source] if read.source is not None else self.used)
+        }
+
     def back(self, value: RunValue, stop: Callable[[RunStep], bool]) -> Iterator[RunStep]:
         """The steps that lead to a value, near ones first; of those where it stops, what is behind is left out."""
         seen: set[int] = set()

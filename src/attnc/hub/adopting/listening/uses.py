@@ -394,7 +394,15 @@ def _best(fits: list[tuple[float, int, int, NormUse]]) -> NormUse | None:
         return None
     least = min(apart for apart, *_ in fits)
     good = [one for one in fits if one[0] <= max(10 * least, 1e-13)]
-    return max(good, key=lambda one: (one[1], one[2]))[3]
+    chosen = max(good, key=lambda one: (one[1], one[2]))
+    for one in sorted(good, key=lambda one: one[2]):  # of values that differ by a factor alone, the one right before it
+        if one[1] == chosen[1] and _is_multiple(one[3].x, chosen[3].x):
+            return one[3]
+    return chosen[3]
+
+
+def _is_multiple(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and same(a, b * float((a * b).sum() / (b * b).sum()))
 
 
 def _order(value: RunValue, batch: int) -> str | None:
