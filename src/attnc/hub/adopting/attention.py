@@ -77,7 +77,7 @@ class Split:
 class AttentionUse:
     """One attention. mask: "none", "causal", or how many items it sees, itself included. scale: of scores.
 
-    alibi: scores fall with distance (Press et al. 2022). doubts: what does not fit, in words; empty where all was found.
+    alibi: scores fall with distance (Press et al. 2022). doubts: what does not fit, in words; empty where all fits.
     """
 
     Q: Split

@@ -134,7 +134,9 @@ def _places(uses: WeightUses, rest: Tensor, x: Tensor, known: Tensor) -> tuple[A
         if apart < 0.5 * found[2]:
             found = places, segment, apart
 
-    for name, table in uses.parameters.items():
+    mapping = {one.weight.name for one in uses.linears}  # no tables of positions, and large
+    tables = {name: table for name, table in uses.parameters.items() if name not in mapping}
+    for name, table in tables.items():
         rows = table.detach().reshape(-1, model) if table.numel() % model == 0 and table.shape[-1] == model else None
         if rows is None or name not in uses.trace.used or len(rows) > 1 << 20:
             continue
@@ -142,7 +144,7 @@ def _places(uses: WeightUses, rest: Tensor, x: Tensor, known: Tensor) -> tuple[A
         if len(rows) >= count:
             offset, factor = _rows(rest, rows)
             tried(factor * rows[offset : offset + count], AddedPlaces("learned", at, offset, _neat(factor, model)))
-            for other, small in uses.parameters.items():
+            for other, small in tables.items():
                 if other != name and small.ndim == 2 and small.shape[1] == model and len(small) < count:
                     segment = Elements(other, torch.arange(small.numel()).reshape(small.shape))
                     offset, _ = _rows(rest - small[0].detach(), rows)
