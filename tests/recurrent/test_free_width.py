@@ -75,6 +75,7 @@ FAMILIES = {
     "decay by channel": (state("S = c * S + k * v", "first"), 16),
     "before its item": (state("T = S\n    S = a * S + k * v", "first", out="dot[key](q, T)"), 64),
     "delta rule": (state("S = a * S\n    S = S + k * (v - dot[key](k, S))", "first"), 32),
+    "delta rule that keeps its start": (state("S = S + 0.1 * k * (v - dot[key](k, S))", "first"), 32),
     "running": (state("S = a * S + k * v", "first", out="dot[key](q, tanh(S))"), 16),
     "running before": (state("T = S\n    S = a * S + k * v", "first", out="dot[key](q, tanh(T))"), 16),
     "LSTM": (network(4, LSTM), 16),

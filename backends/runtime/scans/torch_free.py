@@ -101,10 +101,11 @@ def mapped(maps: Tensor, x: Tensor, first: Tensor | None) -> Tensor:
     system = -m[..., row, column, :][..., column] * (row.unsqueeze(-1) == row + 1)
     ends = torch.linalg.solve_triangular(system, end[..., row, column, :], upper=False, unitriangular=True)
     ends = ends[..., (group * d).unsqueeze(-1) + torch.arange(d, device=x.device), :]
-    found = [before_each(ends, -3, first)]
+    found = [before_each(ends, -3)]
     for more, one in zip(ms[:-1], xs[:-1], strict=True):
         found.append(more @ found[-1] + one)
-    return out_of_groups(torch.stack(found, -3), -3, maps.shape[-3])
+    y = out_of_groups(torch.stack(found, -3), -3, maps.shape[-3])
+    return y if first is None else with_first(y, -3, first)
 
 
 def walked(step: Callable[..., tuple[Tensor, ...]], states: tuple[Tensor, ...], items: Sequence[Tensor]) -> Tensor:
