@@ -123,6 +123,7 @@ def test_where_it_differs(name: str, tmp_path: Path) -> None:
         ("others:Mixed", "no place was found for `pos_emb`, `near.weight`, `near.bias`, which the module uses"),
         ("others:Recurrent", "Recurrent is not understood: there is no attention in it"),
         ("others:Uneven", "layer 1 is not like layer 0: of its self, heads is (4, 4, 6), not (3, 3, 8)"),
+        ("others:WritesOver", "your code failed, its gradients: RuntimeError: one of the variables needed"),
         ("others:Asks", "Asks(ids, factor, sizes): its inputs could not be guessed: give a function"),
         ("others:Fails", "others.py:"),
         ("others:broken", "your code failed, broken(): "),

@@ -97,6 +97,16 @@ class Asks(Separate):
         return super().forward(ids) * factor
 
 
+class WritesOver(Separate):
+    """Its gradients need what it has written over."""
+
+    def forward(self, idx):
+        x = self.tok_emb(idx) + self.pos_emb[:, : idx.shape[1]]
+        for block in self.blocks:
+            x += block.attn(x)
+        return self.head(self.ln_f(x))
+
+
 def asked():
     return {"ids": torch.arange(14).reshape(2, 7), "factor": 1.0, "sizes": [7, 7]}
 

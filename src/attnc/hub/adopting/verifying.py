@@ -223,7 +223,10 @@ def _gradients(
     draw = torch.Generator().manual_seed(3)
     along = torch.randn(wanted.shape, generator=draw, dtype=wanted.dtype)
     every = dict(module.named_parameters(remove_duplicate=False))
-    told = dict(zip(every, _slopes(wanted, along, list(every.values())), strict=True))
+    try:
+        told = dict(zip(every, _slopes(wanted, along, list(every.values())), strict=True))
+    except RuntimeError as wrong:  # values that its gradients need were written over, say
+        raise HubError(theirs(wrong, "its gradients")) from None
     theirs_grads = convert({**_weights(module), **told}, map, model)
     mine = dict(ours.named_parameters())
     own = dict(zip(mine, _slopes(found, along, list(mine.values())), strict=True))
