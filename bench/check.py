@@ -1,25 +1,31 @@
-"""What checking and compiling cost: `python bench/check.py [rounds]`.
+"""What checking and compiling cost: `python bench/check.py [rounds]`, after `make wheel`.
 
-Five figures, each a ratio or a time (of the processor) over several rounds, of which the median counts:
+Ratios and times of the processor over several rounds: medians, with the interval in which they lie with 90 %.
 
-1. `attnc check examples/transformer.attn` as a whole process, against `python -c "import numpy"`, in turn;
-2. a spec of 10,000 lines, as a whole process;
+1. `attnc check examples/transformer.attn` as a whole process against `python -c "import numpy"`, in turn: the wheel, in
+   an environment of its own, without extras, with what Python and the parser keep written before;
+2. specs as whole processes: one of 10,000 lines, a folder of 1,000 files that use the library;
 3. a repeated block of 1,000 passes against one of 1: the cost must not grow with the count;
-4. code written for 100 layers against 2, in this process;
-5. `attnc compile examples/transformer.attn --to torch` as a whole process.
+4. calls nested in one another, many calls of one block, a repeat in a repeat: time, and expressions that are checked,
+   for each step of the graph as it is written out, at four sizes: neither may grow;
+5. code written for 100 layers against 2, in this process;
+6. `attnc compile examples/transformer.attn --to torch` as a whole process.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+from speed.timing import Spread
+
 ROOT = Path(__file__).parents[1]
+SPEC = "examples/transformer.attn"
 
 BLOCK = """# Block {n}.
 block b{n}(x: [seq, model], m: bool[seq, past]) -> [seq, model] {{
@@ -33,6 +39,15 @@ block b{n}(x: [seq, model], m: bool[seq, past]) -> [seq, model] {{
 }}
 
 """
+SMALL = """use std.attention: multihead, model, heads
+width seq
+width past like seq
+depth model = 64, heads = {heads}
+
+model small(x: [seq, model]) -> [seq, model] {{
+    return x + multihead.self[seq, past](x, x[seq as past], mask = past <= seq)
+}}
+"""
 
 
 def large_spec(lines: int) -> str:
@@ -45,6 +60,98 @@ def large_spec(lines: int) -> str:
     return text
 
 
+# -- calls, at four sizes ----------------------------------------------------------------------------------------------
+
+CALLED = """width t
+depth m = 8
+block b0[a: depth](x: [t, a]) -> [t, a] {
+    return x + linear.l[a -> a](layernorm.n[a](x)) * 2
+}
+"""
+
+
+def model(*lines: str) -> str:
+    return (
+        CALLED + "model f(x: [t, m]) -> [t, m] {\n" + "".join(f"    {line}\n" for line in lines) + "    return x\n}\n"
+    )
+
+
+def in_one_another(deep: int) -> str:
+    return model("x = " + "".join(f"b0.c{n}[m](" for n in range(deep)) + "x" + ")" * deep)
+
+
+def block_in_block(deep: int) -> str:
+    """Each block calls the one before twice: written out, the graph doubles."""
+    blocks = "".join(
+        f"block b{n}[a: depth](x: [t, a]) -> [t, a] {{\n    return b{n - 1}.two[a](b{n - 1}.one[a](x))\n}}\n"
+        for n in range(1, deep + 1)
+    )
+    return model(f"x = b{deep}.c[m](x)") + blocks
+
+
+def often(times: int) -> str:
+    return model(*(f"x = b0.c{n}[m](x)" for n in range(times)))
+
+
+def repeated(times: int) -> str:
+    calls = "".join(f"            x = b0.c{n}[a](x)\n" for n in range(times))
+    loops = f"    repeat.outer 3 {{\n        repeat.inner 3 {{\n{calls}        }}\n    }}\n"
+    block = f"block r[a: depth](x: [t, a]) -> [t, a] {{\n{loops}    return x\n}}\n"
+    return model("x = r.c[m](x)") + block
+
+
+CALLS: dict[str, tuple[Callable[[int], str], tuple[int, ...]]] = {
+    "calls in one another": (in_one_another, (3, 6, 9, 12)),
+    "blocks in one another": (block_in_block, (3, 6, 9, 12)),
+    "calls of one block": (often, (25, 50, 100, 200)),
+    "repeat in a repeat": (repeated, (5, 10, 20, 40)),
+}
+
+
+def measure_calls(rounds: int) -> None:
+    from attnc.compiler.calls.checker import Checker
+    from attnc.compiler.check import build, steps
+    from attnc.dsl.source import Source, Span
+
+    checked = 0
+    spend = Checker.spend
+
+    def counted(self: Checker, span: Span, amount: int = 1) -> None:
+        nonlocal checked
+        checked += amount
+        spend(self, span, amount)
+
+    Checker.spend = counted
+    for name, (spec, sizes) in CALLS.items():
+        for size in sizes:
+            source = Source(f"{name}.attn", spec(size))
+            spent: list[float] = []
+            for _ in range(rounds):
+                checked = 0
+                start = time.process_time()
+                program = build(source)
+                spent.append(time.process_time() - start)
+            nodes = steps(program.graph("f"), {})
+            each = Spread.of([1e6 * seconds / nodes for seconds in spent])
+            print(f"{name:22} {size:3}: {nodes:6} steps, {checked / nodes:5.2f} checked each, {each} us each")
+    Checker.spend = spend
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+def installed(folder: Path) -> str:
+    """The Python of an environment that has the wheel and nothing else, as .ci/smoke makes it."""
+    wheels = list((ROOT / ".venv" / "dist").glob("attnc-*.whl"))
+    if len(wheels) != 1:
+        sys.exit("bench/check.py measures the wheel: run `make wheel` first")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = str(folder / "bin" / "python")
+    pip = (python, "-m", "pip", "install", "-qq", "--disable-pip-version-check")
+    subprocess.run([*pip, "-c", ROOT / "constraints.txt", wheels[0]], check=True)
+    return python
+
+
 def seconds(*command: str) -> float:
     """Of the processor, user and system, that a process takes: what its run takes where nothing else runs."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as installed
@@ -54,48 +161,60 @@ def seconds(*command: str) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
+def in_turn(rounds: int, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Spread, Spread, Spread]:
+    """The seconds of two commands, run pair by pair, and what the first takes for each of the second."""
+    seconds(*one), seconds(*other)  # writes what is kept: bytecode, the parser's tables
+    pairs = [(seconds(*one), seconds(*other)) for _ in range(rounds)]
+    mine, theirs = zip(*pairs, strict=True)
+    return Spread.of([*mine]), Spread.of([*theirs]), Spread.of([a / b for a, b in pairs])
+
+
+def row(what: str, found: Spread | str, target: str = "") -> None:
+    print(f"{what:40}{found}" + (f"   (target: {target})" if target else ""))
+
+
 def main(rounds: int) -> None:
-    attnc = (sys.executable, "-m", "attnc")
-    seconds(*attnc, "check", "examples/transformer.attn")  # fills the cache of the grammar
-    pairs = []
-    for _ in range(rounds):
-        ours = seconds(*attnc, "check", "examples/transformer.attn")
-        pairs.append((ours, seconds(sys.executable, "-c", "import numpy")))
-    ratios = [ours / theirs for ours, theirs in pairs]
-    print(f"attnc check examples/transformer.attn   {statistics.median(o for o, _ in pairs):.2f} s")
-    print(f"python -c 'import numpy'                {statistics.median(t for _, t in pairs):.2f} s")
-    print(f"ratio, pair by pair                     {spread(ratios)}   (target: at most 3.5)")
+    with tempfile.TemporaryDirectory() as place:
+        python, folder = installed(Path(place) / "venv"), Path(place) / "many"
+        check = (python, "-m", "attnc", "check")
+        ours, numpy, ratio = in_turn(rounds, (*check, SPEC), (python, "-c", "import numpy"))
+        row(f"attnc check {SPEC}", f"{ours} s")
+        row("python -c 'import numpy'", f"{numpy} s")
+        row("ratio, pair by pair", ratio, "at most 2")
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "large.attn"
-        path.write_text(large_spec(10_000), encoding="utf-8")
-        times = [seconds(*attnc, "check", str(path)) for _ in range(max(3, rounds // 4))]
-        print(f"attnc check of 10,000 lines             {spread(times)} s   (target: at most 6)")
+        (path := Path(place) / "large.attn").write_text(large_spec(10_000), encoding="utf-8")
+        few = max(3, rounds // 4)
+        row(
+            "attnc check of 10,000 lines",
+            f"{Spread.of([seconds(*check, str(path)) for _ in range(few)])} s",
+            "at most 6",
+        )
+        folder.mkdir()
+        for n in range(1000):
+            (folder / f"f{n}.attn").write_text(SMALL.format(heads=2 ** (n % 5)), encoding="utf-8")
+        row("attnc check of 1,000 files", f"{Spread.of([seconds(*check, str(folder)) for _ in range(few)])} s")
 
-    once, often = [], []
-    for _ in range(rounds):
-        for layers, into in ((1, once), (1000, often)):
-            into.append(seconds(*attnc, "check", "examples/transformer.attn", "--set", f"layers={layers}"))
-    ratios = [b / a for a, b in zip(once, often, strict=True)]
-    print(f"1,000 layers against 1                  {spread(ratios)}   (target: about 1)")
+        _, _, ratio = in_turn(
+            rounds, (*check, SPEC, "--set", "layers=1000"), (*check, SPEC, "--set", "layers=1")
+        )  # fmt: skip
+        row("1,000 layers against 1", ratio, "about 1")
+        to_torch = (python, "-m", "attnc", "compile", SPEC, "--to", "torch")
+        row("attnc compile --to torch", f"{Spread.of([seconds(*to_torch) for _ in range(rounds)])} s", "at most 1")
+
+    measure_calls(rounds)
 
     import attnc as package
 
-    few, many = [], []
+    ratios = []
     for _ in range(rounds):
-        for layers, spent in ((2, few), (100, many)):
+        spent = []
+        for layers in (2, 100):
             start = time.process_time()
-            spec = package.load(ROOT / "examples/transformer.attn", sizes={"layers": layers})
+            spec = package.load(ROOT / SPEC, sizes={"layers": layers})
             spec.model("transformer").source("torch")
             spent.append(time.process_time() - start)
-    ratios = [b / a for a, b in zip(few, many, strict=True)]
-    print(f"code of 100 layers against 2            {spread(ratios)}   (target: at most 1.5)")
-    times = [seconds(*attnc, "compile", "examples/transformer.attn", "--to", "torch") for _ in range(rounds)]
-    print(f"attnc compile --to torch                {spread(times)} s   (target: at most 1)")
-
-
-def spread(values: list[float]) -> str:
-    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+        ratios.append(spent[1] / spent[0])
+    row("code of 100 layers against 2", Spread.of(ratios), "at most 1.5")
 
 
 if __name__ == "__main__":

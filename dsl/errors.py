@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .diagnostic import Diagnostic
-from .render import render_all
 
 
 class AttnError(Exception):
@@ -16,4 +15,6 @@ class AttnError(Exception):
         super().__init__(self.diagnostics)
 
     def __str__(self) -> str:
+        from .render import render_all  # a right file needs no words
+
         return "\n" + render_all(self.diagnostics)

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .base.records import record
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -40,7 +42,7 @@ class Source:
         return "\r\n" if first > 0 and self.text[first - 1] == "\r" else "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Span:
     """Characters `start` up to, not including, `end` of a source."""
 

@@ -6,8 +6,9 @@ layout alone have equal trees. Unions at the end list all statements and all exp
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 
+from .base.records import record
 from .source import Span
 
 
@@ -16,7 +17,7 @@ def _span() -> Span:
     return field(compare=False, repr=False)  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ident:
     """A name as written at one place."""
 
@@ -27,7 +28,7 @@ class Ident:
 # -- expressions -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     """A variable, an axis standing for its index, or a const."""
 
@@ -35,7 +36,7 @@ class Name:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberLiteral:
     """`3` (int) or `0.1`, `1e-5` (float)."""
 
@@ -43,7 +44,7 @@ class NumberLiteral:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Truth:
     """`true` or `false`."""
 
@@ -51,7 +52,7 @@ class Truth:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ListExpr:
     """`[0, 512, 512]`: numbers, or truth values. It stands where a const gets its value."""
 
@@ -59,7 +60,7 @@ class ListExpr:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeExpr:
     """`|key|`: the size of an axis; `|windows|`: how many numbers a list has."""
 
@@ -67,7 +68,7 @@ class SizeExpr:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unary:
     """`-x` or `not x`."""
 
@@ -76,7 +77,7 @@ class Unary:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binary:
     """`+ - * / ^ %`, comparisons `<= >= == != < >`, and `and`, `or`. `op_span` is the operator's place."""
 
@@ -87,7 +88,7 @@ class Binary:
     op_span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WhereExpr:
     """`x where m`: x, of which an op is to see what the mask keeps."""
 
@@ -100,7 +101,7 @@ COMPUTED = "..."
 """In the place of a name: what stands there is computed."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BracketItem:
     """One entry in brackets: `a`, `a as b` (rename) or `a = e` (gather, or a named parameter).
 
@@ -115,7 +116,7 @@ class BracketItem:
     at: Expr | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BracketList:
     """`[a, b]`, `[a -> b, c]`, `[e: a -> b]`. `result` is None without an arrow."""
 
@@ -125,7 +126,7 @@ class BracketList:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """`e` or `name = e` in a call."""
 
@@ -134,7 +135,7 @@ class Argument:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallExpr:
     """`callee.label[brackets](arguments)`: an op, a block, or a shared block. A pipe `x |> f(y)` is `f(x, y)`.
 
@@ -149,7 +150,7 @@ class CallExpr:
     scan: Ident | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexExpr:
     """`x[a as b]`, `x[a = e]` or `windows[i]`: brackets on a value, or a list, not followed by arguments."""
 
@@ -164,7 +165,7 @@ Expr = Name | NumberLiteral | Truth | ListExpr | SizeExpr | Unary | Binary | Whe
 # -- types -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypeExpr:
     """`[seq, model]`, `bool[q, k]`, `int[seq]`, or `vocab[seq]`: an index into vocab. `element` None: real."""
 
@@ -176,7 +177,7 @@ class TypeExpr:
 # -- declarations ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AxisDecl:
     """`depth model as m = 512`, `width past like target`, `width seq <= 1024`, `width source ragged`.
 
@@ -193,7 +194,7 @@ class AxisDecl:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstDecl:
     """`const layers = 6`, `const windows = [0, 512]`."""
 
@@ -202,7 +203,7 @@ class ConstDecl:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ParamDecl:
     """`param E: [vocab, model] ~ normal(0.02) frozen`."""
 
@@ -213,7 +214,7 @@ class ParamDecl:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """`model = 1024` in a config."""
 
@@ -222,7 +223,7 @@ class Setting:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConfigDecl:
     """`config big { model = 1024, heads = 16 }`."""
 
@@ -231,7 +232,7 @@ class ConfigDecl:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Used:
     """`a` or `a as b` in a `use`."""
 
@@ -240,7 +241,7 @@ class Used:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class UseDecl:
     """`use std.attention: multihead, model`. Without a colon `names` is empty."""
 
@@ -249,7 +250,7 @@ class UseDecl:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Generic:
     """An axis (or const) parameter of a block: `k: width like q`, `n: const = 3`. `kind`: width, depth, const."""
 
@@ -260,7 +261,7 @@ class Generic:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Formal:
     """`mask: bool[q, k] = true`."""
 
@@ -270,7 +271,7 @@ class Formal:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResultDecl:
     """One result: its name where it has one, its type, and the axes that it is to be causal along.
 
@@ -284,7 +285,7 @@ class ResultDecl:
     trusted: Ident | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockDecl:
     """`block f[q: width](x: [q]) -> [q] { ... }`; a `model` likewise. `doc` is the comment right above it."""
 
@@ -300,7 +301,7 @@ class BlockDecl:
     display: Ident | None = None  # `as "..."`: its name in figures; the span is that of the quoted text
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpDecl:
     """`op f[a: width](x: [a]) -> [a] = "module:function"`: a primitive of the user's own."""
 
@@ -317,7 +318,7 @@ class OpDecl:
 # -- statements --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Assign:
     """`x = e`, `x: type = e`, `a, _ = e`."""
 
@@ -327,13 +328,13 @@ class Assign:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Return:
     values: tuple[Expr, ...]
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Expect:
     """`expect x: [seq, model]`: a checked comment."""
 
@@ -342,7 +343,7 @@ class Expect:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Share:
     """`share f = block_name`: one set of weights for many calls."""
 
@@ -351,7 +352,7 @@ class Share:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RepeatStatement:
     """`repeat.label i in layers shared { ... }`. `count` may be a list, of which `index` is each number in turn."""
 
@@ -364,7 +365,7 @@ class RepeatStatement:
     head: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class If:
     """Static `if`: decided at build time, both branches checked."""
 
@@ -378,7 +379,7 @@ Statement = Assign | Return | Expect | Share | RepeatStatement | If | ParamDecl 
 Item = UseDecl | AxisDecl | ConstDecl | ParamDecl | ConfigDecl | BlockDecl | OpDecl
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comment:
     """A comment with its `#`, kept for the formatter."""
 
@@ -386,7 +387,7 @@ class Comment:
     span: Span = _span()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class File:
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = field(compare=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..graph.nodes import Call, Scan
 from ..graph.values import Value
@@ -20,7 +20,7 @@ from .reach import TOP, Info, Reach, exact, reach_of_everything
 FINEST = 1024  # the parts of a whole that a number may have
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallerSizes:
     """What is known of the sizes that the callers of a graph give its axes and consts.
 

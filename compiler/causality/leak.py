@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...dsl.base.records import record
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.source import Span
 from ...dsl.syntax import Ident
@@ -27,7 +28,7 @@ STEPS_SHOWN = 20  # of the path of a leak
 Around = tuple[Call | Repeat | Scan, Graph]  # what runs a graph, and the graph in which that node stands
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trace:
     """How a bound came about: the last step, `said` in words, and the one before.
 

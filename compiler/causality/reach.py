@@ -8,8 +8,8 @@ together. The empty bound, of which nothing is known, is `TOP`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, holds, least
@@ -23,7 +23,7 @@ MOST = 24  # bounds of one reach; more are as good as none
 Reach = dict[Bound, Trace]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Info:
     """What is known of a value.
 

@@ -6,13 +6,13 @@ Trials run the graph, which no part of the compiler can: whoever checks a text h
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
+from ...dsl.base.records import record
 from ..graph.nodes import Graph
 from ..sizes.axes import Axis
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Witness:
     """One change of one input that changes an item of a result that must not depend on it. Items count from 0.
 
@@ -33,7 +33,7 @@ class Witness:
     appended: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tried:
     """witness: of a leak, if one was found in so many `trials`. reason: why there could be no trial, if so."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from ...dsl.base.records import record
 from ..sizes.arithmetic import at_most, difference, substitute
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, known, once
 from ..sizes.functions import OPERATIONS, Extreme, Function, Power, Product, Quotient, Remainder, Rounded, Sum
@@ -105,7 +105,7 @@ def takes_nothing_away(size: Static) -> bool:
             return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Restricted:
     """A part of a size that must be above 0, or not below it where `zero`. use: what the size does with it."""
 

@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..sizes.axes import Axis, Const, Static
 from ..sizes.limits import ELEMENTS, TooMuch
@@ -30,7 +31,7 @@ from .values import Value
 # -- weights -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Init:
     """How a weight begins. `kind`: normal(std), uniform(bound), zeros, ones, constant(c), xavier, or default.
 
@@ -43,7 +44,7 @@ class Init:
     fan_out: tuple[Axis, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Weight:
     """A stored array. `dims` has one tuple of axes per stored dimension, flattened in that order (D2).
 
@@ -70,7 +71,7 @@ class Weight:
 # -- nodes -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Constant:
     """A number known at build time (or a size known at run time): no axes."""
 
@@ -78,7 +79,7 @@ class Constant:
     out: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Positions:
     """An axis standing for its index (D5): 0, 1, ..., |axis| - 1."""
 
@@ -86,7 +87,7 @@ class Positions:
     out: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """A `param`: a named weight, stored as written."""
 
@@ -94,7 +95,7 @@ class Parameter:
     out: Value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Apply:
     """An op of the table (`compiler/ops`).
 
@@ -130,7 +131,7 @@ class Apply:
         return self.traits.name
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Call:
     """A block called. `outs[i]` is the i-th result in the caller's axes.
 
@@ -150,7 +151,7 @@ class Call:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Repeat:
     """`repeat layers { x = f(x) }` (D10). The bodies' axes are those of the graph around.
 
@@ -186,7 +187,7 @@ class Repeat:
         return self.variant[number] if self.variant else 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scan:
     """A block called at each index of `axis` in order; axes, consts and name are as in `Call`.
 
@@ -211,7 +212,7 @@ class Scan:
 Node = Constant | Positions | Parameter | Apply | Call | Repeat | Scan
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Input:
     """One input of a graph.
 
@@ -225,7 +226,7 @@ class Input:
     length_of: Axis | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Output:
     """One result. `value.type` may have lost or gained nothing: its axes are `axes`, in declared (memory) order.
 
@@ -240,7 +241,7 @@ class Output:
     trusted: tuple[Axis, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ItemsAlong:
     """An axis of a step whose items come in chunks of those of time, or behind a prefix (compiler/decoding/pace).
 

@@ -7,8 +7,9 @@ for whole ranges: what a tile surely holds or surely lacks follows without looki
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ...dsl.base.records import record
 from ..sizes.axes import Axis, Static
 from ..sizes.functions import (
     OPERATIONS,
@@ -36,21 +37,21 @@ WORDS: dict[Meaning, str] = {
 LONGEST = 200  # operations of a term that is read
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Index:
     """The position along an axis."""
 
     axis: Axis
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Number:
     """A number known at build time, or a size known at run time."""
 
     static: Static
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """Data, or what is no term: a value of the graph. `why` says what hindered reading on, where something did.
 
@@ -63,7 +64,7 @@ class Leaf:
     known: int | float | bool | None = field(default=None, compare=False)  # a number that a caller knows
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TermOp:
     """A function of terms, one of WORDS."""
 
@@ -86,7 +87,7 @@ class TermOp:
 Term = Index | Number | Leaf | TermOp
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Predicate:
     """The mask of one attention: true where the query `q` sees the key `k`. Its leaves are operands of the op, last."""
 

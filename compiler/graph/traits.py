@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from ...dsl.base.records import record
 from ..sizes.functions import (
     Alike,
     Choice,
@@ -61,7 +62,7 @@ __all__ = [  # beside what is below: whoever matches `Pointwise` asks for these 
 # -- how the items along an axis are put together ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Combination:
     """How items along an axis become one.
 
@@ -110,14 +111,14 @@ def joined(combination: Combination) -> Meaning | None:
 # -- how an op reads its operands ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pointwise:
     """Each item of the result is made of the same item of every operand."""
 
     meaning: Meaning
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reduce:
     """The axes in brackets go: an item of the result is made of all items along them.
 
@@ -138,14 +139,14 @@ class Reduce:
     logits: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Running:
     """The axis in brackets stays: item i is made of the items up to i."""
 
     combination: Combination
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Normalise:
     """The axes in brackets stay, and each item is set in proportion to all of them.
 
@@ -189,7 +190,7 @@ class IndexMap(Enum):
     MIRRORED = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arrange:
     """Each item of the result is an item of an operand, elsewhere."""
 
@@ -233,7 +234,7 @@ class RunningState(Alike):
     """All values of a state, number by number."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CellKernel:
     """All of a recurrent network, by a kernel of its own.
 
@@ -247,7 +248,7 @@ class CellKernel:
 Kernel = Chunks | Counts | RunningState | CellKernel
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpCost:
     """What one use of an op takes beside its multiply-adds; `compiler/cost` adds it up.
 

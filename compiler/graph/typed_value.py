@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, as_static, known, once
 from ..sizes.functions import (
@@ -30,7 +29,7 @@ from .values import Element, IndexInto, Role, Scalar, Type, Value
 BOUND_TERMS = 64
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Range:
     """Bounds of an integer value: `low <= value <= high`. `tight`: both are reached, whatever else happens."""
 
@@ -45,7 +44,7 @@ class Range:
         return None if long else Range(low, high, tight)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TypedValue:
     """A value while a body is being checked.
 

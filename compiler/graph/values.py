@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..sizes.axes import Axis
 
@@ -17,7 +18,7 @@ class Scalar(Enum):
     INT = "int"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexInto:
     """Elements are indices into this axis (D2: `vocab[seq]`)."""
 
@@ -27,7 +28,7 @@ class IndexInto:
 Element = Scalar | IndexInto
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Type:
     """An element kind and a set of axes, `axes`, in order of writing or making.
 
@@ -48,7 +49,7 @@ class Role(IntEnum):
     DATA = 3  # a model's inputs: carries the leading batch axes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Value:
     """One value: made once, read many times. `name` is the spec's variable, where it has one.
 

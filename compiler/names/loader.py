@@ -6,8 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
+from functools import cache, lru_cache
 from pathlib import Path
 
 from ...dsl import syntax as s
@@ -24,11 +23,13 @@ from .declarations import Declarations
 from .folders import Folders, Outside
 from .modules import Found, Module, Override
 
+_LIBRARY = Path(__file__).parents[1] / "std"
+
 
 @cache
 def library_source(name: str) -> Source:
     """A file of the standard library (`attention`), which never changes."""
-    text = (resources.files("attnc.compiler") / "std" / f"{name}.attn").read_text(encoding="utf-8")
+    text = (_LIBRARY / f"{name}.attn").read_text(encoding="utf-8")
     return Source(f"std/{name}.attn", text)
 
 
@@ -39,12 +40,16 @@ def _files_beside(folder: Path, own: Path | None) -> list[str]:
 
 def _library_files() -> list[str]:
     """The files of the standard library; its folder holds nothing else."""
-    names = (item.name for item in (resources.files("attnc.compiler") / "std").iterdir())
+    names = (item.name for item in _LIBRARY.iterdir())
     return sorted(name.removesuffix(".attn") for name in names)
 
 
 def _read(path: Path) -> Source:
     return read(path, regular=True)
+
+
+# A tree is never changed: each config of a file, and each file that uses the library, is checked over the same one.
+parsed = lru_cache(maxsize=32)(parse)
 
 
 @dataclass
@@ -59,7 +64,7 @@ class Loader:
     sources: dict[str, Source] = field(default_factory=dict)  # each file read once
     read: Callable[[Path], Source] = _read  # raises FileProblem; an editor reads what is not saved yet
     folders: Folders = field(default_factory=Folders)
-    parse: Callable[[Source], tuple[s.File, list[Diagnostic]]] = parse
+    parse: Callable[[Source], tuple[s.File, list[Diagnostic]]] = parsed
 
     def load(
         self, source: Source, path: Path | None, library: bool, overrides: Mapping[str, Override], main: bool = False

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
+from ...dsl.base.records import record
 from ..graph.traits import OpCost, OpTraits
 from ..sizes.axes import Number
 
@@ -59,7 +60,7 @@ class Precedence(IntEnum):
 FIRST = "0.1"  # the version in which the language was first told
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Option:
     """A keyword argument known at build time. `check` gives a complaint about a value, or None."""
 

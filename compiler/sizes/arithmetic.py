@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 
+from ...dsl.base.records import record
 from .axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, axes_in, evaluate, known, once, surely_read
 from .functions import Extreme, Product, Quotient, Rounded, Sum
 from .polynomials import Poly, add, never_negative, poly, positive
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inexact:
     """A division in a size that leaves a remainder: `dividend / divisor`."""
 

@@ -10,11 +10,12 @@ where it is known now.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import wraps
 from typing import Any, TypeVar
 
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from .functions import OPERATIONS, Choice, Complement, Conjunction, Disjunction, Length, Listing, Meaning
 from .functions import Number as Number
@@ -22,7 +23,7 @@ from .functions import Value as Value
 from .limits import TERMS, TooMuch
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Const:
     """A named number of a block, or list of numbers: a const parameter, a file's const, or a repeat's index.
 
@@ -38,24 +39,24 @@ class Const:
     like: Number | None = field(compare=False, default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Literal:
     value: Number
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SizeOf:
     """`|a|`, and `a` in a declaration."""
 
     axis: Axis
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ConstOf:
     const: Const
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arith:
     """`op` is one of `functions.OPERATIONS`: `+ - * / ^ %`, comparisons, and/or/not, `//` (exact), neg, floor, ...
 
@@ -91,7 +92,7 @@ class Kind(Enum):
     DEPTH = "depth"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Axis:
     """An axis of one file or of one specialisation of a block. Two axes are the same only if their ids are.
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...dsl.base.records import record
+
 Number = int | float | bool
 Value = Number | tuple[Number, ...]
 """What a const may be: a number, a truth value, or a list of them."""
@@ -31,7 +33,7 @@ class Alike:
         return f"{type(self).__name__}()"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Sum:
     """The operands, each times its number: `+` is (1, 1), negation (-1,), and (1,) is the operand unchanged."""
 
@@ -42,7 +44,7 @@ class Product(Alike):
     """The product of two operands."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quotient:
     """The first over the second. whole: rounded down."""
 
@@ -57,7 +59,7 @@ class Power(Alike):
     """The first to the power of the second."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rounded:
     """The nearest whole number on one side. up: at or above; else at or below."""
 
@@ -68,7 +70,7 @@ class Magnitude(Alike):
     """The absolute value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Extreme:
     """The largest of the operands, or the smallest."""
 
@@ -83,7 +85,7 @@ class Limited(Alike):
     """The first, but at least the second and at most the third."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compared:
     """A truth value: a sign of comparison between two numbers, as Python writes it."""
 
@@ -196,7 +198,7 @@ def has_all_numbers(meaning: Meaning) -> bool:
 # -- the numbers known at build time -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Operation:
     """What makes a number of numbers: as Python computes it, and what that means.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
+from ...dsl.base.records import record
 from .axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, decided, known, once
 from .functions import OPERATIONS, Choice, Extreme, Item, Magnitude, Power, Remainder, Rounded, Sum
 
@@ -20,7 +21,7 @@ Poly = dict[Monomial, Rational]
 MONOMIALS = 200  # of one polynomial; what has more is opaque, and little is proved of it
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Size:
     """The size of an axis and of its copies; `name` is for messages."""
 
@@ -28,7 +29,7 @@ class Size:
     name: str = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Opaque:
     """What is not polynomial: an operation on polynomials. They nest as deep as sizes depend on sizes, so that the hash
     and what it is at least are found once; so are its facts (`forms.facts_of`). They are kept here, with what it is

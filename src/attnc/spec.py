@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import keyword
 import os
 import re
@@ -230,6 +228,8 @@ class Spec:
     def _header(self, name: str) -> str:
         """What generated code says of where it comes from, and what the comment at the head of the file says."""
         program = self._program
+        import hashlib
+
         digest = hashlib.sha256()
         for source in program.sources:  # what a file uses makes the code as much as the file does
             digest.update(source.text.encode())
@@ -264,6 +264,8 @@ def _fitting(weights: object, seed: object, capture: object) -> None:
 
 def suggestion(name: str, names: Sequence[str]) -> str:
     """The end of a message about an unknown name: the near ones, else all of them."""
+    import difflib  # a right name needs no other
+
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
         return f"; did you mean `{near[0]}`?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ....dsl.base.records import record
 from ....dsl.diagnostic import Diagnostic, error
 from ....dsl.source import Span
 from ...graph.extents import enough, holds
@@ -27,7 +28,7 @@ from ...ops import op_meaning
 from ...sizes.axes import Axis, Literal, Static
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Held:
     """What is known of a value that may hold picks of nothing.
 

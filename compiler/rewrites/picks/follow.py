@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ....dsl.base.records import record
 from ....dsl.diagnostic import Diagnostic
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, makes, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
@@ -40,7 +41,7 @@ def follow_picks(graph: Graph) -> tuple[Graph, list[Diagnostic]]:
     return found, list(whole.problems.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HoldingInput:
     """An input that may hold picks of nothing. source: which of the further inputs says where; else as in `Held`."""
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ....dsl.base.records import record
 from ...graph.extents import undefined
 from ...graph.nodes import Apply
 from ...graph.traits import (
@@ -39,7 +40,7 @@ from ...sizes.axes import Axis, Static
 from .lengths import InputFacts, Lengths, varies
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Domain:
     """An operand for which an op may be infinite or no number although the others are finite.
 

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from ....dsl.base.records import record
 from ....dsl.diagnostic import Diagnostic, error
 from ....dsl.source import Span
 from ...graph.extents import (
@@ -51,7 +52,7 @@ from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 from ...sizes.polynomials import never_negative_of_none
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CallerAxis:
     """A ragged axis of a caller's: the body is lifted over it, or is called at each index of it (`step`).
 
@@ -64,7 +65,7 @@ class CallerAxis:
     ones: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InputFacts:
     """What a caller knows of the inputs of a body, by their places.
 

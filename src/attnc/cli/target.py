@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import sys
@@ -125,5 +124,7 @@ def difference(before: str, after: str, name: str) -> str:
     """A unified diff, as `git apply` takes it."""
     name = Path(name).as_posix()
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    import difflib
+
     lines = difflib.unified_diff(old, new, name, name)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

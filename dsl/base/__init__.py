@@ -1,0 +1,1 @@
+"""What the classes of all floors are made with."""
