@@ -157,17 +157,9 @@ class _Scanner:
             kind, start, end = found.lastgroup, self.at, found.end()
             assert kind is not None
             self.at = end
-            if kind == "space":
-                continue
-            if kind == "newline":
-                self.newlines.append(start)
-                self.row = end
-                continue
-            if kind == "comment":
-                self.comments.append(Comment(found.group(), Span(self.source, start, end)))
-                self.blanks.append((start, end))
-                continue
             token = found.group()
+            if self._is_between(kind, token, start):
+                continue
             if self.newlines and not self._after_newlines(kind, token, start):
                 continue  # stepped back
             if self.line is None:
@@ -195,6 +187,16 @@ class _Scanner:
         return self._finish()
 
     # -- newlines
+
+    def _is_between(self, kind: str, token: str, start: int) -> bool:
+        """Note what stands between tokens: a newline, a comment. False: it is a token."""
+        if kind == "newline":
+            self.newlines.append(start)
+            self.row = self.at
+        elif kind == "comment":
+            self.comments.append(Comment(token, Span(self.source, start, self.at)))
+            self.blanks.append((start, self.at))
+        return kind in ("space", "newline", "comment")
 
     def _after_newlines(self, kind: str, token: str, start: int) -> bool:
         """Decide what the newlines before this token mean. False: the scanner stepped back, the token is not read."""

@@ -10,6 +10,7 @@ import pytest
 from attnc.dsl import catalogue
 from attnc.dsl import parse as parser
 from attnc.dsl.catalogue import CATALOGUE, Entry
+from attnc.dsl.mistakes.table import table
 from attnc.dsl.source import Source
 
 SYNTAX = [entry for code, entry in CATALOGUE.items() if code.startswith("E01")]
@@ -25,6 +26,7 @@ def test_every_code_has_a_row() -> None:
     folder = Path(parser.__file__).parent
     files = [*folder.glob("*.py"), *(folder / "mistakes").glob("*.py")]
     used = {code for file in files for code in re.findall(r'"(E01[0-9]{2})"', file.read_text("utf-8"))}
+    used |= {row.code for row in table()[1] if row.code}
     assert used == {entry.code for entry in SYNTAX}
 
 

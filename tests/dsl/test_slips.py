@@ -1,0 +1,64 @@
+"""The table of slips (`dsl/mistakes/slips.txt`): its texts are wrong where they say so, and its states are current."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from attnc.dsl.mistakes import expected
+from attnc.dsl.mistakes.computed import COMPUTED
+from attnc.dsl.mistakes.table import MARK, STATES, at_mark, table
+from attnc.dsl.tables import GRAMMAR, build_parser
+
+STANDS_FOR = {"NAME": "name", "WORD": "where", "OP": "<", "CMP": "<", "VAL": "1"}
+PLACES, ROWS = table()
+PARSER = build_parser(GRAMMAR.read_text("utf-8"))
+
+
+def example(text: str) -> tuple[str, int]:
+    """A wrong text as an item that can be given to the parser, and the place of its mark."""
+    found = MARK.search(text)
+    assert found is not None, text
+    before = text[1 : found.start()] if text[0] == "^" else f"block f() {{ {text[: found.start()]}"
+    after = STANDS_FOR.get(found[1], found[1]) + text[found.end() :] + ("" if text[0] == "^" else "\n}")
+    return before + after, len(before) - ("▸" in at_mark(text))
+
+
+def state(text: str) -> frozenset[str]:
+    """What the parser would have taken at the mark."""
+    item, mark = example(text)
+    try:
+        PARSER.parse(item)
+    except (UnexpectedToken, UnexpectedCharacters) as unexpected:
+        assert expected.offset(unexpected, item) == mark, f"{text!r}: the parser goes on, or gives up before"
+        return expected.accepted(unexpected)
+    raise AssertionError(f"{text!r} is not wrong")
+
+
+def place(text: str) -> str:
+    return text.partition(" ")[0]
+
+
+def states() -> Iterator[list[list[frozenset[str]]] | None]:
+    """For each row, the sets between which the state of a parser must lie."""
+    for row in ROWS:
+        groups = [group for text in row.texts for group in PLACES.get(place(text), ())]
+        groups.append([text for text in row.texts if place(text) not in PLACES])
+        taken = [list(map(state, group)) for group in groups if group and group[0][:2] != "* "]
+        yield [[frozenset.intersection(*each), frozenset.union(*each)] for each in taken] or None
+
+
+def test_the_states_are_current(golden: Callable[[Path, str], None]) -> None:
+    found = list(states())
+    sets = sorted({" ".join(sorted(each)) for row in found for pair in row or () for each in pair})
+    numbers = [row and [[sets.index(" ".join(sorted(each))) for each in pair] for pair in row] for row in found]
+    golden(STATES, json.dumps({"sets": sets, "rows": numbers}, indent=0) + "\n")
+
+
+def test_each_row_says_something() -> None:
+    for row in ROWS:
+        assert row.help and (row.help[0] != "@" or row.help in COMPUTED), row
+    assert {row.help for row in ROWS if row.help[0] == "@"} == COMPUTED.keys()
