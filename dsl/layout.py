@@ -261,21 +261,13 @@ class _Scanner:
         self.stack.append(_Open(token, start, self.indent))
         if len(self.stack) == MAX_DEPTH + 1 and (not self.spoilt or self.spoilt[-1] < (self.piece or 0)):
             self.spoilt.append(start)
-            self.problems.append(
-                error(
-                    "E0107",
-                    f"brackets are nested more than {MAX_DEPTH} deep",
-                    Span(self.source, start, start + 1),
-                    "one too many",
-                    help="name an inner value, or move it into a block",
-                )
-            )
+            self.problems.append(_too_deep(Span(self.source, start, start + 1)))
         return True
 
     def _closed(self, token: str, start: int) -> bool:
         stack = self.stack
-        typo = token == "}" and self._is_typo()
-        if typo and self._enough_follow(start):  # without this one
+        typo = token == "}" and self.last_end > self.row and _is_typo(self.stack, self.row)
+        if typo and _enough_follow(self.text[start:], self.stack):  # without this one
             self._stray(token, start)
             return True
         if token == "}" and not typo:
@@ -295,7 +287,7 @@ class _Scanner:
         while inner and stack[inner - 1].character != "{":
             inner -= 1
             if _CLOSER[stack[inner].character] == token:
-                if inner + 2 == len(stack) and self._enough_follow(start):
+                if inner + 2 == len(stack) and _enough_follow(self.text[start:], self.stack):
                     break  # `f(x: [a))` rather than `f(x: [a)`: the wrong one, not one too few
                 if inner + 1 < len(stack) and not self._unclosed(start, inner + 1):
                     return False
@@ -305,40 +297,9 @@ class _Scanner:
             self._stray(token, start)
             return True
         opened = stack.pop()
-        closer = _CLOSER[opened.character]
         self.bad.append(start)
-        # `sum(seq](x)`: the `(` should be a `[`, for operands follow in brackets of their own
-        wrong = opened.character + token == "(]" and self.text.startswith("(", start + 1)
-        place, right = (opened.at, "[") if wrong else (start, closer)
-        self.problems.append(
-            error(
-                "E0102",
-                f"`{opened.character}` is closed by `{token}`",
-                Span(self.source, start, start + 1),
-                "" if wrong else f"`{closer}` closes it",
-                related=[(Span(self.source, opened.at, opened.at + 1), "opened here")],
-                help=f"write `{right}`",
-                fix=[(Span(self.source, place, place + 1), right)],
-            )
-        )
+        self.problems.append(_wrong_closer(self.source, opened, token, start))
         return True
-
-    def _is_typo(self) -> bool:
-        """Whether a `}` stands for another bracket: `y = f(x}`. What it would close begins on an earlier line."""
-        if not self.stack or self.stack[-1].character == "{" or self.last_end <= self.row:
-            return False
-        brace = next((opened.at for opened in reversed(self.stack) if opened.character == "{"), -1)
-        return brace < self.row <= self.stack[-1].at
-
-    def _enough_follow(self, start: int) -> bool:
-        """Whether the rest of the line, from here on, closes all round and square brackets of the statement."""
-        line = self.text[start:].partition("\n")[0].partition("#")[0].partition("{")[0]
-        left = next((n for n, opened in enumerate(reversed(self.stack)) if opened.character == "{"), len(self.stack))
-        for sign in re.findall(r"[][()]", line):
-            left += 1 if sign in "([" else -1
-            if not left:
-                return True
-        return False
 
     def _stray(self, token: str, start: int) -> None:
         related = []
@@ -355,17 +316,7 @@ class _Scanner:
                 piece.broken = True
         else:
             self.bad.append(start)
-        opener = next(key for key, closer in _CLOSER.items() if closer == token)
-        self.problems.append(
-            error(
-                "E0102",
-                f"this `{token}` closes nothing",
-                Span(self.source, start, start + 1),
-                f"no `{opener}` is open here",
-                related=related,
-                help=f"delete it, or open a `{opener}` before",
-            )
-        )
+        self.problems.append(_closes_nothing(token, Span(self.source, start, start + 1), related))
 
     def _unclosed(self, here: int, outermost: int | None = None) -> bool:
         """Report the round and square brackets that are open (from `outermost` on). False: the scanner stepped back."""
@@ -389,17 +340,7 @@ class _Scanner:
         del stack[outermost:]
         if torn:
             self._step_back(end)
-        self.problems.append(
-            error(
-                "E0102",
-                f"`{opened.character}` is never closed",
-                Span(self.source, opened.at, opened.at + 1),
-                "opened here",
-                related=[(Span(self.source, end - 1, end), f"`{closers}` is missing after this")],
-                help=f"write `{closers}`",
-                fix=[(Span(self.source, end, end), closers)],
-            )
-        )
+        self.problems.append(_never_closed(self.source, opened, closers, end))
         return not torn
 
     def _step_back(self, to: int) -> None:
@@ -421,27 +362,9 @@ class _Scanner:
         self.stack.clear()
         if not braces:
             return
-        at, related, fix = braces[-1].at, [], []
         askew = next(((opened, closed) for opened, closed in self.askew if opened > braces[0].at), None)
-        if askew is not None and len(braces) == 1:
-            at, end = askew
-            if self.text[end] == "}":
-                related = [(Span(self.source, end, end + 1), "by its indentation this one closes an outer `{`")]
-            else:
-                related = [(Span(self.source, end, end + len("else")), "`}` is missing before this")]
-                fix = [(Span(self.source, end, end), "} ")]
         self.spoilt.append(braces[0].at)
-        self.problems.append(
-            error(
-                "E0102",
-                "`{` is never closed",
-                Span(self.source, at, at + 1),
-                "opened here",
-                related=related,
-                help="write `} else`" if fix else "write `}` on a line of its own after the last statement",
-                fix=fix,
-            )
-        )
+        self.problems.append(_brace_never_closed(self.source, braces[-1], askew if len(braces) == 1 else None))
 
     # -- characters
 
@@ -510,3 +433,94 @@ def blank(text: str, stretches: list[tuple[int, int]]) -> str:
         done = end
     parts.append(text[done:])
     return "".join(parts).replace("\r", " ")
+
+
+# -- brackets
+
+
+def _is_typo(stack: list[_Open], row: int) -> bool:
+    """Whether a `}` stands for another bracket: `y = f(x}`. What it would close begins on an earlier line.
+
+    row: where the line at hand begins; it has other tokens before.
+    """
+    if not stack or stack[-1].character == "{":
+        return False
+    brace = next((opened.at for opened in reversed(stack) if opened.character == "{"), -1)
+    return brace < row <= stack[-1].at
+
+
+def _enough_follow(rest: str, stack: list[_Open]) -> bool:
+    """Whether the rest of the line closes all round and square brackets of the statement."""
+    line = rest.partition("\n")[0].partition("#")[0].partition("{")[0]
+    left = next((n for n, opened in enumerate(reversed(stack)) if opened.character == "{"), len(stack))
+    for sign in re.findall(r"[][()]", line):
+        left += 1 if sign in "([" else -1
+        if not left:
+            return True
+    return False
+
+
+def _too_deep(span: Span) -> Diagnostic:
+    message = f"brackets are nested more than {MAX_DEPTH} deep"
+    return error("E0107", message, span, "one too many", help="name an inner value, or move it into a block")
+
+
+def _wrong_closer(source: Source, opened: _Open, token: str, start: int) -> Diagnostic:
+    closer = _CLOSER[opened.character]
+    # `sum(seq](x)`: the `(` should be a `[`, for operands follow in brackets of their own
+    wrong = opened.character + token == "(]" and source.text.startswith("(", start + 1)
+    place, right = (opened.at, "[") if wrong else (start, closer)
+    return error(
+        "E0102",
+        f"`{opened.character}` is closed by `{token}`",
+        Span(source, start, start + 1),
+        "" if wrong else f"`{closer}` closes it",
+        related=[(Span(source, opened.at, opened.at + 1), "opened here")],
+        help=f"write `{right}`",
+        fix=[(Span(source, place, place + 1), right)],
+    )
+
+
+def _closes_nothing(token: str, span: Span, related: list[tuple[Span, str]]) -> Diagnostic:
+    opener = next(key for key, closer in _CLOSER.items() if closer == token)
+    return error(
+        "E0102",
+        f"this `{token}` closes nothing",
+        span,
+        f"no `{opener}` is open here",
+        related=related,
+        help=f"delete it, or open a `{opener}` before",
+    )
+
+
+def _never_closed(source: Source, opened: _Open, closers: str, end: int) -> Diagnostic:
+    return error(
+        "E0102",
+        f"`{opened.character}` is never closed",
+        Span(source, opened.at, opened.at + 1),
+        "opened here",
+        related=[(Span(source, end - 1, end), f"`{closers}` is missing after this")],
+        help=f"write `{closers}`",
+        fix=[(Span(source, end, end), closers)],
+    )
+
+
+def _brace_never_closed(source: Source, brace: _Open, askew: tuple[int, int] | None) -> Diagnostic:
+    """askew: a `{` and what tells by its indentation, or as an `else`, that it should have been closed before."""
+    at, related, fix = brace.at, [], []
+    if askew is not None:
+        at, end = askew
+        if source.text[end] == "}":
+            related = [(Span(source, end, end + 1), "by its indentation this one closes an outer `{`")]
+        else:
+            related = [(Span(source, end, end + len("else")), "`}` is missing before this")]
+            fix = [(Span(source, end, end), "} ")]
+    return error(
+        "E0102",
+        "`{` is never closed",
+        Span(source, at, at + 1),
+        "opened here",
+        related=related,
+        help="write `} else`" if fix else "write `}` on a line of its own after the last statement",
+        fix=fix,
+    )

@@ -85,8 +85,8 @@ class _Ended(NamedTuple):
     end: int
 
 
-class TreeBuilder:
-    """Callbacks for Lark; each item begins anew."""
+class ItemText:
+    """The text of the item that is read: its places, its names, and how deep its nodes nest."""
 
     def begin(self, source: Source, base: int, doc: str) -> None:
         """Forget the item before. base: offset of the item's text."""
@@ -94,8 +94,6 @@ class TreeBuilder:
         self.deepest: tuple[object, int] = (None, 0)  # the newest node that nests to the right, and how deep it is
         self.kept: list[object] = []
         self.depths: dict[int, tuple[int, int]] = {}  # of a node's calls in one another, and of its operators
-
-    # -- places
 
     def between(self, start: int, end: int) -> Span:
         """The span of offsets in the item's text."""
@@ -148,26 +146,34 @@ class TreeBuilder:
         self.depths[id(node)] = (calls, links)
         return node
 
+
+class TreeBuilder:
+    """Callbacks for Lark, a method for each rule of the grammar."""
+
+    def __init__(self) -> None:
+        self.at = ItemText()
+        self.begin = self.at.begin
+
     # -- items
 
     def use(self, parts: list[Any]) -> UseDecl:
         keyword, path, *names = parts
         last = names[-1] if names else path[-1]
-        return UseDecl(path, tuple(names), self.onwards(keyword, last.span.end))
+        return UseDecl(path, tuple(names), self.at.onwards(keyword, last.span.end))
 
     def path(self, parts: list[Token]) -> tuple[Ident, ...]:
-        return tuple(map(self.ident, parts))
+        return tuple(map(self.at.ident, parts))
 
     def used(self, parts: list[Any]) -> Used:
-        name, rename = self.ident(parts[0]), self.maybe(parts[1])
+        name, rename = self.at.ident(parts[0]), self.at.maybe(parts[1])
         return Used(name, rename, name.span.to((rename or name).span))
 
     def axes(self, parts: list[Any]) -> tuple[AxisDecl, ...]:
         return tuple(replace(axis, kind=parts[0].value) for axis in parts[1:])
 
     def axis(self, parts: list[Any]) -> AxisDecl:
-        name, display, like = self.ident(parts[0]), self.maybe(parts[1]), self.maybe(parts[2])
-        relation, size, ragged = parts[3], parts[4], self.maybe(parts[5])
+        name, display, like = self.at.ident(parts[0]), self.at.maybe(parts[1]), self.at.maybe(parts[2])
+        relation, size, ragged = parts[3], parts[4], self.at.maybe(parts[5])
         last = ragged or size or like or display or name
         return AxisDecl("", name, display, like, size, relation == "<=", ragged, name.span.to(last.span))
 
@@ -176,51 +182,58 @@ class TreeBuilder:
 
     def numbers(self, parts: list[Any]) -> ListExpr:
         opener, *items, closer = parts
-        return ListExpr(tuple(items), self.over(opener).to(self.over(closer)))
+        return ListExpr(tuple(items), self.at.over(opener).to(self.at.over(closer)))
 
     def const(self, parts: list[Any]) -> ConstDecl:
-        name = self.ident(parts[0])
+        name = self.at.ident(parts[0])
         return ConstDecl(name, parts[1], name.span.to(parts[1].span))
 
     def param(self, parts: list[Any]) -> ParamDecl:
         keyword, name, type, init, frozen = parts
-        end = self.over(frozen).end if frozen is not None else (init or type).span.end
-        return ParamDecl(self.ident(name), type, init, frozen is not None, self.onwards(keyword, end))
+        end = self.at.over(frozen).end if frozen is not None else (init or type).span.end
+        return ParamDecl(self.at.ident(name), type, init, frozen is not None, self.at.onwards(keyword, end))
 
     def init(self, parts: list[Any]) -> CallExpr:
         name, _, arguments, closer = parts
-        return self._call(name, name, None, None, arguments, closer)
+        return _call(self.at, name, name, None, None, arguments, closer)
 
     def config(self, parts: list[Any]) -> ConfigDecl:
         keyword, name, *settings, closer = parts
-        return ConfigDecl(self.ident(name), tuple(settings), self.onwards(keyword, self.over(closer).end))
+        return ConfigDecl(self.at.ident(name), tuple(settings), self.at.onwards(keyword, self.at.over(closer).end))
 
     def setting(self, parts: list[Any]) -> Setting:
-        name = self.ident(parts[0])
+        name = self.at.ident(parts[0])
         return Setting(name, parts[1], name.span.to(parts[1].span))
 
     def op(self, parts: list[Any]) -> OpDecl:
         keyword, name, generics, formals, results, target = parts
-        place = self.over(target)
-        span = self.onwards(keyword, place.end)
+        place = self.at.over(target)
+        span = self.at.onwards(keyword, place.end)
         return OpDecl(
-            self.ident(name), generics or (), formals.nodes, results.nodes, target.value[1:-1], self.doc, span, place
+            self.at.ident(name),
+            generics or (),
+            formals.nodes,
+            results.nodes,
+            target.value[1:-1],
+            self.at.doc,
+            span,
+            place,
         )
 
     def block(self, parts: list[Any]) -> BlockDecl:
         keyword, name, display, generics, formals, results, body = parts
-        shown = None if display is None else Ident(display.value[1:-1], self.over(display))
-        head = self.onwards(keyword, (results or formals).end)
-        span = self.onwards(keyword, body.end)
+        shown = None if display is None else Ident(display.value[1:-1], self.at.over(display))
+        head = self.at.onwards(keyword, (results or formals).end)
+        span = self.at.onwards(keyword, body.end)
         outputs = results.nodes if results else ()
         return BlockDecl(
             keyword.value,
-            self.ident(name),
+            self.at.ident(name),
             generics or (),
             formals.nodes,
             outputs,
             body.nodes,
-            self.doc,
+            self.at.doc,
             span,
             head,
             shown,
@@ -230,16 +243,16 @@ class TreeBuilder:
         return tuple(parts[:-1])
 
     def generic(self, parts: list[Any]) -> Generic:
-        name, kind, like, default = self.ident(parts[0]), parts[1], self.maybe(parts[2]), parts[3]
+        name, kind, like, default = self.at.ident(parts[0]), parts[1], self.at.maybe(parts[2]), parts[3]
         last = default or like
-        end = self.over(kind).end if last is None else last.span.end
-        return Generic(name, kind.value, like, default, name.span.to(Span(self.source, end, end)))
+        end = self.at.over(kind).end if last is None else last.span.end
+        return Generic(name, kind.value, like, default, name.span.to(Span(self.at.source, end, end)))
 
     def formals(self, parts: list[Any]) -> _Ended:
-        return _Ended(tuple(parts[:-1]), self.over(parts[-1]).end)
+        return _Ended(tuple(parts[:-1]), self.at.over(parts[-1]).end)
 
     def formal(self, parts: list[Any]) -> Formal:
-        name, type, default = self.ident(parts[0]), parts[1], parts[2]
+        name, type, default = self.at.ident(parts[0]), parts[1], parts[2]
         return Formal(name, type, default, name.span.to((default or type).span))
 
     def single(self, parts: list[ResultDecl]) -> _Ended:
@@ -249,21 +262,16 @@ class TreeBuilder:
 
     def result(self, parts: list[Any]) -> ResultDecl:
         type, causal, why = parts
-        return self._result(None, type, causal or (), why)
+        return _result(self.at, None, type, causal or (), why)
 
     def named(self, parts: list[Any]) -> ResultDecl:
         name, type, causal, why = parts
-        return self._result(self.ident(name), type, (self.ident(causal),) if causal else (), why)
-
-    def _result(self, name: Ident | None, type: TypeExpr, causal: tuple[Ident, ...], why: Token | None) -> ResultDecl:
-        trusted = None if why is None else Ident(why.value[1:-1], self.over(why))
-        last = trusted or (causal[-1] if causal else type)
-        return ResultDecl(name, type, causal, (name or type).span.to(last.span), trusted)
+        return _result(self.at, self.at.ident(name), type, (self.at.ident(causal),) if causal else (), why)
 
     def type(self, parts: list[Any]) -> TypeExpr:
         element, opener, axes, closer = parts
         start = (opener if element is None else element).start_pos
-        return TypeExpr(self.maybe(element), axes or (), self.between(start, closer.end_pos))
+        return TypeExpr(self.at.maybe(element), axes or (), self.at.between(start, closer.end_pos))
 
     names = path
 
@@ -276,140 +284,110 @@ class TreeBuilder:
                 statements += part
             else:
                 statements.append(part)
-        return _Ended(tuple(statements), self.over(parts[-1]).end)
+        return _Ended(tuple(statements), self.at.over(parts[-1]).end)
 
     def assign(self, parts: list[Any]) -> Assign:
         name, type, value = parts
-        return Assign((self.ident(name),), type, value, self.onwards(name, value.span.end))
+        return Assign((self.at.ident(name),), type, value, self.at.onwards(name, value.span.end))
 
     def unpack(self, parts: list[Any]) -> Assign:
         *names, value = parts
-        return Assign(tuple(map(self.ident, names)), None, value, self.onwards(names[0], value.span.end))
+        return Assign(tuple(map(self.at.ident, names)), None, value, self.at.onwards(names[0], value.span.end))
 
     def returns(self, parts: list[Any]) -> Return:
-        return Return(tuple(parts[1:]), self.onwards(parts[0], parts[-1].span.end))
+        return Return(tuple(parts[1:]), self.at.onwards(parts[0], parts[-1].span.end))
 
     def expect(self, parts: list[Any]) -> Expect:
-        return Expect(self.ident(parts[1]), parts[2], self.onwards(parts[0], parts[2].span.end))
+        return Expect(self.at.ident(parts[1]), parts[2], self.at.onwards(parts[0], parts[2].span.end))
 
     def share(self, parts: list[Any]) -> Share:
-        name, block = self.ident(parts[1]), self.ident(parts[-1])
-        return Share(name, block, self.onwards(parts[0], block.span.end))
+        name, block = self.at.ident(parts[1]), self.at.ident(parts[-1])
+        return Share(name, block, self.at.onwards(parts[0], block.span.end))
 
     def repeat(self, parts: list[Any]) -> RepeatStatement:
         keyword, label, index, count, shared, body = parts
-        head = self.onwards(keyword, self.over(shared).end if shared is not None else count.span.end)
-        span = self.onwards(keyword, body.end)
-        return RepeatStatement(self.maybe(label), self.maybe(index), count, shared is not None, body.nodes, span, head)
+        head = self.at.onwards(keyword, self.at.over(shared).end if shared is not None else count.span.end)
+        span = self.at.onwards(keyword, body.end)
+        return RepeatStatement(
+            self.at.maybe(label), self.at.maybe(index), count, shared is not None, body.nodes, span, head
+        )
 
     def conditional(self, parts: list[Any]) -> If:
         keyword, condition, body, other = parts
         chained = isinstance(other, If)
         otherwise = () if other is None else (other,) if chained else other.nodes
         end = body.end if other is None else other.span.end if chained else other.end
-        span = self.onwards(keyword, end)
+        span = self.at.onwards(keyword, end)
         node = If(condition, body.nodes, otherwise, span)
         if chained:
-            self.sink(node, other, self.over(keyword))
+            self.at.sink(node, other, self.at.over(keyword))
         return node
 
     # -- expressions
 
     def name(self, parts: list[Token]) -> Name:
-        name = self.ident(parts[0])
+        name = self.at.ident(parts[0])
         return Name(name.text, name.span)
 
     def integer(self, parts: list[Token]) -> NumberLiteral:
-        span = self.over(parts[0])
+        span = self.at.over(parts[0])
         if len(parts[0]) > MAX_DIGITS and len(parts[0].lstrip("0")) > MAX_DIGITS:
             raise RefusedText(error("E0105", "this number is too large", span, f"more than {MAX_DIGITS} digits"))
         return NumberLiteral(int(parts[0]), span)
 
     def real(self, parts: list[Token]) -> NumberLiteral:
-        value, span = float(parts[0]), self.over(parts[0])
+        value, span = float(parts[0]), self.at.over(parts[0])
         if math.isinf(value):
             raise RefusedText(error("E0105", "this number is too large", span, "beyond a 64-bit float"))
         return NumberLiteral(value, span)
 
     def truth(self, parts: list[Token]) -> Truth:
-        return Truth(parts[0].value == "true", self.over(parts[0]))
+        return Truth(parts[0].value == "true", self.at.over(parts[0]))
 
     def size(self, parts: list[Token]) -> SizeExpr:
-        return SizeExpr(self.ident(parts[1]), self.over(parts[0]).to(self.over(parts[2])))
+        return SizeExpr(self.at.ident(parts[1]), self.at.over(parts[0]).to(self.at.over(parts[2])))
 
     def paren(self, parts: list[Any]) -> Expr:
         # No node of its own, but the span grows by the brackets, so that what encloses it has its true ends.
-        node = replace(parts[1], span=self.over(parts[0]).to(self.over(parts[2])))
-        if id(parts[1]) in self.depths:
-            self.depths[id(node)] = self.depths[id(parts[1])]
-        self.kept.append(parts[1])  # kept alive, so that no other node gets its id
+        node = replace(parts[1], span=self.at.over(parts[0]).to(self.at.over(parts[2])))
+        if id(parts[1]) in self.at.depths:
+            self.at.depths[id(node)] = self.at.depths[id(parts[1])]
+        self.at.kept.append(parts[1])  # kept alive, so that no other node gets its id
         return node  # type: ignore[no-any-return]
 
     def unary(self, parts: list[Any]) -> Unary:
         token, operand = parts
-        node = Unary(token.value, operand, self.onwards(token, operand.span.end))
-        self.sink(node, operand, self.over(token))
-        return self.nest(node, (operand,), call=True, span=self.over(token))  # type: ignore[no-any-return]
+        node = Unary(token.value, operand, self.at.onwards(token, operand.span.end))
+        self.at.sink(node, operand, self.at.over(token))
+        return self.at.nest(node, (operand,), call=True, span=self.at.over(token))  # type: ignore[no-any-return]
 
     def binary(self, parts: list[Any]) -> Binary:
         left, token, right = parts
-        node = Binary(token.value, left, right, left.span.to(right.span), self.over(token))
+        node = Binary(token.value, left, right, left.span.to(right.span), self.at.over(token))
         if token.type == "CARET":
-            self.sink(node, right, node.op_span)
-        return self.nest(node, (left, right), call=False, span=node.op_span)  # type: ignore[no-any-return]
+            self.at.sink(node, right, node.op_span)
+        return self.at.nest(node, (left, right), call=False, span=node.op_span)  # type: ignore[no-any-return]
 
     def where(self, parts: list[Any]) -> WhereExpr:
-        node = WhereExpr(parts[0], parts[1], self.onwards(parts[0], parts[1].span.end))
-        return self.nest(node, parts, call=True, span=node.span)  # type: ignore[no-any-return]
+        node = WhereExpr(parts[0], parts[1], self.at.onwards(parts[0], parts[1].span.end))
+        return self.at.nest(node, parts, call=True, span=node.span)  # type: ignore[no-any-return]
 
     def pipe(self, parts: list[Any]) -> CallExpr:
         value, call = parts
-        first = Argument(None, value, self.onwards(value, value.span.end))
+        first = Argument(None, value, self.at.onwards(value, value.span.end))
         node = replace(call, arguments=(first, *call.arguments))
-        self.kept.append(call)
-        return self.nest(node, (value, call), call=True, span=call.span)  # type: ignore[no-any-return]
+        self.at.kept.append(call)
+        return self.at.nest(node, (value, call), call=True, span=call.span)  # type: ignore[no-any-return]
 
     def stage(self, parts: list[Any]) -> CallExpr:
         name, label, brackets, _, arguments, closer = parts
-        return self._call(name, name, label, brackets, arguments, closer)
+        return _call(self.at, name, name, label, brackets, arguments, closer)
 
     call = stage
 
     def scan(self, parts: list[Any]) -> CallExpr:
         keyword, axis, name, label, brackets, _, arguments, closer = parts
-        return self._call(keyword, name, label, brackets, arguments, closer, self.ident(axis))
-
-    def _call(
-        self,
-        start: Token,
-        name: Token,
-        label: Token | None,
-        brackets: BracketList | None,
-        arguments: tuple[Argument, ...] | None,
-        closer: Token | None,
-        scan: Ident | None = None,
-    ) -> CallExpr:
-        if closer is not None:
-            end = self.over(closer).end
-        elif brackets is not None:
-            end = brackets.span.end
-        else:
-            end = self.over(name if label is None else label).end
-        for item in brackets.items if brackets is not None else ():
-            if item.at is not None:
-                text = " ".join(item.span.text.split())
-                raise RefusedText(
-                    error(
-                        "E0101",
-                        "brackets hold names of axes, but this is computed",
-                        item.span,
-                        help=f"declare `depth name = {text}`, and write `name`; a block takes a number by its name, "
-                        f"`n = {text}`",
-                    )
-                )
-        node = CallExpr(self.ident(name), self.maybe(label), brackets, arguments or (), self.onwards(start, end), scan)
-        inner = [argument.value for argument in node.arguments] + _values(brackets)
-        return self.nest(node, inner, call=True, span=node.callee.span)  # type: ignore[no-any-return]
+        return _call(self.at, keyword, name, label, brackets, arguments, closer, self.at.ident(axis))
 
     def args(self, parts: list[Argument]) -> tuple[Argument, ...]:
         return tuple(parts)
@@ -417,8 +395,8 @@ class TreeBuilder:
     def arg(self, parts: list[Any]) -> Argument:
         name, value = parts[0], parts[-1]
         if name is None:
-            return Argument(None, value, self.onwards(value, value.span.end))
-        return Argument(self.ident(name), value, self.onwards(name, value.span.end))
+            return Argument(None, value, self.at.onwards(value, value.span.end))
+        return Argument(self.at.ident(name), value, self.at.onwards(name, value.span.end))
 
     def index_name(self, parts: list[Any]) -> IndexExpr:
         return self.index([self.name(parts), parts[1]])
@@ -426,7 +404,7 @@ class TreeBuilder:
     def index(self, parts: list[Any]) -> IndexExpr:
         value, brackets = parts
         node = IndexExpr(value, brackets, value.span.to(brackets.span))
-        return self.nest(node, [value, *_values(brackets)], call=True, span=brackets.span)  # type: ignore[no-any-return]
+        return self.at.nest(node, [value, *_values(brackets)], call=True, span=brackets.span)  # type: ignore[no-any-return]
 
     def brackets(self, parts: list[Any]) -> BracketList:
         opener, first, second, result, closer = parts
@@ -447,12 +425,12 @@ class TreeBuilder:
                         )
                     )
             each, items = tuple(item.name for item in first), second
-        return BracketList(each, items, result, self.between(opener.start_pos, closer.end_pos))
+        return BracketList(each, items, result, self.at.between(opener.start_pos, closer.end_pos))
 
     bracketed = args
 
     def item(self, parts: list[Token]) -> BracketItem:
-        name = self.ident(parts[0])
+        name = self.at.ident(parts[0])
         return BracketItem(name, None, None, name.span)
 
     def item_at(self, parts: list[Expr]) -> BracketItem:
@@ -460,12 +438,53 @@ class TreeBuilder:
         return BracketItem(Ident(COMPUTED, span), None, None, span, parts[0])
 
     def item_as(self, parts: list[Token]) -> BracketItem:
-        name, rename = map(self.ident, parts)
+        name, rename = map(self.at.ident, parts)
         return BracketItem(name, rename, None, name.span.to(rename.span))
 
     def item_is(self, parts: list[Any]) -> BracketItem:
-        name = self.ident(parts[0])
+        name = self.at.ident(parts[0])
         return BracketItem(name, None, parts[-1], name.span.to(parts[-1].span))
+
+
+def _call(
+    at: ItemText,
+    start: Token,
+    name: Token,
+    label: Token | None,
+    brackets: BracketList | None,
+    arguments: tuple[Argument, ...] | None,
+    closer: Token | None,
+    scan: Ident | None = None,
+) -> CallExpr:
+    if closer is not None:
+        end = at.over(closer).end
+    elif brackets is not None:
+        end = brackets.span.end
+    else:
+        end = at.over(name if label is None else label).end
+    for item in brackets.items if brackets is not None else ():
+        if item.at is not None:
+            text = " ".join(item.span.text.split())
+            raise RefusedText(
+                error(
+                    "E0101",
+                    "brackets hold names of axes, but this is computed",
+                    item.span,
+                    help=f"declare `depth name = {text}`, and write `name`; a block takes a number by its name, "
+                    f"`n = {text}`",
+                )
+            )
+    node = CallExpr(at.ident(name), at.maybe(label), brackets, arguments or (), at.onwards(start, end), scan)
+    inner = [argument.value for argument in node.arguments] + _values(brackets)
+    return at.nest(node, inner, call=True, span=node.callee.span)  # type: ignore[no-any-return]
+
+
+def _result(
+    at: ItemText, name: Ident | None, type: TypeExpr, causal: tuple[Ident, ...], why: Token | None
+) -> ResultDecl:
+    trusted = None if why is None else Ident(why.value[1:-1], at.over(why))
+    last = trusted or (causal[-1] if causal else type)
+    return ResultDecl(name, type, causal, (name or type).span.to(last.span), trusted)
 
 
 def _values(brackets: BracketList | None) -> list[Expr]:

@@ -2,173 +2,141 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-_DOT = "`dot[d](x, y)` multiplies, aligned on the axes that both have, and sums over `d`"
-_ORDER = "axes have names and no order: nothing is transposed"
-_RESHAPE = "`split[a -> b, c](x)` and `merge[b, c -> a](x)` change axes by name"
-_MASK = "leave items out where they are used: `softmax[k](s where m)`; or choose values, `select(m, x, 0)`"
-_ATTEND = "the standard library has it: `use std.attention: multihead, model, heads`, or `attend` for one head"
-_ALONG = "`broadcast[a](x)` spreads a value over an axis; weights, constants and depths spread by themselves"
 
-IDIOMS: dict[str, str] = {
-    **dict.fromkeys(("einsum", "matmul", "bmm", "mm", "tensordot", "contract", "inner"), _DOT),
-    **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim", "t"), _ORDER),
-    **dict.fromkeys(("reshape", "view", "rearrange", "flatten", "unflatten", "chunk"), _RESHAPE),
-    **dict.fromkeys(("masked_fill", "masked_softmax", "mask"), _MASK),
-    **dict.fromkeys(("expand", "repeat_interleave", "tile", "unsqueeze", "squeeze", "expand_as"), _ALONG),
-    **dict.fromkeys(("cat", "hstack", "vstack"), "`concat[a, b -> c](x, y)` joins along named axes"),
-    "stack": "choose along an axis of its own, `select(which == 0, x, y)`, for `depth which = 2`",
-    **dict.fromkeys(("gather", "take", "index_select", "take_along"), "`x[a = e]` takes the items of x at e along a"),
-    **dict.fromkeys(("arange", "positions", "range", "linspace"), "the name of an axis stands for its index"),
-    **dict.fromkeys(("size", "shape", "len"), "`|a|` is the size of the axis `a`"),
-    **dict.fromkeys(("unfold", "conv1d", "conv2d", "Conv1d"), "`window[t -> t, tap](x)`, then `linear[tap, d -> e]`"),
-    **dict.fromkeys(("reverse", "fliplr", "flipud"), "`flip[a](x)` turns an axis round"),
-    **dict.fromkeys(("attention", "scaled_dot_product_attention", "sdpa", "self_attention"), _ATTEND),
-    **dict.fromkeys(("MultiheadAttention", "multi_head_attention", "mha", "cross_attention"), _ATTEND),
-    **dict.fromkeys(("rope", "apply_rotary", "apply_rope", "rotary_embedding"), "`use std.positions: rotary`"),
-    **dict.fromkeys(
-        ("causal_mask", "attention_mask", "tril", "triu"),
-        "a mask compares indices: `past <= seq`, for `width past like seq`",
-    ),
-    **dict.fromkeys(("zeros", "ones", "full", "zeros_like", "ones_like"), "a number is a value: `broadcast[a](0)`"),
-    **dict.fromkeys(("rand", "randn", "normal", "uniform"), "weights begin at random: `param w: [a] ~ normal(0.02)`"),
-    **dict.fromkeys(("dense", "Linear", "Dense", "fc", "proj", "lin"), "a learned map: `linear[a -> b](x)`"),
-    **dict.fromkeys(("one_hot", "onehot"), "an index compares with its axis: `select(vocab == ids, 1, 0)`"),
-    **dict.fromkeys(("leakyrelu", "LeakyReLU", "rrelu"), "write `max(x, 0.01 * x)`"),
-    **dict.fromkeys(("groupnorm", "group_norm"), "`split` the axis into groups, then `layernorm[part]`"),
-    **dict.fromkeys(("batchnorm", "batch_norm"), "a batch is not written: `param`s hold its mean and variance"),
-    **dict.fromkeys(("fft", "rfft", "fftconv"), "a long convolution is a `dot` with a filter read at `t - s`"),
-    **dict.fromkeys(("mse_loss", "mse", "MSELoss"), "write `mean[a]((x - y) ^ 2)`"),
-    **dict.fromkeys(("l1_loss", "L1Loss"), "write `mean[a](abs(x - y))`"),
-    **dict.fromkeys(
-        ("logsigmoid", "log_sigmoid", "LogSigmoid"),
-        "write `-softplus(-x)`",
-    ),
-    **dict.fromkeys(
-        ("glu", "GLU"), "a gate is a product of two maps: `linear.a[d -> e](x) * sigmoid(linear.b[d -> e](x))`"
-    ),
-    **dict.fromkeys(
-        ("reglu", "ReGLU"), "a gate is a product of two maps: `linear.a[d -> e](x) * relu(linear.b[d -> e](x))`"
-    ),
-    **dict.fromkeys(("relu2", "squared_relu", "relu_squared"), "write `relu(x) ^ 2`"),
-    **dict.fromkeys(
-        ("prelu", "PReLU"), "write `max(x, 0) + slope * min(x, 0)`, for `param slope: [] ~ constant(0.25)`"
-    ),
-    **dict.fromkeys(("hardtanh", "hard_tanh"), "write `clamp(x, -1, 1)`"),
-    **dict.fromkeys(("hardsigmoid", "hard_sigmoid"), "write `clamp(x / 6 + 0.5, 0, 1)`"),
-    **dict.fromkeys(("hardswish", "hard_swish", "hardsilu"), "write `x * clamp(x / 6 + 0.5, 0, 1)`"),
-    **dict.fromkeys(("log2", "log10"), "write `log(x) / log(2)`, or `/ log(10)`"),
-    "cumprod": "of positive numbers, `cumsum[a](log(x))` is the logarithm of their products",
-    **dict.fromkeys(
-        ("detach", "stop_grad", "no_grad"),
-        "it is `stop_gradient(x)`; a weight without gradient is a `param ... frozen`",
-    ),
-    "cummin": "write `-cummax[a](-x)`",
-    **dict.fromkeys(("mod", "remainder"), "write `x % n`"),
-    **dict.fromkeys(("l1norm", "l1_norm"), "write `x / broadcast[a](sum[a](abs(x)))`"),
-    **dict.fromkeys(
-        ("median", "quantile"),
-        "sort, and take what is in the middle: `x[a = argsort[a -> r](x)][r = floor((|r| - 1) / 2)]`",
-    ),
-    **dict.fromkeys(
-        ("softmax1", "softmax_one", "softmax_plus_one"),
-        "`concat` a score of 0 before `softmax`, and leave its weight out",
-    ),
-    **dict.fromkeys(
-        ("gumbel_softmax", "gumbel", "multinomial", "bernoulli"),
-        "a spec draws nothing at random but `dropout`: take the noise as an input",
-    ),
-    **dict.fromkeys(
-        ("scatter", "scatter_add", "index_add", "index_copy", "segment_sum"),
-        "a product with a one-hot table, `dot[k](select(t == at, 1, 0), y)`: the cookbook has it (writing back)",
-    ),
-    **dict.fromkeys(
-        ("roll", "shift"), "gather by arithmetic of the index: `x[t = (t + |t| - 1) % |t|]`, or `x[t = max(t - 1, 0)]`"
-    ),
-    **dict.fromkeys(
-        ("acos", "asin", "atan", "arccos", "arcsin", "arctan", "atan2"),
-        "there is no inverse of `cos` and `sin`: docs/ops.md lists the ops",
-    ),
-    **dict.fromkeys(("atanh", "arctanh"), "write `0.5 * log((1 + x) / (1 - x))`"),
-    **dict.fromkeys(("asinh", "arcsinh"), "write `log(x + sqrt(x ^ 2 + 1))`"),
-    **dict.fromkeys(("acosh", "arccosh"), "write `log(x + sqrt(x ^ 2 - 1))`"),
-    "maximum": "it is `max(x, y)`",
-    "minimum": "it is `min(x, y)`",
-    "erfc": "write `1 - erf(x)`",
-    "long": "an index is whole already: `int(i)` is its number; of a real number `floor(x)` is",
-    **dict.fromkeys(
-        ("binary_cross_entropy", "binary_cross_entropy_with_logits", "bce", "bce_loss", "BCELoss"),
-        "of logits, write `mean[a](softplus(x) - x * y)`",
-    ),
-    **dict.fromkeys(("bilinear", "Bilinear"), "write `dot[a, b](x, y, w)`, for `param w: [a, b, c]`"),
-    **dict.fromkeys(("diag", "eye", "trace"), "indices compare: `select(a == b, x, 0)`, for two copies of an axis"),
-    "kl_div": "write `sum[a](p * log(p / q))`",
-    "fmod": "write `x - n * select(x / n > 0, floor(x / n), ceil(x / n))`: `x % n` has the sign of `n`",
-    "entropy": "write `-sum[a](p * log(p))`; `cross_entropy[a](logits, ids)` is the loss",
-    **dict.fromkeys(("cosine_similarity", "cos_sim"), "write `dot[d](l2norm[d](x), l2norm[d](y))`"),
-    "logaddexp": "write `max(x, y) + softplus(-abs(x - y))`",
-    "selu": "write `1.0507 * (max(x, 0) + 1.6733 * (expm1(min(x, 0))))`",
-    "celu": "write `max(x, 0) + a * expm1(min(x, 0) / a)`",
-    "softmin": "write `softmax[a](-x)`",
-    "softsign": "write `x / (1 + abs(x))`",
-    "tanhshrink": "write `x - tanh(x)`",
-    "logit": "write `log(x / (1 - x))`",
-    "exp2": "write `2 ^ x`",
-    "reciprocal": "write `1 / x`",
-    "lerp": "write `x + t * (y - x)`",
-    "tan": "write `sin(x) / cos(x)`",
-    "sinh": "write `(exp(x) - exp(-x)) / 2`",
-    "cosh": "write `(exp(x) + exp(-x)) / 2`",
-    "trunc": "write `select(x > 0, floor(x), ceil(x))`",
-    "frac": "write `x - floor(x)`",
-    **dict.fromkeys(("average", "avg", "mean_pool"), "it is `mean[a](x)`"),
-    **dict.fromkeys(("count", "count_nonzero"), "write `sum[a](select(m, 1, 0))`"),
-    "ln": "it is `log(x)`",
-    "lse": "it is `logsumexp[a](x)`",
-    **dict.fromkeys(("logical_and", "logical_or", "logical_not"), "write `m and n`, `m or n`, `not m`"),
-    **dict.fromkeys(("logical_xor", "xor"), "write `m != n`"),
-    "self": "a block is called by its own name; `.label` names weights: `linear.out[a -> b](x)`",
-    "sign": "write `select(x > 0, 1, select(x < 0, -1, 0))`",
-    **dict.fromkeys(("round", "rint"), "write `floor(x + 0.5)`"),
-    "clip": "it is `clamp(x, low, high)`",
-    "relu6": "write `clamp(x, 0, 6)`",
-    "softcap": "write `c * tanh(x / c)`",
-    "mish": "write `x * tanh(softplus(x))`",
-    "prod": "of positive numbers, write `exp(sum[a](log(x)))`",
-    "leaky_relu": "write `max(x, 0.01 * x)`, or another slope",
-    "elu": "write `select(x > 0, x, expm1(min(x, 0)))`",
-    "outer": "write `x * y`: depths that only one of the two has spread, and widths by `broadcast[a](x)`",
-    "swish": "it is `silu(x)`",
-    **dict.fromkeys(("square", "sqr"), "write `x ^ 2`"),
-    "pow": "write `x ^ n`",
-    "add": "write `x + y`",
-    **dict.fromkeys(("sub", "subtract"), "write `x - y`"),
-    **dict.fromkeys(("mul", "multiply"), "write `x * y`"),
-    **dict.fromkeys(("div", "divide", "true_divide"), "write `x / y`"),
-    **dict.fromkeys(
-        ("inverse", "inv", "pinv", "det", "svd", "solve"),
-        "there is no linear algebra but `dot`: docs/ops.md lists the ops",
-    ),
-    "var": "write `mean[a]((x - broadcast[a](mean[a](x))) ^ 2)`",
-    "std": "write `sqrt(mean[a]((x - broadcast[a](mean[a](x))) ^ 2))`",
-    "norm": "`l2norm[a](x)` divides by the length; the length itself is `sqrt(sum[a](x * x))`",
-    "normalize": "`l2norm[a](x)` divides by the length",
-    "argmin": "write `argmax[a](-x)`",
-    "sort": "write `x[a = argsort[a -> r](x)]`",
-    "nll_loss": "`cross_entropy[vocab](logits, ids)` takes logits",
-}
+def _by_name(table: str) -> dict[str, str]:
+    """`name other: what to write` in each line, or in several, the others indented."""
+    rows = (line.split(": ", 1) for line in re.sub(r"\n +", " ", table.strip()).split("\n"))
+    return {name: help for names, help in rows for name in names.split()}
 
-OTHER_INITS: dict[str, str] = {
-    **dict.fromkeys(("kaiming_normal", "he_normal"), "for a map from `a`, write `normal(sqrt(2 / |a|))`"),
-    **dict.fromkeys(("kaiming_uniform", "he_uniform"), "for a map from `a`, write `uniform(sqrt(6 / |a|))`"),
-    "lecun_normal": "for a map from `a`, write `normal(sqrt(1 / |a|))`",
-    **dict.fromkeys(("xavier_uniform", "glorot_uniform", "glorot"), "it is `xavier`"),
-    **dict.fromkeys(("xavier_normal", "glorot_normal"), "write `normal(sqrt(2 / (|a| + |b|)))`, for a map from a to b"),
-    **dict.fromkeys(("randn", "gaussian"), "it is `normal(std)`"),
-    **dict.fromkeys(("rand", "random"), "it is `uniform(bound)`, from -bound to bound"),
-    **dict.fromkeys(("const", "fill", "full"), "it is `constant(c)`"),
-}
+
+IDIOMS = _by_name("""
+einsum matmul bmm mm tensordot contract inner: `dot[d](x, y)` multiplies, aligned on the axes that both have, and sums
+  over `d`
+transpose permute swapaxes movedim t: axes have names and no order: nothing is transposed
+reshape view rearrange flatten unflatten chunk: `split[a -> b, c](x)` and `merge[b, c -> a](x)` change axes by name
+masked_fill masked_softmax mask: leave items out where they are used: `softmax[k](s where m)`; or choose values,
+  `select(m, x, 0)`
+expand repeat_interleave tile unsqueeze squeeze expand_as: `broadcast[a](x)` spreads a value over an axis; weights,
+  constants and depths spread by themselves
+cat hstack vstack: `concat[a, b -> c](x, y)` joins along named axes
+stack: choose along an axis of its own, `select(which == 0, x, y)`, for `depth which = 2`
+gather take index_select take_along: `x[a = e]` takes the items of x at e along a
+arange positions range linspace: the name of an axis stands for its index
+size shape len: `|a|` is the size of the axis `a`
+unfold conv1d conv2d Conv1d: `window[t -> t, tap](x)`, then `linear[tap, d -> e]`
+reverse fliplr flipud: `flip[a](x)` turns an axis round
+attention scaled_dot_product_attention sdpa self_attention MultiheadAttention multi_head_attention mha cross_attention:
+  the standard library has it: `use std.attention: multihead, model, heads`, or `attend` for one head
+rope apply_rotary apply_rope rotary_embedding: `use std.positions: rotary`
+causal_mask attention_mask tril triu: a mask compares indices: `past <= seq`, for `width past like seq`
+zeros ones full zeros_like ones_like: a number is a value: `broadcast[a](0)`
+rand randn normal uniform: weights begin at random: `param w: [a] ~ normal(0.02)`
+dense Linear Dense fc proj lin: a learned map: `linear[a -> b](x)`
+one_hot onehot: an index compares with its axis: `select(vocab == ids, 1, 0)`
+leakyrelu LeakyReLU rrelu: write `max(x, 0.01 * x)`
+groupnorm group_norm: `split` the axis into groups, then `layernorm[part]`
+batchnorm batch_norm: a batch is not written: `param`s hold its mean and variance
+fft rfft fftconv: a long convolution is a `dot` with a filter read at `t - s`
+mse_loss mse MSELoss: write `mean[a]((x - y) ^ 2)`
+l1_loss L1Loss: write `mean[a](abs(x - y))`
+logsigmoid log_sigmoid LogSigmoid: write `-softplus(-x)`
+glu GLU: a gate is a product of two maps: `linear.a[d -> e](x) * sigmoid(linear.b[d -> e](x))`
+reglu ReGLU: a gate is a product of two maps: `linear.a[d -> e](x) * relu(linear.b[d -> e](x))`
+relu2 squared_relu relu_squared: write `relu(x) ^ 2`
+prelu PReLU: write `max(x, 0) + slope * min(x, 0)`, for `param slope: [] ~ constant(0.25)`
+hardtanh hard_tanh: write `clamp(x, -1, 1)`
+hardsigmoid hard_sigmoid: write `clamp(x / 6 + 0.5, 0, 1)`
+hardswish hard_swish hardsilu: write `x * clamp(x / 6 + 0.5, 0, 1)`
+log2 log10: write `log(x) / log(2)`, or `/ log(10)`
+cumprod: of positive numbers, `cumsum[a](log(x))` is the logarithm of their products
+detach stop_grad no_grad: it is `stop_gradient(x)`; a weight without gradient is a `param ... frozen`
+cummin: write `-cummax[a](-x)`
+mod remainder: write `x % n`
+l1norm l1_norm: write `x / broadcast[a](sum[a](abs(x)))`
+median quantile: sort, and take what is in the middle: `x[a = argsort[a -> r](x)][r = floor((|r| - 1) / 2)]`
+softmax1 softmax_one softmax_plus_one: `concat` a score of 0 before `softmax`, and leave its weight out
+gumbel_softmax gumbel multinomial bernoulli: a spec draws nothing at random but `dropout`: take the noise as an input
+scatter scatter_add index_add index_copy segment_sum: a product with a one-hot table, `dot[k](select(t == at, 1, 0),
+  y)`: the cookbook has it (writing back)
+roll shift: gather by arithmetic of the index: `x[t = (t + |t| - 1) % |t|]`, or `x[t = max(t - 1, 0)]`
+acos asin atan arccos arcsin arctan atan2: there is no inverse of `cos` and `sin`: docs/ops.md lists the ops
+atanh arctanh: write `0.5 * log((1 + x) / (1 - x))`
+asinh arcsinh: write `log(x + sqrt(x ^ 2 + 1))`
+acosh arccosh: write `log(x + sqrt(x ^ 2 - 1))`
+maximum: it is `max(x, y)`
+minimum: it is `min(x, y)`
+erfc: write `1 - erf(x)`
+long: an index is whole already: `int(i)` is its number; of a real number `floor(x)` is
+binary_cross_entropy binary_cross_entropy_with_logits bce bce_loss BCELoss: of logits, write `mean[a](softplus(x) - x *
+  y)`
+bilinear Bilinear: write `dot[a, b](x, y, w)`, for `param w: [a, b, c]`
+diag eye trace: indices compare: `select(a == b, x, 0)`, for two copies of an axis
+kl_div: write `sum[a](p * log(p / q))`
+fmod: write `x - n * select(x / n > 0, floor(x / n), ceil(x / n))`: `x % n` has the sign of `n`
+entropy: write `-sum[a](p * log(p))`; `cross_entropy[a](logits, ids)` is the loss
+cosine_similarity cos_sim: write `dot[d](l2norm[d](x), l2norm[d](y))`
+logaddexp: write `max(x, y) + softplus(-abs(x - y))`
+selu: write `1.0507 * (max(x, 0) + 1.6733 * (expm1(min(x, 0))))`
+celu: write `max(x, 0) + a * expm1(min(x, 0) / a)`
+softmin: write `softmax[a](-x)`
+softsign: write `x / (1 + abs(x))`
+tanhshrink: write `x - tanh(x)`
+logit: write `log(x / (1 - x))`
+exp2: write `2 ^ x`
+reciprocal: write `1 / x`
+lerp: write `x + t * (y - x)`
+tan: write `sin(x) / cos(x)`
+sinh: write `(exp(x) - exp(-x)) / 2`
+cosh: write `(exp(x) + exp(-x)) / 2`
+trunc: write `select(x > 0, floor(x), ceil(x))`
+frac: write `x - floor(x)`
+average avg mean_pool: it is `mean[a](x)`
+count count_nonzero: write `sum[a](select(m, 1, 0))`
+ln: it is `log(x)`
+lse: it is `logsumexp[a](x)`
+logical_and logical_or logical_not: write `m and n`, `m or n`, `not m`
+logical_xor xor: write `m != n`
+self: a block is called by its own name; `.label` names weights: `linear.out[a -> b](x)`
+sign: write `select(x > 0, 1, select(x < 0, -1, 0))`
+round rint: write `floor(x + 0.5)`
+clip: it is `clamp(x, low, high)`
+relu6: write `clamp(x, 0, 6)`
+softcap: write `c * tanh(x / c)`
+mish: write `x * tanh(softplus(x))`
+prod: of positive numbers, write `exp(sum[a](log(x)))`
+leaky_relu: write `max(x, 0.01 * x)`, or another slope
+elu: write `select(x > 0, x, expm1(min(x, 0)))`
+outer: write `x * y`: depths that only one of the two has spread, and widths by `broadcast[a](x)`
+swish: it is `silu(x)`
+square sqr: write `x ^ 2`
+pow: write `x ^ n`
+add: write `x + y`
+sub subtract: write `x - y`
+mul multiply: write `x * y`
+div divide true_divide: write `x / y`
+inverse inv pinv det svd solve: there is no linear algebra but `dot`: docs/ops.md lists the ops
+var: write `mean[a]((x - broadcast[a](mean[a](x))) ^ 2)`
+std: write `sqrt(mean[a]((x - broadcast[a](mean[a](x))) ^ 2))`
+norm: `l2norm[a](x)` divides by the length; the length itself is `sqrt(sum[a](x * x))`
+normalize: `l2norm[a](x)` divides by the length
+argmin: write `argmax[a](-x)`
+sort: write `x[a = argsort[a -> r](x)]`
+nll_loss: `cross_entropy[vocab](logits, ids)` takes logits
+""")
+
+OTHER_INITS = _by_name("""
+kaiming_normal he_normal: for a map from `a`, write `normal(sqrt(2 / |a|))`
+kaiming_uniform he_uniform: for a map from `a`, write `uniform(sqrt(6 / |a|))`
+lecun_normal: for a map from `a`, write `normal(sqrt(1 / |a|))`
+xavier_uniform glorot_uniform glorot: it is `xavier`
+xavier_normal glorot_normal: write `normal(sqrt(2 / (|a| + |b|)))`, for a map from a to b
+randn gaussian: it is `normal(std)`
+rand random: it is `uniform(bound)`, from -bound to bound
+const fill full: it is `constant(c)`
+""")
 """The names of other libraries' initialisations, and what to write for them here."""
 
 AXIS_WORDS = frozenset(("axis", "axes", "dim", "dims"))

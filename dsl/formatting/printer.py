@@ -99,6 +99,10 @@ class Printer:
         """One beside the other, without spaces."""
         return tuple(self.doc(part) for part in parts)
 
+    used = axis = const = result = words
+
+    path = size = side
+
     def joined(self, parts: list[Any], comma: bool = False, hang: bool = False) -> Doc:
         """A list with its commas, on one line or with an item on each; `comma`: then the last may have one too.
 
@@ -144,12 +148,6 @@ class Printer:
         names = (self.doc(rest[0]), SPACE, self.listed(rest[1:])) if rest else ()
         return self.statement(keyword, (self.doc(keyword), SPACE, path, *names))
 
-    def path(self, parts: list[Any]) -> Doc:
-        return self.side(parts)
-
-    def used(self, parts: list[Any]) -> Doc:
-        return self.words(parts)
-
     def listed(self, parts: list[Any]) -> Doc:
         return self.joined(parts, hang=True)
 
@@ -157,11 +155,6 @@ class Printer:
         return self.statement(parts[0], (self.doc(parts[0]), SPACE, self.listed(parts[1:])))
 
     consts = axes
-
-    def axis(self, parts: list[Any]) -> Doc:
-        return self.words(parts)
-
-    const = axis
 
     def param(self, parts: list[Any]) -> Statement:
         keyword, name, colon, *rest = parts
@@ -222,12 +215,6 @@ class Printer:
         return (self.doc(name), self.doc(colon), SPACE, self.words(rest))
 
     formal = named = generic
-
-    def single(self, parts: list[Any]) -> Doc:
-        return self.doc(parts[0])
-
-    def result(self, parts: list[Any]) -> Doc:
-        return self.words(parts)
 
     def type(self, parts: list[Any]) -> Doc:
         """A type stands on one line, unless there are comments in it."""
@@ -297,9 +284,8 @@ class Printer:
         docs: list[Doc] = [self.words([keyword, condition, body])]
         if other:
             word = other[0]
-            commented = self.base + word.start_pos in self.remarks.before or isinstance(
-                body[-1], tuple
-            )  # after the `}`
+            behind = isinstance(body[-1], tuple)  # a comment after the `}`
+            commented = behind or self.base + word.start_pos in self.remarks.before
             docs += (LINE if commented else SPACE, self.words(other))
         return self.statement(keyword, tuple(docs))
 
@@ -308,10 +294,7 @@ class Printer:
     def name(self, parts: list[Token]) -> Doc:
         return self.doc(parts[0])
 
-    integer = real = truth = name
-
-    def size(self, parts: list[Any]) -> Doc:
-        return self.side(parts)
+    single = integer = real = truth = name
 
     def paren(self, parts: list[Any]) -> Doc:
         opener, inside, closer = parts

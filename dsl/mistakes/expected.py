@@ -81,7 +81,7 @@ def explain(
     unexpected: UnexpectedToken | UnexpectedCharacters, source: Source, text: str, piece: Piece, item: str
 ) -> Diagnostic:
     """The diagnostic for an error of the parser in an item of the source; `item` is the text it was reading."""
-    at = _stumble(unexpected, source, text, piece, item)
+    at = stumble(unexpected, source, text, piece, item)
     what = f"`{at.text}`" if at.text else "the end of the line"
     if at.kind == "NAME":
         what = f"the name `{at.text}`"
@@ -99,9 +99,10 @@ def explain(
     )
 
 
-def _stumble(
+def stumble(
     unexpected: UnexpectedToken | UnexpectedCharacters, source: Source, text: str, piece: Piece, item: str
 ) -> Stumble:
+    """Where the parser gave up, with all that rows of the table ask for."""
     at = piece.start + offset(unexpected, item)
     kind = unexpected.token.type if isinstance(unexpected, UnexpectedToken) else ""
     before, token = item[: at - piece.start], getattr(unexpected, "token", "?")

@@ -34,6 +34,9 @@ _KINDS = {  # as the table of slips has them
 }  # fmt: skip
 
 
+MARKS = str.maketrans("▸◂⏎", "\x01\x02\x03")  # of the table, in the text around; letters of ASCII compile faster
+
+
 @dataclass(frozen=True, slots=True)
 class Stumble:
     """Where the parser gave up, as rows of the table see it."""
@@ -94,15 +97,15 @@ class Stumble:
     def lead(self) -> str:
         """The text up to what was found, as patterns of the table see it: the logical line begins behind a newline."""
         start = len(self.before) - len(self.line)
-        gap = "⏎" if self.newline else self.gap
+        gap = "\x03" if self.newline else self.gap
         line = self.line.rstrip() + gap if self.line.strip() else self.line
         return f"{self.before[:start]}\n{line}"
 
     @property
     def marked(self) -> str:
-        """The text around, with marks at the borders of what was found; there are no others in it."""
-        plain = str.maketrans("▸◂", "??")
-        return f"{self.lead.translate(plain)}▸{self.text.translate(plain)}◂{self.rest.translate(plain)}"
+        """The text around, with marks at the borders of what was found: characters that no text of ours has."""
+        end = self.source.text.find("\n}", self.span.end)
+        return f"{self.lead}\x01{self.text}\x02{self.source.text[self.span.end : end if end >= 0 else None]}\n"
 
     def place(self, at: int) -> int:
         """The offset in the source of one in the marked text; before the mark it is no further than the last token."""

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from .stumble import RESERVED, Stumble
+from .stumble import MARKS, RESERVED, Stumble
 
 TABLE = Path(__file__).with_name("slips.txt")
 STATES = Path(__file__).with_name("states.json")
@@ -98,7 +98,7 @@ def _states() -> list[list[tuple[frozenset[str], frozenset[str]]] | None]:
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
     text = re.sub(r"\{([a-z]+)\}", r"(?P<\1>\\w+)", text.replace("{RESERVED}", "|".join(sorted(RESERVED))))
-    return re.compile(text.replace(" ", r"[ \t⏎]*"), re.MULTILINE)
+    return re.compile(text.replace(" ", r"[ \t⏎]*").translate(MARKS), re.MULTILINE)
 
 
 def fitting(at: Stumble) -> Iterator[tuple[SlipRow, re.Match[str]]]:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+from attnc.dsl.layout import Line, Piece
 from attnc.dsl.mistakes import expected
 from attnc.dsl.mistakes.computed import COMPUTED
-from attnc.dsl.mistakes.table import MARK, STATES, at_mark, table
+from attnc.dsl.mistakes.table import MARK, STATES, SlipRow, at_mark, fitting, table
+from attnc.dsl.source import Source
 from attnc.dsl.tables import GRAMMAR, build_parser
 
+BODY = "block f() { "
 STANDS_FOR = {"NAME": "name", "WORD": "where", "OP": "<", "CMP": "<", "VAL": "1"}
 PLACES, ROWS = table()
 PARSER = build_parser(GRAMMAR.read_text("utf-8"))
@@ -20,22 +23,29 @@ PARSER = build_parser(GRAMMAR.read_text("utf-8"))
 
 def example(text: str) -> tuple[str, int]:
     """A wrong text as an item that can be given to the parser, and the place of its mark."""
+    text = text.replace("⏎", " ")
     found = MARK.search(text)
     assert found is not None, text
-    before = text[1 : found.start()] if text[0] == "^" else f"block f() {{ {text[: found.start()]}"
+    before = text[1 : found.start()] if text[0] == "^" else BODY + text[: found.start()]
     after = STANDS_FOR.get(found[1], found[1]) + text[found.end() :] + ("" if text[0] == "^" else "\n}")
     return before + after, len(before) - ("▸" in at_mark(text))
+
+
+def gives_up(item: str) -> UnexpectedToken | UnexpectedCharacters:
+    """Where the parser does."""
+    try:
+        PARSER.parse(item)
+    except (UnexpectedToken, UnexpectedCharacters) as unexpected:
+        return unexpected
+    raise AssertionError(f"this is right: {item}")
 
 
 def state(text: str) -> frozenset[str]:
     """What the parser would have taken at the mark."""
     item, mark = example(text)
-    try:
-        PARSER.parse(item)
-    except (UnexpectedToken, UnexpectedCharacters) as unexpected:
-        assert expected.offset(unexpected, item) == mark, f"{text!r}: the parser goes on, or gives up before"
-        return expected.accepted(unexpected)
-    raise AssertionError(f"{text!r} is not wrong")
+    unexpected = gives_up(item)
+    assert expected.offset(unexpected, item) == mark, f"{text!r}: the parser goes on, or gives up before"
+    return expected.accepted(unexpected)
 
 
 def place(text: str) -> str:
@@ -55,7 +65,28 @@ def test_the_states_are_current(golden: Callable[[Path, str], None]) -> None:
     found = list(states())
     sets = sorted({" ".join(sorted(each)) for row in found for pair in row or () for each in pair})
     numbers = [row and [[sets.index(" ".join(sorted(each))) for each in pair] for pair in row] for row in found]
-    golden(STATES, json.dumps({"sets": sets, "rows": numbers}, indent=0) + "\n")
+    stored = {"sets": sets, "rows": numbers}
+    lists = (f'"{name}": [\n' + ",\n".join(map(json.dumps, each)) + "\n]" for name, each in stored.items())
+    golden(STATES, "{" + ",\n".join(lists) + "}\n")
+
+
+def test_each_row_is_told_of_one_of_its_texts() -> None:
+    """They are examples: its pattern fits, and no row before takes them all."""
+    for row in ROWS:
+        texts = [text for text in row.texts if place(text) not in PLACES and place(text) != "*"]
+        assert not texts or any(row in told(text) for text in texts), texts
+
+
+def told(text: str) -> Iterator[SlipRow]:
+    """The first row that fits a text, alone in its line, and those before that may have nothing to say."""
+    item, mark = example(text)
+    start = 0 if text[0] == "^" else len(BODY)
+    piece = Piece(0, len(item), [Line(0, start, True)] * bool(start) + [Line(start, len(item), False)], [])
+    source = Source("", item[: mark - 1] + "\n" + item[mark:] if "⏎" in text else item)
+    for row, _ in fitting(expected.stumble(gives_up(item), source, item, piece, item)):
+        yield row
+        if row.help not in COMPUTED:
+            return
 
 
 def test_each_row_says_something() -> None:
