@@ -1,18 +1,22 @@
-"""Write docs/models.md: which published models `attnc import` reads, and what their tests found.
+"""Write docs/models.md: which published models `attnc import` reads, what their tests found, their pictures and cost.
 
-    .venv/bin/python docs/models.py [RESULTS.xml]
+    .venv/bin/python docs/models.py [RESULTS.xml ...]
 
 The differences are those of a run of tests/hub with the slow ones,
-`pytest -n 2 -m "" tests/hub --junitxml RESULTS.xml`, which is done first where none is named.
+`pytest -n 2 -m "" tests/hub --junitxml RESULTS.xml`, which is done first where none is named. Of several files the
+later ones stand for the tests that are in both: a run of those that were mended.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,42 +28,94 @@ from attnc.hub.adapters import adapters
 from attnc.hub.configuration import configured
 
 ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs" / "pictures" / "models"
 sys.path.insert(0, str(ROOT))
 
 from tests.hub.kinds import KINDS  # noqa: E402
 
 LENGTH = 1024  # items of text, or what the model has at most
+LARGE = 60_000  # bytes of a picture; where blocks drawn from the inside take more, they are boxes
+GIVEN: dict[str, dict[str, Any]] = {"deepseek_v2": {"num_experts_per_tok": 6}}  # the class says none: that of V2 Lite
+INSIDE = "llama"  # drawn from the inside, too
 HEAD = """\
 # Which published models
 
 <!-- Written by docs/models.py: do not edit. -->
-`attnc import` reads these ([how](import.md)). Each is compared with Hugging Face transformers on random small
-configurations, with all weights redrawn, past every window and original length, and with padding on either side: the
-outputs, all weights both ways, and the items that are generated. `tests/hub` does it, and this page is written from its
-run. Differences are the largest, in standard deviations of the output, in float32; what theirs rounds itself is allowed
-for where the weights enlarge it.
+`attnc import` reads {counted} ([how](import.md)). Below: [what their tests found](#what-their-tests-found),
+[what they cost, and their lines](#what-they-cost-and-their-lines), [their pictures](#their-pictures), and
+[what is not covered](#what-is-not-covered).
 
-{counted}
+## What their tests found
+
+Each is compared with Hugging Face transformers on random small configurations, with all weights redrawn, past every
+window and original length, and with padding on either side: the outputs, all weights both ways, and the items that are
+generated. `tests/hub` does it, and this page is written from its run. Differences are the largest, in standard
+deviations of the output, in float32; what theirs rounds itself is allowed for where the weights enlarge it.
 
 | `model_type` | spec | configurations | options drawn | PyTorch | NumPy | generates |
 |---|---|---|---|---|---|---|
 """
 SIZES = """
-What they cost at the sizes that their configuration class has when nothing is said: parameters, and the multiply-adds
-of a forward pass of {length:,} items, or as many as the model takes; pictures are of its own size.
+## What they cost, and their lines
 
-| `model_type` | parameters | multiply-adds |
-|---|---|---|
+Parameters, and the multiply-adds of a forward pass of {length:,} items (or as many as the model takes; pictures are of
+its own size; all experts count, where the picked ones are computed), at the sizes that the configuration class has when
+nothing is said. Lines are those of the spec with the files that it uses, of the adapter's own file, and of the map
+with those that it uses.
+
+| `model_type` | parameters | multiply-adds | spec | adapter | map |
+|---|---|---|---|---|---|
+"""
+DRAWN = """
+## Their pictures
+
+At the same sizes, by `attnc draw` ([how to read them](diagrams.md)). Models that are drawn alike share one: what
+differs then are sizes, activations, kinds of positions or what is inside a box. `figure.svg` of an imported folder is
+that of its own sizes, and `attnc draw DIR/SPEC --depth 1` opens the boxes: here the decoder of `{inside}`.
+
+![{inside} from the inside](pictures/models/{inside}.inside.svg)
+"""
+REASONS = {  # where they differ from what an adapter can say
+    "xlnet": "it predicts items in an order that is given with them, in two streams of attention (`perm_mask`, "
+    "`target_mapping`), and `generate` adds an item to be filled in at each step; here what is seen follows from "
+    "positions and from what is padding",
+    "longformer": "the few items that see all have weights of their own for queries, keys and values, and which they "
+    "are is an input; [the attention](attentions.md#longformer-a-window-and-a-few-who-see-all) can be written, but "
+    "would be computed twice for every item, where the published model is there to compute less",
+    "wav2vec2": "the convolution over positions is stored as a direction and a length, whose product is the weight: a "
+    "map renames, splits and turns weights, and does not compute with them",
+    "detr": "pictures go through a ResNet first, a model with a configuration of its own inside DETR's "
+    "(`backbone_config`, or a name in another library); an adapter reads one model's configuration",
+}
+REST = """
+## What is not covered
+
+No adapter, and why:
+
+| `model_type` | |
+|---|---|
+{reasons}
+
+Of those that are read, what is refused with a message: positions that hang on the length of the text (`dynamic`,
+`longrope`) beyond the length of the training; weights that are quantised or pickled; and any key of config.json that
+the adapter does not know. Code that comes with a folder is not run. Dropout is not in the specs: imported models are
+for inference, or to be trained without it. Tokenizers are those of the folder; what prepares pictures and sound
+(`preprocessor_config.json`) is not ours: give the model what it makes, in Python.
 """
 
 
-def results(file: Path) -> dict[str, list[dict[str, str]]]:
-    """By kind, what each of its tests has told."""
+def results(files: Iterable[Path]) -> dict[str, list[dict[str, str]]]:
+    """By kind, what each of its tests has told. Raises AssertionError where a test of them failed."""
+    cases: dict[tuple[str | None, str | None], tuple[bool, dict[str, str]]] = {}
+    for file in files:
+        for case in ElementTree.parse(file).iter("testcase"):
+            told = {str(one.get("name")): str(one.get("value")) for one in case.iter("property")}
+            passed = case.find("failure") is None and case.find("error") is None
+            cases[case.get("classname"), case.get("name")] = passed, told
     found: dict[str, list[dict[str, str]]] = {}
-    for case in ElementTree.parse(file).iter("testcase"):
-        told = {str(one.get("name")): str(one.get("value")) for one in case.iter("property")}
+    for (_, name), (passed, told) in cases.items():
+        assert passed or "test_numbers" not in str(name), name
         if "kind" in told:
-            assert case.find("failure") is None and case.find("error") is None, case.get("name")
             found.setdefault(told["kind"], []).append(told)
     return found
 
@@ -72,48 +128,121 @@ def options(kind: str) -> str:
     return ", ".join(f"`{key}`" for key in plain)
 
 
-def sized(adapter: Adapter, kind: str) -> tuple[int, int]:
-    """Parameters and multiply-adds of the class's own configuration."""
-    config = getattr(transformers, KINDS[kind].config)().to_dict() | {"architectures": [KINDS[kind].reference]}
-    made = configured(adapter, config)
-    model = attnc.load(adapter.spec, sizes=made.sizes).model(made.model)
-    widths: dict[str, Any] = {
-        axis.name: min(LENGTH, axis.bound or LENGTH)
-        for entry in model.graph.inputs
-        for axis in entry.value.type.axes
-        if axis.extent is None
-    }
+def usual(adapter: Adapter, kind: str) -> attnc.Model:
+    """The model at the sizes of the class's own configuration."""
+    config = getattr(transformers, KINDS[kind].config)(**GIVEN.get(kind, {})).to_dict()
+    made = configured(adapter, {**config, "architectures": [KINDS[kind].reference]})
+    return attnc.load(adapter.spec, sizes=made.sizes).model(made.model)
+
+
+def costs(model: attnc.Model, batched: bool) -> str:
+    """Parameters and multiply-adds, of all experts. batched: whether it has no axis of examples."""
+    widths: dict[str, Any] = {}
+    for entry in model.graph.inputs:
+        for place, axis in enumerate(entry.value.type.axes):
+            if axis.extent is None:
+                widths[axis.name] = min(LENGTH, axis.bound or LENGTH) if batched or place else 1
     cost = model.cost(**widths)
-    return int(cost.parameters.value), int(cost.macs.value)
+    return f"{int(cost.parameters.value):,} | {int(cost.macs.value) / 1e9:,.1f}e9"
+
+
+def with_used(file: Path) -> set[Path]:
+    """A spec or a map, and the files beside it that it uses."""
+    found = {file}
+    for name in re.findall(r"^use ([\w.]+?)(?::.*)?$", file.read_text(encoding="utf-8"), re.MULTILINE):
+        beside = file.parent / (name if name.endswith(".map") else f"{name.replace('.', '/')}{file.suffix}")
+        if beside.is_file():
+            found |= with_used(beside)
+    return found
+
+
+def with_included(file: Path) -> set[Path]:
+    """An adapter, and the files that it includes."""
+    found = {file}
+    for name in tomllib.loads(file.read_text(encoding="utf-8")).get("include", []):
+        beside = file.parent / name
+        found |= with_included(beside if beside.is_file() else ROOT / "examples" / "zoo" / name)
+    return found
+
+
+def lines(files: Iterable[Path]) -> int:
+    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+
+
+def picture(model: attnc.Model, depth: int | None = None) -> str:
+    """Its SVG without what a page does not show: names of parts, and what a pointer over them would be told."""
+    svg = model.draw(title="", depth=depth).svg()
+    if depth is None and len(svg) > LARGE:
+        svg = model.draw(title="", depth=0).svg()
+    svg = re.sub(r"<!--.*?-->\n|<title>.*?</title>\n", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' xlink:title="[^"]*"| id="[^"]*"| class="[^"]*"', "", svg)
+    return re.sub(r"<g><a>\n(.*?)</a>\n</g>\n", r"\1", svg, flags=re.DOTALL)
+
+
+def pictures(models: dict[str, attnc.Model], known: dict[str, Adapter]) -> Iterator[str]:
+    """Write them, and say of each which models it is of."""
+    PICTURES.mkdir(exist_ok=True)
+    for old in PICTURES.glob("*.svg"):
+        old.unlink()
+    (PICTURES / f"{INSIDE}.inside.svg").write_text(picture(models[INSIDE], depth=1), encoding="utf-8")
+    alike: dict[tuple[Path, str], list[str]] = {}
+    svgs = {kind: picture(model) for kind, model in models.items()}
+    for kind, svg in svgs.items():
+        shape = re.sub(r"×\d+(?![\d.])|\d+…\d+", "", svg)  # but for how often layers repeat
+        alike.setdefault((known[kind].spec, shape), []).append(kind)
+    before = None
+    for (spec, _), kinds in alike.items():
+        if spec != before:
+            yield f"\n### {spec.name}\n"
+        before = spec
+        shown = INSIDE if INSIDE in kinds else kinds[0]
+        (PICTURES / f"{shown}.svg").write_text(svgs[shown], encoding="utf-8")
+        yield f"\n{', '.join(f'`{kind}`' for kind in kinds)}\n\n![{shown}](pictures/models/{shown}.svg)\n"
 
 
 def page(found: dict[str, list[dict[str, str]]]) -> str:
     known = {kind: adapter for adapter in adapters() for kind in adapter.model_types}
-    specs = {adapter.spec for adapter in known.values()}
-    lines = sum(len(spec.read_text(encoding="utf-8").splitlines()) for spec in specs)
-    counted = f"{len(known)} kinds of model by {len(specs)} specs of {lines} lines in all."
+    kinds = sorted(KINDS, key=lambda kind: (str(known[kind].spec), kind))
+    specs = {file for kind in kinds for file in with_used(known[kind].spec)}
+    own = {file for kind in kinds for file in with_included(known[kind].path)}
+    maps = {file for kind in kinds for file in with_used(known[kind].map)}
+    counted = (
+        f"{len(kinds)} kinds of model by {len({known[kind].spec for kind in kinds})} specs: "
+        f"{lines(specs):,} lines, with {lines(own):,} of\nadapters and {lines(maps):,} of maps"
+    )
+    models = {kind: usual(known[kind], kind) for kind in kinds}
     rows, sizes = [], []
-    for kind in sorted(KINDS, key=lambda kind: (str(known[kind].spec), kind)):
-        told, spec = found[kind], known[kind].spec.relative_to(ROOT).as_posix()
+    for kind in kinds:
+        told, adapter = found[kind], known[kind]
+        spec = adapter.spec.relative_to(ROOT).as_posix()
         steps = sum("generated" in one for one in told)
         rows.append(
-            f"| {kind} | [{known[kind].spec.stem}](../{spec}) | {len(told)} | {options(kind)} | "
+            f"| {kind} | [{adapter.spec.stem}](../{spec}) | {len(told)} | {options(kind)} | "
             f"{max(float(one['torch']) for one in told):.1e} | {max(float(one['numpy']) for one in told):.1e} | "
             f"{f'{steps} of them, the same items' if steps else ''} |"
         )
-        parameters, macs = sized(known[kind], kind)
-        sizes.append(f"| {kind} | {parameters:,} | {macs / 1e9:,.1f}e9 |")
-    head = HEAD.format(counted=counted)
-    return head + "\n".join(rows) + "\n" + SIZES.format(length=LENGTH) + "\n".join(sizes) + "\n"
+        sizes.append(
+            f"| {kind} | {costs(models[kind], adapter.batched)} | {lines(with_used(adapter.spec))} | "
+            f"{lines([adapter.path])} | {lines(with_used(adapter.map))} |"
+        )
+    return "".join(
+        (
+            HEAD.format(counted=counted), "\n".join(rows), "\n",
+            SIZES.format(length=LENGTH), "\n".join(sizes), "\n",
+            DRAWN.format(inside=INSIDE), *pictures(models, known),
+            REST.format(reasons="\n".join(f"| `{kind}` | {why} |" for kind, why in REASONS.items())),
+        )
+    )  # fmt: skip
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(sys.argv[1]) if sys.argv[1:] else Path(folder) / "results.xml"
-        if not sys.argv[1:]:
-            command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "", "tests/hub", "--junitxml", str(file)]
-            subprocess.run(command, cwd=ROOT, check=True)
-        (ROOT / "docs" / "models.md").write_text(page(results(file)), encoding="utf-8")
+        files = [Path(name) for name in sys.argv[1:]]
+        if not files:
+            files = [Path(folder) / "results.xml"]
+            command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "", "tests/hub"]
+            subprocess.run([*command, "--junitxml", str(files[0])], cwd=ROOT, check=True)
+        (ROOT / "docs" / "models.md").write_text(page(results(files)), encoding="utf-8")
 
 
 if __name__ == "__main__":

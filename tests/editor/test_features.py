@@ -86,6 +86,36 @@ def test_a_renamed_spec_means_the_same(path: Path, tmp_path: Path) -> None:
         assert len(again.facts.values) == len(analysis.facts.values)
 
 
+NAMED_ALIKE = """\
+depth key = 4
+
+model f(x: [key]) -> (key: [key], twice: [key]) {
+    return x, x + broadcast[key](2)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("piece", "within", "new", "changed"),
+    [
+        ("(key:", 1, "other", NAMED_ALIKE.replace("(key:", "(other:")),
+        ("twice", 0, "key2", NAMED_ALIKE.replace("twice", "key2")),
+        ("depth key", 6, "twice", NAMED_ALIKE.replace("key", "twice").replace("(twice:", "(key:")),
+    ],
+)
+def test_a_result_may_be_called_like_a_depth(piece: str, within: int, new: str, changed: str, tmp_path: Path) -> None:
+    """It is no name that the block may write: either is renamed without the other."""
+    path = tmp_path / "alike.attn"
+    path.write_text(NAMED_ALIKE)
+    analysis = checked(path)
+    text = NAMED_ALIKE
+    for span, name in reversed(rename.rename(analysis, text.index(piece) + within, new)):
+        text = text[: span.start] + name + text[span.end :]
+    assert text == changed
+    with pytest.raises(rename.RenameRefused, match="is the name of a result already"):
+        rename.rename(analysis, NAMED_ALIKE.index("(key:") + 1, "twice")
+
+
 FEATURES: dict[str, Callable[[Analysis, int], object]] = {
     "hover": hover,
     "definition": navigate.definition,

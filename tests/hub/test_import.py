@@ -96,8 +96,13 @@ def test_numbers(kind: str, seed: int, tmp_path: Path, record_property: Callable
     found = arrays(**{name: value.numpy() for name, value in given.items()})
     found = found[0] if isinstance(found, tuple) else found
     rounding = float((plain - exact).abs().max() / plain.std())  # of theirs, of these inputs
-    allowed = max(3e-5, 4 * rounding, 4 * max(one.rounding for one in compared))
     numpy_differs = float(np.abs(found - plain.numpy()).max()) / float(plain.std())
+    if numpy_differs > max(3e-5, 4 * rounding):  # and of ours
+        doubles = ours.model.numpy({path: array.astype("float64") for path, array in ours.weights.items()})
+        more = doubles(**{name: value.numpy() for name, value in given.items()})
+        more = more[0] if isinstance(more, tuple) else more
+        rounding = max(rounding, float(np.abs(found - more).max()) / float(plain.std()))
+    allowed = max(3e-5, 4 * rounding, 4 * max(one.rounding for one in compared))
     assert numpy_differs <= allowed
     record_property("kind", kind)
     record_property("torch", max(one.difference for one in compared))
@@ -161,6 +166,17 @@ def test_a_part_that_is_turned_is_what_theirs_turns(kind: str, tmp_path: Path) -
     theirs.save_pretrained(tmp_path / "theirs")
     hub.import_folder(tmp_path / "theirs", tmp_path / "ours")
     assert all(found.same for found in comparing.compare(hub.open(tmp_path / "ours"), LENGTH))
+
+
+def test_the_page_of_models_has_each() -> None:
+    """docs/models.md, which docs/models.py writes: a row for what was tested, one for the cost, and its picture."""
+    docs = Path(__file__).parents[2] / "docs"
+    page = (docs / "models.md").read_text(encoding="utf-8")
+    drawn = re.findall(r"^((?:`[\w-]+`(?:, )?)+)$", page, re.MULTILINE)
+    assert sorted(kind for line in drawn for kind in re.findall(r"`([\w-]+)`", line)) == sorted(KINDS)
+    assert all(page.count(f"\n| {kind} | ") == 2 for kind in KINDS)
+    shown = re.findall(r"\(pictures/models/(.*?)\)", page)
+    assert sorted(shown) == sorted(file.name for file in (docs / "pictures" / "models").iterdir())
 
 
 def test_shards(tmp_path: Path) -> None:

@@ -210,7 +210,10 @@ class _Reader:
             self.names.mentions.append(Mention(name.span, symbol, declares))
 
     def _look(self, name: s.Ident) -> None:
-        self._mention(name, self.own.get(name.text) or self.names.top.get(name.text))
+        own = self.own.get(name.text)
+        if own is None or own.kind == "result":  # which is no name that may be written, and may be called like an axis
+            own = self.names.top.get(name.text)
+        self._mention(name, own)
 
     def _item(self, item: s.Item) -> None:
         self.own, self.labels, self.owner = {}, {}, None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,8 @@ LARGER = 4  # times what theirs itself rounds, where its weights enlarge that
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """difference: the largest, in standard deviations of theirs. rounding: that of theirs to itself in float64, without
-    padding. length: of the inputs. padded: on which side. beside: the results of theirs that ours has not.
+    padding; and, where that does not account for the difference, what is rounded of the same inputs. length: of the
+    inputs. padded: on which side. beside: the results of theirs that ours has not.
     """
 
     difference: float
@@ -80,6 +82,61 @@ def reference(imported: Imported) -> Any:
     return model
 
 
+class _Beside:
+    """Both models on the same inputs."""
+
+    def __init__(self, imported: Imported) -> None:
+        self.imported = imported
+        self.theirs, self.ours = reference(imported), imported.torch(dtype="float32")
+        self.results = [entry.value.type.axes for entry in imported.model.graph.outputs]
+        takes = inspect.signature(self.theirs.forward).parameters
+        self._counted = self.theirs.can_generate() and "position_ids" in takes
+
+    def told(self, inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str, Any]:
+        """The results of theirs, by name."""
+        named = as_theirs(self.imported, inputs, dtype)
+        if self._counted and "attention_mask" in named:  # as their `generate` does: from the first that is no padding
+            named["position_ids"] = (named["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+        try:
+            found: dict[str, Any] = self.theirs.to(dtype)(**named, return_dict=True)
+        except Exception as wrong:  # its code is not ours: it may raise anything
+            raise HubError(
+                f"transformers' {type(self.theirs).__name__} fails itself: {type(wrong).__name__}: {wrong}"
+            ) from None
+        return found
+
+    def mine(self, inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> Sequence[torch.Tensor]:
+        found = self.ours.to(dtype)(**inputs)
+        return found if isinstance(found, tuple) else (found,)
+
+    def apart(self, one: Iterable[Any], other: Iterable[Any], padded: str | None, real: torch.Tensor) -> float:
+        """The largest difference of any result, in standard deviations of the other's."""
+        differences = []
+        for axes, a, b in zip(self.results, one, other, strict=False):
+            if padded is not None and axes and axes[0].name == padded:
+                a, b = a[real], b[real]
+            differences.append(float((a - b).abs().max() / b.std()))
+        return next((one for one in differences if one != one), max(differences))  # what is no number stays none
+
+    def rounded(self, inputs: dict[str, torch.Tensor], padded: str | None, real: torch.Tensor) -> float:
+        """Of these inputs: ours to itself in float64, and theirs with the tables that it makes (rotary frequencies, in
+        float32 for every type) the last bit larger.
+        """
+        import torch
+
+        single, double = self.mine(inputs, torch.float32), self.mine(inputs, torch.float64)
+        wanted = self.told(inputs, torch.float32).values()
+        stored = self.theirs.state_dict()
+        made = [t for name, t in self.theirs.named_buffers() if name not in stored and t.is_floating_point()]
+        before = [table.clone() for table in made]
+        for table in made:
+            table.mul_(1 + torch.finfo(torch.float32).eps)
+        moved = self.told(inputs, torch.float32).values()
+        for table, value in zip(made, before, strict=True):
+            table.copy_(value)
+        return max(self.apart(single, double, padded, real), self.apart(moved, wanted, padded, real))
+
+
 def compare(imported: Imported, length: int = 24, seed: int = 0) -> list[Comparison]:
     """Ours beside theirs, both in float32: without padding, and with it where the model takes a mask of it.
 
@@ -87,47 +144,24 @@ def compare(imported: Imported, length: int = 24, seed: int = 0) -> list[Compari
     """
     import torch
 
-    theirs, ours = reference(imported), imported.torch(dtype="float32")
-    draw = torch.Generator().manual_seed(seed)
+    both, draw = _Beside(imported), torch.Generator().manual_seed(seed)
     sides = ("none", "left", "right") if "attention_mask" in imported.inputs.values() else ("none",)
-
-    counted = theirs.can_generate() and "position_ids" in inspect.signature(theirs.forward).parameters
-
-    def told(inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> dict[str, Any]:
-        named = as_theirs(imported, inputs, dtype)
-        if counted and "attention_mask" in named:  # as their `generate` does: from the first item that is no padding
-            named["position_ids"] = (named["attention_mask"].cumsum(-1) - 1).clamp(min=0)
-        try:
-            found: dict[str, Any] = theirs.to(dtype)(**named, return_dict=True)
-        except Exception as wrong:  # its code is not ours: it may raise anything
-            raise HubError(
-                f"transformers' {type(theirs).__name__} fails itself: {type(wrong).__name__}: {wrong}"
-            ) from None
-        return found
-
-    results = [entry.value.type.axes for entry in imported.model.graph.outputs]
-    differences = []
+    found = []
     with torch.no_grad():
-        for side in sides:
-            inputs, padded, real = drawn(imported, length, side, draw)
-            found, wanted = ours(**inputs), told(inputs, torch.float32)
-            beside = tuple(
-                name
-                for name in [*wanted][len(results) :]
-                if isinstance(wanted[name], torch.Tensor) and "hidden" not in name
-            )
-            apart = []
-            for axes, a, b in zip(
-                results, found if isinstance(found, tuple) else [found], wanted.values(), strict=False
-            ):
-                if padded is not None and axes and axes[0].name == padded:
-                    a, b = a[real], b[real]
-                apart.append((a - b).abs().max() / b.std())
-            differences.append(float(torch.stack(apart).max()))  # what is no number stays none
+        cases = [(side, *drawn(imported, length, side, draw)) for side in sides]
         plain, _, _ = drawn(imported, length, "none", draw, MANY)  # padded, theirs may be no number in float64
-        single, double = (next(iter(told(plain, dtype).values())) for dtype in (torch.float32, torch.float64))
-    rounding = float((single - double).abs().max() / double.std())
-    return [Comparison(worst, rounding, length, side, beside) for side, worst in zip(sides, differences, strict=True)]
+        exact, rough = (next(iter(both.told(plain, dtype).values())) for dtype in (torch.float64, torch.float32))
+        rounding = float((rough - exact).abs().max() / exact.std())
+        for side, inputs, padded, real in cases:
+            wanted = both.told(inputs, torch.float32)
+            more = [name for name, value in [*wanted.items()][len(both.results) :] if isinstance(value, torch.Tensor)]
+            beside = tuple(name for name in more if "hidden" not in name)
+            difference = both.apart(both.mine(inputs, torch.float32), wanted.values(), padded, real)
+            one = Comparison(difference, rounding, length, side, beside)
+            if not one.same:
+                one = replace(one, rounding=max(rounding, both.rounded(inputs, padded, real)))
+            found.append(one)
+    return found
 
 
 def as_theirs(

@@ -20,6 +20,7 @@ from ..names import AXES, CALLED, Mention, Names, Symbol
 from ..project import Project, is_library
 from .navigate import mention_at, mentions
 
+NO_NAMES = ("label", "result")  # they may be called like an axis
 NAMES_WEIGHTS = frozenset(("label", "param", "share", "block", "variable"))
 
 
@@ -163,12 +164,14 @@ def _free(names: Names, symbol: Symbol, new: str) -> None:
         taken = next((other for other in own if other.name == new), None)
     elif symbol.owner is not None:
         inner = names.inner.get(symbol.owner.name.text, {}) if symbol.path == names.path else {}
-        taken = inner.get(new) or (names.top.get(new) if _meets(symbol, names.top.get(new)) else None)
+        taken = inner.get(new)
+        if taken is None and symbol.kind != "result" and _meets(symbol, names.top.get(new)):
+            taken = names.top.get(new)
     else:
         taken = names.top.get(new)
         for own_names in names.inner.values():
             inside = own_names.get(new)
-            if taken is None and inside is not None and inside.kind != "label" and _meets(symbol, inside):
+            if taken is None and inside is not None and inside.kind not in NO_NAMES and _meets(symbol, inside):
                 taken = inside
     if taken is not None and taken != symbol:
         line = taken.span.source.position(taken.span.start)[0]
