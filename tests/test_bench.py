@@ -164,3 +164,11 @@ def test_what_is_best_for_all_tokens_is_chosen_not_for_the_prompt(
     prompt, token = [Work(5.0, 9.0)], [Work(2.0, 1.0)]
     assert floor.fastest(floor.Memory("torch"), [prompt, token], gradients=False) == {"up": (False,)}
     assert floor.fastest(floor.Memory("torch"), [prompt, *[token] * 5], gradients=False) == {"up": (True,)}
+
+
+@pytest.mark.slow
+def test_forms(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "bench" / "forms.py"), "--small", "--rounds", "2"]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=500)
+    assert found.returncode == 0, found.stderr[-2000:]
+    assert "parallel, computed / parallel, written: predicted" in found.stdout and "cheaper form named" in found.stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +22,7 @@ from .polynomials.operations import put
 from .polynomials.polynomial import ZERO, Poly, SizeSymbol, base_symbols
 from .polynomials.show import formula
 from .scope import Sizes, SizeScope, base_symbol, bound_symbol, const_symbol, stands_for
+from .seconds import seconds
 from .walk import CostWalk, Part
 from .work import BATCH
 
@@ -137,11 +138,17 @@ class Bill:
     @cached_property
     def lowered(self) -> Lowered | None:
         """What is taken as it is computed; None where no scan or running sum is."""
-        graph = as_computed(self.graph)
-        if not has_ways(graph):
-            return None
-        part, _ = CostWalk(self.values, REALS[self.dtype]).run(graph, self.scope)
-        return Lowered(part, self.figure)
+        return Lowered(self._computed, self.figure) if has_ways(as_computed(self.graph)) else None
+
+    def _computed(self, without: Collection[str] = ()) -> Part:
+        """The bill of what is computed without these passes."""
+        walk = CostWalk(self.values, REALS[self.dtype], timed=True)
+        return walk.run(as_computed(self.graph, without), self.scope)[0]
+
+    @cached_property
+    def seconds(self) -> float:
+        """About how long a forward pass takes in PyTorch on one core: enough to tell the cheaper of two forms."""
+        return seconds(self._computed().work, self.figure) if self.lowered is None else self.lowered.seconds
 
     @cached_property
     def paths(self) -> Mapping[str, Path]:

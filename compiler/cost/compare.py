@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from .bill import Bill, CostError
 from .polynomials.show import amount, short
+from .seconds import duration
 from .table import BYTES, COLUMNS, TableLine, aligned, label, lines
 
 FIGURES: dict[str, Callable[[Bill], int]] = {
@@ -42,6 +43,7 @@ def text(a: Bill, b: Bill, crossings: Sequence[Crossing], *, depth: int | None, 
     for figure, get in FIGURES.items():
         x, y = get(a), get(b)
         totals.append([COLUMNS[figure][0], _cell(x, figure), _cell(y, figure), ratio(x, y)])
+    totals.append(["estimated time", duration(a.seconds), duration(b.seconds), ratio(a.seconds, b.seconds)])
     parts = [["", *names, "ratio"], *_parts(a, b, depth, column)]
     out = [*_padded(totals), "", f"{COLUMNS[column][0]}, part by part:", *_padded(parts)]
     if crossings:
@@ -57,7 +59,7 @@ def _names(a: Bill, b: Bill) -> tuple[str, str]:
     return (a.name, b.name) if a.name != b.name else (f"{a.name} (1)", f"{b.name} (2)")
 
 
-def ratio(x: int, y: int) -> str:
+def ratio(x: float, y: float) -> str:
     """Of the second to the first."""
     return "" if not x else f"{y / x:.3g}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,15 +10,17 @@ from ..graph.nodes import Apply, Graph, Scan, children
 from ..pipeline import PASSES, rewritten
 from .polynomials.figure import Figure
 from .polynomials.polynomial import Poly
+from .seconds import seconds
 from .walk import Part
 
 # Of softmax attention and experts a bill has figures of its own; what only lies elsewhere takes the same.
 ELSEWHERE = ("fuse_attention", "place_masks", "dispatch", "stack", "arrange", "spend_logits", "mask_arguments")
+FORMS = ("linear_scans", "cells", "running_sums")  # what makes one form of another
 
 
-def as_computed(graph: Graph) -> Graph:
-    """The graph with scans and running sums as they are computed."""
-    return rewritten(graph, [one for one in PASSES if one.name not in ELSEWHERE])
+def as_computed(graph: Graph, without: Collection[str] = ()) -> Graph:
+    """The graph with scans and running sums as they are computed. without: passes that are left out."""
+    return rewritten(graph, [one for one in PASSES if one.name not in (*ELSEWHERE, *without)])
 
 
 def has_ways(graph: Graph) -> bool:
@@ -37,15 +39,20 @@ def has_ways(graph: Graph) -> bool:
 class Lowered:
     """What a model takes as the code of PyTorch computes it.
 
-    part: the bill, part by part.
-    ways: the path of each scan or running sum, and how it is computed: "in chunks of 64".
+    bill: the bill, part by part, of the model as it is computed without some passes.
     """
 
-    part: Part
+    bill: Callable[[Collection[str]], Part]
     figure: Callable[[Poly], Figure]
 
     @cached_property
+    def part(self) -> Part:
+        """The bill, part by part."""
+        return self.bill(())
+
+    @cached_property
     def ways(self) -> tuple[tuple[str, str], ...]:
+        """The path of each scan and running sum, and how it is computed: "in chunks of 64"."""
         return tuple(dict.fromkeys(_ways(self.part, "")))
 
     @cached_property
@@ -62,6 +69,23 @@ class Lowered:
     def operations(self) -> Figure:
         """What is no multiply-add of a product of matrices."""
         return self.figure(self.part.work.ops)
+
+    @cached_property
+    def seconds(self) -> float:
+        """About how long a forward pass takes."""
+        return seconds(self.part.work, self.figure)
+
+    @cached_property
+    def written_seconds(self) -> float:
+        """The same with scans in loops, and sums as they are written: without the passes `FORMS`."""
+        return seconds(self.bill(FORMS).work, self.figure)
+
+    @property
+    def cheaper(self) -> str | None:
+        """Which form takes less time by these estimates, "computed" or "written"; None where they are one."""
+        if self.seconds == self.written_seconds:
+            return None
+        return "computed" if self.seconds < self.written_seconds else "written"
 
     @property
     def flops(self) -> int:

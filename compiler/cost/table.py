@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from .bill import Bill
+from .lowered import Lowered
 from .paths.longest import Path
 from .polynomials.figure import Figure
 from .polynomials.polynomial import ONE, ZERO, Poly, base_symbols
 from .polynomials.show import amount, short
 from .scope import stands_for
+from .seconds import duration
 from .walk import Part
 
 
@@ -181,7 +183,15 @@ def _computed(cost: Bill, training: bool) -> list[str]:
     if training:
         rows.append(("  of the gradients", f"{found.backward.value:,}", str(found.backward)))
     rows.append(("other operations", f"{found.operations.value:,}", str(found.operations)))
-    return ["", f"as computed by PyTorch: {ways}", *_said(rows)]
+    return ["", f"as computed by PyTorch: {ways}", *_said(rows), f"estimated: {_estimated(found)}"]
+
+
+def _estimated(found: Lowered) -> str:
+    """The time of both forms, and which is cheaper."""
+    if found.cheaper is None:
+        return duration(found.seconds)
+    both = f"{duration(found.seconds)}, as written {duration(found.written_seconds)}"
+    return f"{both}: as {found.cheaper} is cheaper"
 
 
 def _said(rows: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -260,6 +270,7 @@ def data(cost: Bill, *, depth: int | None = None, per_op: bool = True) -> dict[s
         "multiply_adds": shown(found.macs.poly),
         "multiply_adds_backward": shown(found.backward.poly),
         "other_operations": shown(found.operations.poly),
+        "seconds": found.seconds, "seconds_as_written": found.written_seconds, "cheaper": found.cheaper,
     }  # fmt: skip
     parts = []
     for line in lines(cost, depth, per_op):

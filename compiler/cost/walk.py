@@ -104,12 +104,14 @@ class CostWalk:
     """values: a number for each symbol, by which the larger of two polynomials is chosen. real: bytes of a real.
 
     track:  families of the width along which routes are followed; `whole` is its size less one.
+    timed:  what is needed to estimate times is counted, too.
     """
 
     values: Values
     real: int = 4
     track: frozenset[int] = frozenset()
     whole: Poly = ZERO
+    timed: bool = False
 
     def run(self, graph: Graph, scope: SizeScope, memory: Memory | None = None) -> tuple[Part, list[Fact]]:
         """The bill of a whole model, and what is known of its results."""
@@ -142,7 +144,7 @@ class CostWalk:
             routes = tuple(route for fact in inputs for route in fact.routes)
             anything = tuple(Reach(scope, self.values, self.whole).anywhere(route) for route in routes)
             return part, [Fact(NOTHING, graded and is_real(o.value), data, steps, anything) for o in graph.outputs]
-        inside = _GraphWalk(self, graph, Meter(scope, self.real, self.values), used)
+        inside = _GraphWalk(self, graph, Meter(scope, self.real, self.values, self.timed), used)
         inside.facts = {entry.value.id: fact for entry, fact in zip(graph.inputs, inputs, strict=True)}
         for place, node in enumerate(graph.nodes):
             first = len(inside.parts)
@@ -186,7 +188,7 @@ class CostWalk:
                 return []
         if not weights:
             return []
-        meter = Meter(scope, self.real, self.values)
+        meter = Meter(scope, self.real, self.values, self.timed)
         return [Part(name, kind, what, Work(), meter.weights(weights), ZERO)]
 
     def _idle(self, graph: Graph, scope: SizeScope, name: str, kind: str) -> Part:
@@ -264,7 +266,7 @@ class _GraphWalk:
         work, how = plain_work(node, self.meter), ""
         if node.traits.cost.kernel is not None:
             done, how = self._kernel(node, facts).work()
-            work = work + (done if node.out.id in self.alive else replace(done, back=ZERO, kept_back=ZERO))
+            work = done if node.out.id in self.alive else replace(done, back=ZERO, kept_back=ZERO)
         if _multiplies(node):
             # An operand that nothing needs has no gradient either.
             wanted = node.out.id in self.alive
@@ -476,7 +478,7 @@ class _GraphWalk:
         before = largest((self.facts[arg.id].steps for arg in node.args), self.walk.values)
         for out, fact in zip(node.outs, outs, strict=True):
             self.facts[out.id] = Fact(NOTHING, fact.graded, fact.data, before + rest.steps * length, routes)
-        work = first.work + rest.work.times(length - 1)
+        work = first.work + rest.work.times(length - 1) + Work(calls=length)
         self.parts.append(
             Part(node.name, "scan", node.graph.name, work, rest.weights, rest.steps * length, length, rest.parts,
                  rest.unknown, rest.peak)

@@ -18,6 +18,7 @@ from .bands import Facts, limits, pairs, uneven_pairs
 from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, product
 from .scope import SizeScope
 
+CACHE = 2**21  # bytes
 BATCH = SizeSymbol(("batch",), "batch", 0)
 
 
@@ -29,6 +30,8 @@ class Work:
     ops:    other operations: one for each number that a pointwise op makes, a few for a softmax or a norm.
     moved:  bytes of operands, results and weights, each once for each op.
     unread: of `kept`, those for indices that are not picked, which are not computed (rewrites/dispatch).
+    calls:  of the library, each of which takes a while however small its arrays are.
+    far:    bytes of results that are too large for a cache (of a walk that is `timed`).
     """
 
     macs: Poly = ZERO
@@ -38,6 +41,8 @@ class Work:
     ops: Poly = ZERO
     moved: Poly = ZERO
     unread: Poly = ZERO
+    calls: Poly = ZERO
+    far: Poly = ZERO
 
     def __add__(self, other: Work) -> Work:
         return Work(**{name: self[name] + other[name] for name in NAMES})
@@ -60,6 +65,11 @@ class Meter:
     scope: SizeScope
     real: int
     values: Values
+    timed: bool = False
+
+    def far(self, bytes: Poly) -> Poly:
+        """These bytes of one array, if no cache holds them; asked of a model whose sizes are known to be whole."""
+        return bytes if self.timed and bytes.at(self.values) > CACHE else ZERO
 
     def items(self, value: Value) -> Poly:
         """The items that it has, copies along axes that it does not vary along left out."""
@@ -182,4 +192,4 @@ def plain_work(node: Apply, meter: Meter) -> Work:
         moved = moved + meter.bytes(value)
     for weight in weights:
         moved = moved + meter.storage(axis for dim in weight.dims for axis in dim) * meter.real
-    return Work(ops=ops, moved=moved)
+    return Work(ops=ops, moved=moved, calls=ONE, far=meter.far(meter.bytes(node.out)))

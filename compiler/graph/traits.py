@@ -239,10 +239,12 @@ class CellKernel:
     """All of a recurrent network, by a kernel of its own.
 
     gates: maps of an item, and of the state; operations: what is done of them, for each number of the state.
+    calls: as many calls from Python take as long as the kernel needs to go from one item to the next, at least.
     """
 
     gates: int
     operations: int
+    calls: int
 
 
 Kernel = Chunks | Counts | RunningState | CellKernel

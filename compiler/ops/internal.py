@@ -40,7 +40,7 @@ ROWS: tuple[OpTraits, ...] = (
     OpTraits("linear_attention", reads=Anything(), cost=OpCost(work=0, saves=("x",), kernel=Chunks())),
     *(
         OpTraits(name, reads=Anything(), cost=OpCost(work=0, saves=("x", "result"), kernel=CellKernel(*numbers)))
-        for name, *numbers in (("lstm", 4, 13), ("gru", 3, 10), ("rnn", 1, 2))
+        for name, *numbers in (("lstm", 4, 13, 0), ("gru", 3, 10, 3), ("rnn", 1, 2, 1))
     ),
     OpTraits("weighs", reads=Anything(), cost=OpCost(work=0, moves=False, kernel=Counts())),
     OpTraits("recurrence", reads=Anything(), cost=OpCost(work=0, saves=("x", "result"), kernel=RunningState())),

@@ -80,6 +80,7 @@ LINES = """
 as computed by PyTorch: step in chunks of 64
 multiply-adds     69,632  = 128 ceil(n / 64) (32 d + 32 e + d e)
 other operations   8,736  = ceil(n / 64) (4096 + 64 e + d e)
+estimated: 49 µs, as written 2.1 ms: as computed is cheaper
 """
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ...graph.traits import CellKernel
-from ..polynomials.polynomial import Poly
+from ..polynomials.polynomial import ONE, Poly
 from .shapes import ArrayShape, Tally
+
+SETUP = 20  # calls before and behind the kernel
 
 
 def by_kernel(t: Tally, cell: CellKernel, x: ArrayShape, hidden: Poly, start: ArrayShape | None) -> None:
@@ -12,11 +14,11 @@ def by_kernel(t: Tally, cell: CellKernel, x: ArrayShape, hidden: Poly, start: Ar
     n, given = x.dims
     made = hidden * cell.gates
     t.matmul(x, ArrayShape(frozenset(), (given, made), graded=True))
-    first, later = (
-        ArrayShape(x.lead, (Poly.of(1), hidden), graded) for graded in (start is not None and start.graded, True)
-    )
+    later = ArrayShape(x.lead, (ONE, hidden), graded=True)
+    first = later if start is not None and start.graded else later.ungraded
     back = ArrayShape(frozenset(), (hidden, made), graded=True)
     if n.at(t.meter.values):
         t.matmul(first, back)
         t.matmul(later, back, times=n - 1)
     t.each(later, ops=cell.operations, times=n)
+    t.calls = n * cell.calls + SETUP

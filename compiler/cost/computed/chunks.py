@@ -50,6 +50,7 @@ def in_chunks(t: Tally, given: ChunkInputs) -> None:
     most = given.chunk(number)
     size, count = (Poly.of(most), rounded(n * Fraction(1, most), up=True)) if number > most else (n or ONE, ONE)
     q, k, v = (x.having(count, size, x.dims[-1]) for x in (given.q, given.k, given.v))
+    t.calls += 3  # filled up
     decays = None if given.decay is None else decayed(t, given.decay, size, count)
     if given.erase is None:
         states = summed_states(t, k, v, decays, given.start)

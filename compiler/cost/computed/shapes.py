@@ -60,10 +60,12 @@ class Tally:
     macs: Poly = field(default=ZERO)
     back: Poly = field(default=ZERO)
     ops: Poly = field(default=ZERO)
+    calls: Poly = field(default=ZERO)
+    far: Poly = field(default=ZERO)
 
     @property
     def work(self) -> Work:
-        return Work(macs=self.macs, kept=self.macs, back=self.back, kept_back=self.back, ops=self.ops)
+        return Work(self.macs, self.macs, self.back, self.back, self.ops, calls=self.calls, far=self.far)
 
     def items(self, shape: ArrayShape) -> Poly:
         axes = [axis for axis in shape.lead if axis is not None]
@@ -77,7 +79,7 @@ class Tally:
         macs = self.items(ahead) * rows * inner * columns * times
         self.macs += macs
         self.back += macs * (a.graded + b.graded) if read else ZERO
-        return ahead.having(*ahead.dims, rows, columns)
+        return self._made(ahead.having(*ahead.dims, rows, columns), times)
 
     def inverse(self, x: ArrayShape) -> ArrayShape:
         """Of matrices that are 1 on the diagonal and 0 above it. Its gradient is another, and a product."""
@@ -85,15 +87,21 @@ class Tally:
         macs = self.items(x) * (size - 1) * Fraction(1, 2)
         self.macs += macs
         self.back += (macs + self.items(x) * size) * x.graded
-        return x
+        return self._made(x)
 
     def each(self, *shapes: ArrayShape, ops: int = 1, times: Poly = ONE) -> ArrayShape:
-        """So many ops of a number of each array, one behind the other."""
+        """So many ops of a number of each array, in one call."""
         out = together(shapes)
         self.ops += self.items(out) * ops * times
-        return out
+        return self._made(out, times)
 
     def summed(self, x: ArrayShape) -> ArrayShape:
         """Over the last dimension."""
         self.ops += self.items(x)
-        return x.having(*x.dims[:-1])
+        return self._made(x.having(*x.dims[:-1]))
+
+    def _made(self, out: ArrayShape, times: Poly = ONE) -> ArrayShape:
+        """By one call."""
+        self.calls += times
+        self.far += self.meter.far(self.items(out) * self.meter.real) * times
+        return out

@@ -129,6 +129,9 @@ def compared(bills: list[CountedSpec], args: argparse.Namespace) -> None:
             {"figure": name, "first": get(a), "second": get(b), "ratio": ratio(get(a), get(b))}
             for name, get in FIGURES.items()
         ]
+        rows.append(
+            {"figure": "seconds", "first": a.seconds, "second": b.seconds, "ratio": f"{b.seconds / a.seconds:.3g}"}
+        )
         places = [{"figure": c.figure, "width": c.width, "size": c.size, "cheaper": c.cheaper} for c in found]
         print(json.dumps({"first": a.name, "second": b.name, "figures": rows, "crossings": places}, indent=2))
         return
