@@ -12,6 +12,7 @@ from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
 from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto, Role, Type, Value
 from ..problems.axes import Namesakes
+from ..problems.calls import CallsItself
 from ..problems.results import SetPerPass, SharedDifferently, ShareFromOutside
 from ..sizes.axes import Axis, Static
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
@@ -33,12 +34,7 @@ class BlockCall(SpecialisedCall):
         if block in checker.stack:
             body.visit_arguments(call)
             chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
-            body.problems.report(
-                "E0407",
-                f"`{self.called}` would call itself: {' -> '.join(chain)}",
-                call.span,
-                help="a block may not call itself; write the repetition as `repeat`",
-            )
+            body.problems.add(CallsItself(call.span, self.called, tuple(chain)))
             return None
         name = self._name()
         alone = checker.check_alone(block)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base import rewritten
 from ..graph.nodes import Scan
-from ..graph.typed_value import TypedValue, fits, show, show_type
+from ..graph.typed_value import TypedValue, fits
 from ..graph.values import Role, Scalar, Type, Value
+from ..problems.calls import NothingCarried, NothingRuns, ScannedWhole, StateAlong, StateOfSizes, StateType
 from ..sizes.axes import Axis, Literal, Static, axes_in, consts_in, known
 from ..typing.builder import Builder
 from ..typing.environment import Environment
@@ -48,24 +48,6 @@ class ScanCall(BlockCall):
             if formal.name.text in results
         }
 
-    def _doubled(self) -> str:
-        return self._usage()
-
-    def _lacking(self, missing: list[str]) -> str:
-        return self._usage()
-
-    def _usage(self) -> str:
-        """How the block is scanned: each state is given its first value by name, and so is what comes after one."""
-        assert self.call.scan is not None
-        arguments: list[str] = []
-        for formal in self.block.decl.formals:
-            name, element = formal.name.text, formal.type.element
-            first = "false" if element is not None and element.text == "bool" else "0"
-            given = first if name in self._states else name
-            by_name = name in self._states or any(" = " in argument for argument in arguments)
-            arguments.append(f"{name} = {given}" if by_name else given)
-        return f"write `{rewritten.call(self.call, arguments=arguments)}`"
-
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[TypedValue, Span]]
     ) -> dict[str, tuple[TypedValue, Span]] | None:
@@ -73,14 +55,7 @@ class ScanCall(BlockCall):
         assert self.axis is not None
         axis, body = self.axis, self.body
         if not self._states:
-            formal = self.block.decl.formals[-1].name.text if self.block.decl.formals else "h"
-            body.problems.report(
-                "E0411",
-                f"no result of `{self.called}` is named like an argument, so nothing is carried from step to step",
-                self.call.span,
-                related=[(self.block.decl.head, "declared here")],
-                help=f"name the result that is the next `{formal}`: `-> ({formal}: [...])`",
-            )
+            body.problems.add(NothingCarried(self.call.span, self.use))
             return None
         given = self._with_first_values(arguments)
         if given is None or not self._goes_round(bound):
@@ -88,23 +63,12 @@ class ScanCall(BlockCall):
         self.as_written = arguments = given
         stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
         if not stepping:
-            body.problems.report(
-                "E0411",
-                f"nothing that `{self.called}` is given here runs along `{axis.name}`",
-                self.call.span,
-                help=f"`scan[{axis.name}]` takes one item of `{axis.name}` at a time: pass a value that has it",
-            )
+            body.problems.add(NothingRuns(self.call.span, self.use, axis))
             return None
         for name in self._states:
             wire, span = arguments[name]
             if wire.has(axis):
-                body.problems.report(
-                    "E0411",
-                    f"`{name}` is the value before the first `{axis.name}`, so it has no "
-                    f"`{axis.name}`: this is {show(wire)}",
-                    span,
-                    help=f"pass its first item, `x[{axis.name} = 0]`, or 0",
-                )
+                body.problems.add(StateAlong(span, name, axis, wire.type))
                 return None
         arranged = {
             name: (self._item(wire) if name in stepping else wire, span) for name, (wire, span) in arguments.items()
@@ -158,17 +122,7 @@ class ScanCall(BlockCall):
                 elif {*takes.axes} != {*gives.axes} or not fits(gives.element, takes.element):
                     wrong.append((formal, result, takes, gives))
         for formal, result, takes, gives in wrong:
-            name = formal.name.text
-            self.body.problems.report(
-                "E0411",
-                f"`{name}` goes from step to step, but `{self.called}` takes it as {show_type(takes)} and gives "
-                f"it as {show_type(gives)}",
-                result.span,
-                "its next value",
-                related=[(formal.span, f"taken as {show_type(takes)}"), (self.call.span, "scanned here")],
-                help=f"give it the type that it is taken as, `{name}: {formal.type.span.text}`, or name the result "
-                "otherwise if it is no next value",
-            )
+            self.body.problems.add(StateType(result.span, self.use, formal, takes, gives))
         return good and not wrong
 
     def _with_first_values(
@@ -185,12 +139,7 @@ class ScanCall(BlockCall):
                 number = None if static is None or axes_in(static) or consts_in(static) else known(static)
                 if first is None or number is None:
                     if first is not None:
-                        self.body.problems.report(
-                            "E0411",
-                            f"`{name}` goes from step to step, and its default is made of sizes: give its first value",
-                            self.call.span,
-                            help=f"write `{name} = ...` among the arguments",
-                        )
+                        self.body.problems.add(StateOfSizes(self.call.span, name))
                     return None
                 given[name] = (replace(first, static=Literal(number)), self.call.span)
         return given
@@ -232,12 +181,7 @@ class ScanCall(BlockCall):
         assert graph is not None
         assert self.as_written is not None
         if any(axis == actual for formal, actual in self.actual if formal.id not in self.of_sizes):
-            body.problems.report(
-                "E0411",
-                f"`{self.called}` mentions `{axis.name}`, but a scan gives it one item of that axis at a time",
-                self.call.span,
-                help="what needs the whole axis stands outside the block that is scanned",
-            )
+            body.problems.add(ScannedWhole(self.call.span, self.use, axis))
             return [None] * len(graph.outputs)
         names = [formal.name.text for formal in self.block.decl.formals]
         entering = [name for name in names if name in arguments and not self._put_in(arguments[name][0])]

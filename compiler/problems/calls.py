@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base.problems import Problem
+from ..base.problems import Problem, Record
 from ..graph.typed_value import TypedValue
+from ..graph.values import Type
 from ..sizes.axes import Axis
 from .surroundings import Surroundings
 
@@ -86,3 +89,164 @@ class LiftsMentioned(Problem, code="E0406"):
     value: TypedValue
     axis: Axis
     parameter: Axis
+
+
+class BlockUse(Record):
+    """One call of a block: as messages call it, as it is declared, and as it is called."""
+
+    called: str
+    decl: s.BlockDecl
+    call: s.CallExpr
+
+
+class CallsItself(Problem, code="E0407"):
+    """chain: from the block to itself."""
+
+    called: str
+    chain: tuple[str, ...]
+
+
+class LabelOfOneSet(Problem, code="E0319"):
+    """A label on the call of a model, or of a share."""
+
+    call: s.CallExpr
+    model: bool
+
+
+class BlockArrow(Problem, code="E0318"):
+    """Brackets of a call with an arrow or a colon."""
+
+    use: BlockUse
+
+
+class NoParameter(Problem, code="E0401"):
+    """known: all that brackets may set."""
+
+    use: BlockUse
+    item: s.BracketItem
+    known: tuple[str, ...]
+
+
+class TooManyParameters(Problem, code="E0401"):
+    use: BlockUse
+
+
+class ParameterTwice(Problem, code="E0401"):
+    name: str
+
+
+class NumberForParameter(Problem, code="E0401"):
+    """A number without its name. What follows it needs its name too, as names take no place. name: of the parameter in
+    its place.
+    """
+
+    use: BlockUse
+    name: str
+    item: s.BracketItem
+
+
+class ParametersMissing(Problem, code="E0401"):
+    """given: the parameters that have something, and the axes among that. values: the axes of variables."""
+
+    use: BlockUse
+    names: tuple[str, ...]
+    given: tuple[tuple[str, Axis | None], ...]
+    values: Mapping[str, tuple[Axis, ...]]
+    variables: frozenset[str]
+    around: Surroundings
+
+
+class AxisForConst(Problem, code="E0402"):
+    name: str
+    axis: str
+
+
+class ValueForConst(Problem, code="E0402"):
+    """Something that only a run knows."""
+
+    name: str
+    have: Type
+
+
+class KindOfParameter(Problem, code="E0402"):
+    """A width for a depth, or the other way round."""
+
+    use: BlockUse
+    name: str
+    kind: str
+    given: Axis
+
+
+class NumberForWidth(Problem, code="E0402"):
+    use: BlockUse
+    name: str
+
+
+class TooManyArguments(Problem, code="E0410"):
+    use: BlockUse
+
+
+class ParameterAsArgument(Problem, code="E0410"):
+    """A parameter among the arguments: of all of them it has this number."""
+
+    use: BlockUse
+    name: str
+    number: int
+
+
+class NoArgument(Problem, code="E0410"):
+    use: BlockUse
+    argument: s.Argument
+
+
+class ArgumentTwice(Problem, code="E0410"):
+    use: BlockUse
+    name: str
+
+
+class ArgumentsMissing(Problem, code="E0410"):
+    use: BlockUse
+    names: tuple[str, ...]
+
+
+class NothingCarried(Problem, code="E0411"):
+    """No result of a block that is scanned is named like an argument."""
+
+    use: BlockUse
+
+
+class NothingRuns(Problem, code="E0411"):
+    """Nothing that a scan is given runs along its axis."""
+
+    use: BlockUse
+    axis: Axis
+
+
+class StateAlong(Problem, code="E0411"):
+    """The value before the first step runs along the axis."""
+
+    name: str
+    axis: Axis
+    have: Type
+
+
+class StateType(Problem, code="E0411"):
+    """What a step takes as its state is not what it gives as the next. It stands at the result."""
+
+    use: BlockUse
+    formal: s.Formal
+    takes: Type
+    gives: Type
+
+
+class StateOfSizes(Problem, code="E0411"):
+    """The default of a state is made of sizes."""
+
+    name: str
+
+
+class ScannedWhole(Problem, code="E0411"):
+    """The block mentions the axis that it is scanned along."""
+
+    use: BlockUse
+    axis: Axis

@@ -162,10 +162,6 @@ class Scope(ABC):
     def problems(self) -> Problems:
         return self.environment.problems
 
-    def report(self, *said: Any, **more: Any) -> None:
-        """As `problems.report`."""
-        self.problems.report(*said, **more)
-
     def namesakes(self, type: Type) -> tuple[Axis, Axis] | None:
         """Two axes of the type that only look alike: one name, but of two files (D13). Lifted axes are the callers'."""
         seen: dict[str, Axis] = {}

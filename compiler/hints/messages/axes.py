@@ -8,26 +8,7 @@ from ...base import rewritten
 from ...base.names import either, indexed, listed
 from ...graph.typed_value import TypedValue, show, show_type
 from ...graph.values import IndexInto, Type
-from ...problems.axes import (
-    AxisTwice,
-    AxisUse,
-    BroadcastTwice,
-    JoinedTwice,
-    NamedTwice,
-    Namesakes,
-    NoAxis,
-    NoCopies,
-    OuterPair,
-    RanksTwice,
-    RenamedBackwards,
-    RenamedToAnother,
-    TargetsAlong,
-    TypedTwice,
-    UnmaskedAxis,
-    WidthOfWeights,
-    WidthOfWindow,
-    WidthSpread,
-)
+from ...problems import axes as p
 from ...sizes.axes import Axis, SizeOf
 from .. import missing_axis, unlike
 from ..copies import copies
@@ -35,26 +16,26 @@ from ..table import say, tells
 from ..words import Wording
 
 
-@tells(NoAxis)
-def no_axis(problem: NoAxis, words: Wording) -> Diagnostic:
+@tells(p.NoAxis)
+def no_axis(problem: p.NoAxis, words: Wording) -> Diagnostic:
     wire, axis, operand = problem.value, problem.axis, problem.operand
     name, taker = axis.name, f"`{problem.taker}`"
     message = {
-        AxisUse.ACTS: f"{taker} acts on `{name}`, which its operand lacks",
-        AxisUse.MAPS: f"`linear` maps `{name}`, which its operand lacks",
-        AxisUse.NORMALISES: f"{taker} normalises `{name}`, which its operand lacks",
-        AxisUse.CONTRACTS: f"`dot` contracts `{name}`, which its operand lacks",
-        AxisUse.CONTRACTS_BOTH: f"`dot` contracts `{name}`, which this operand lacks",
-        AxisUse.SPLITS: f"`split` splits `{name}`, which its operand lacks",
-        AxisUse.MERGES: f"`merge` joins `{name}`, which its operand lacks",
-        AxisUse.JOINS: f"`concat` joins along `{name}`, which this operand lacks",
-        AxisUse.FLIPS: f"`flip` turns `{name}` round, which its operand lacks",
-        AxisUse.SLIDES: f"`window` slides along `{name}`, which is not there",
-        AxisUse.PADS: f"`pad` lengthens `{name}`, which is not there",
-        AxisUse.ORDERS: f"{taker} orders `{name}`, which is not there",
-        AxisUse.LOGITS: f"`cross_entropy` acts on `{name}`, which the logits lack",
-        AxisUse.RENAMES: f"`{name} as {problem.renamed}` renames `{name}`, which is not there",
-        AxisUse.PICKS: f"`{name} = ...` picks along `{name}`, which is not there",
+        p.AxisUse.ACTS: f"{taker} acts on `{name}`, which its operand lacks",
+        p.AxisUse.MAPS: f"`linear` maps `{name}`, which its operand lacks",
+        p.AxisUse.NORMALISES: f"{taker} normalises `{name}`, which its operand lacks",
+        p.AxisUse.CONTRACTS: f"`dot` contracts `{name}`, which its operand lacks",
+        p.AxisUse.CONTRACTS_BOTH: f"`dot` contracts `{name}`, which this operand lacks",
+        p.AxisUse.SPLITS: f"`split` splits `{name}`, which its operand lacks",
+        p.AxisUse.MERGES: f"`merge` joins `{name}`, which its operand lacks",
+        p.AxisUse.JOINS: f"`concat` joins along `{name}`, which this operand lacks",
+        p.AxisUse.FLIPS: f"`flip` turns `{name}` round, which its operand lacks",
+        p.AxisUse.SLIDES: f"`window` slides along `{name}`, which is not there",
+        p.AxisUse.PADS: f"`pad` lengthens `{name}`, which is not there",
+        p.AxisUse.ORDERS: f"{taker} orders `{name}`, which is not there",
+        p.AxisUse.LOGITS: f"`cross_entropy` acts on `{name}`, which the logits lack",
+        p.AxisUse.RENAMES: f"`{name} as {problem.renamed}` renames `{name}`, which is not there",
+        p.AxisUse.PICKS: f"`{name} = ...` picks along `{name}`, which is not there",
     }[problem.use]
     help, fix = _instead(problem, words)
     related = [(operand, f"this is {show(wire)}")]
@@ -63,7 +44,7 @@ def no_axis(problem: NoAxis, words: Wording) -> Diagnostic:
     return say(problem, message, f"no `{name}` in {show(wire)}", related=related, help=help, fix=fix)
 
 
-def _instead(problem: NoAxis, words: Wording) -> tuple[str, list[tuple[Span, str]]]:
+def _instead(problem: p.NoAxis, words: Wording) -> tuple[str, list[tuple[Span, str]]]:
     """What the operand has, and which copy of the axis was likely meant."""
     wire, axis, operand, q = problem.value, problem.axis, problem.operand, words.quoted
     name, at = axis.name, problem.span
@@ -104,8 +85,8 @@ def _instead(problem: NoAxis, words: Wording) -> tuple[str, list[tuple[Span, str
     return help, []
 
 
-@tells(RenamedBackwards)
-def renamed_backwards(problem: RenamedBackwards, words: Wording) -> Diagnostic:
+@tells(p.RenamedBackwards)
+def renamed_backwards(problem: p.RenamedBackwards, words: Wording) -> Diagnostic:
     old, new, have = problem.old.name, problem.new.name, show_type(problem.have)
     return say(
         problem,
@@ -116,8 +97,8 @@ def renamed_backwards(problem: RenamedBackwards, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NoCopies)
-def no_copies(problem: NoCopies, words: Wording) -> Diagnostic:
+@tells(p.NoCopies)
+def no_copies(problem: p.NoCopies, words: Wording) -> Diagnostic:
     old, new = problem.old, problem.new
     return say(
         problem,
@@ -127,8 +108,8 @@ def no_copies(problem: NoCopies, words: Wording) -> Diagnostic:
     )
 
 
-@tells(RenamedToAnother)
-def renamed_to_another(problem: RenamedToAnother, words: Wording) -> Diagnostic:
+@tells(p.RenamedToAnother)
+def renamed_to_another(problem: p.RenamedToAnother, words: Wording) -> Diagnostic:
     at, q = problem.span, words.quoted
     help, fix = "rename to another copy", list[tuple[Span, str]]()
     if problem.later is not None and at is not None:
@@ -146,7 +127,7 @@ def renamed_to_another(problem: RenamedToAnother, words: Wording) -> Diagnostic:
     return say(problem, f"this has `{problem.new.name}` already: it is {have}", help=help, fix=fix)
 
 
-def _swap(problem: RenamedToAnother, at: Span, later: Span, words: Wording) -> tuple[str, list[tuple[Span, str]]]:
+def _swap(problem: p.RenamedToAnother, at: Span, later: Span, words: Wording) -> tuple[str, list[tuple[Span, str]]]:
     """How two axes change places: by way of a third copy."""
     old, new, q = problem.old, problem.new, words.quoted
     begins = "renames are made in turn, so a swap takes a third copy: "
@@ -159,8 +140,8 @@ def _swap(problem: RenamedToAnother, at: Span, later: Span, words: Wording) -> t
     return begins + swapped, [(at, steps), (later, last)]
 
 
-@tells(AxisTwice)
-def axis_twice(problem: AxisTwice, words: Wording) -> Diagnostic:
+@tells(p.AxisTwice)
+def axis_twice(problem: p.AxisTwice, words: Wording) -> Diagnostic:
     axis, q = problem.axis, words.quoted
     copy = next(iter(copies(axis, problem.around)), None)
     declared = q(f"{axis.kind.value} other like {axis.name}")
@@ -176,14 +157,14 @@ def axis_twice(problem: AxisTwice, words: Wording) -> Diagnostic:
     return say(problem, message, f"the operand keeps its `{axis.name}`", help=help)
 
 
-@tells(BroadcastTwice)
-def broadcast_twice(problem: BroadcastTwice, words: Wording) -> Diagnostic:
+@tells(p.BroadcastTwice)
+def broadcast_twice(problem: p.BroadcastTwice, words: Wording) -> Diagnostic:
     have = show_type(problem.have)
     return say(problem, f"this has `{problem.axis.name}` already: it is {have}", help="leave the broadcast out")
 
 
-@tells(RanksTwice)
-def ranks_twice(problem: RanksTwice, words: Wording) -> Diagnostic:
+@tells(p.RanksTwice)
+def ranks_twice(problem: p.RanksTwice, words: Wording) -> Diagnostic:
     of, have = problem.of, show_type(problem.have)
     return say(
         problem,
@@ -192,8 +173,8 @@ def ranks_twice(problem: RanksTwice, words: Wording) -> Diagnostic:
     )
 
 
-@tells(JoinedTwice)
-def joined_twice(problem: JoinedTwice, words: Wording) -> Diagnostic:
+@tells(p.JoinedTwice)
+def joined_twice(problem: p.JoinedTwice, words: Wording) -> Diagnostic:
     name, q = problem.axis.name, words.quoted
     return say(
         problem,
@@ -204,8 +185,8 @@ def joined_twice(problem: JoinedTwice, words: Wording) -> Diagnostic:
     )
 
 
-@tells(WidthSpread)
-def width_spread(problem: WidthSpread, words: Wording) -> Diagnostic:
+@tells(p.WidthSpread)
+def width_spread(problem: p.WidthSpread, words: Wording) -> Diagnostic:
     wire, other, axis, around, q = problem.value, problem.other, problem.axis, problem.around, words.quoted
     operand, name = problem.operand, axis.name
     foreign = [a.name for a in wire.axes if a.is_width and not other.has(a) and a.family != axis.family]
@@ -237,8 +218,8 @@ def width_spread(problem: WidthSpread, words: Wording) -> Diagnostic:
     )
 
 
-@tells(OuterPair)
-def outer_pair(problem: OuterPair, words: Wording) -> Diagnostic:
+@tells(p.OuterPair)
+def outer_pair(problem: p.OuterPair, words: Wording) -> Diagnostic:
     (x, y), (x_span, y_span), (x_lacks, y_lacks) = problem.values, problem.places, problem.lacks
     q = words.quoted
     lacks = ", ".join(axis.name for axis in problem.lacks[problem.spread])
@@ -265,8 +246,8 @@ def outer_pair(problem: OuterPair, words: Wording) -> Diagnostic:
     )
 
 
-@tells(UnmaskedAxis)
-def unmasked_axis(problem: UnmaskedAxis, words: Wording) -> Diagnostic:
+@tells(p.UnmaskedAxis)
+def unmasked_axis(problem: p.UnmaskedAxis, words: Wording) -> Diagnostic:
     names, q = ", ".join(axis.name for axis in problem.axes), words.quoted
     acts = f"{problem.taker}[{names}]"
     pairs = [(axis, other) for axis in problem.axes for other in problem.mask.axes if other.family == axis.family]
@@ -284,8 +265,8 @@ def unmasked_axis(problem: UnmaskedAxis, words: Wording) -> Diagnostic:
     )
 
 
-@tells(Namesakes)
-def namesakes(problem: Namesakes, words: Wording) -> Diagnostic:
+@tells(p.Namesakes)
+def namesakes(problem: p.Namesakes, words: Wording) -> Diagnostic:
     a, b = problem.a, problem.b
     files = [axis.span.source.name for axis in (a, b) if axis.span is not None]
     where = f": one of {files[0]}, one of {files[1]}" if len(set(files)) == 2 else ""
@@ -313,8 +294,8 @@ def _has(of: TypedValue | Type | None, axis: Axis) -> str:
             return f"this is {show(of)}"
 
 
-@tells(TypedTwice)
-def typed_twice(problem: TypedTwice, words: Wording) -> Diagnostic:
+@tells(p.TypedTwice)
+def typed_twice(problem: p.TypedTwice, words: Wording) -> Diagnostic:
     axis = problem.axis
     others = copies(axis, problem.around)
     return say(
@@ -327,13 +308,13 @@ def typed_twice(problem: TypedTwice, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NamedTwice)
-def named_twice(problem: NamedTwice, words: Wording) -> Diagnostic:
+@tells(p.NamedTwice)
+def named_twice(problem: p.NamedTwice, words: Wording) -> Diagnostic:
     return say(problem, f"`{problem.axis.name}` stands twice in these brackets", help="name each axis once")
 
 
-@tells(TargetsAlong)
-def targets_along(problem: TargetsAlong, words: Wording) -> Diagnostic:
+@tells(p.TargetsAlong)
+def targets_along(problem: p.TargetsAlong, words: Wording) -> Diagnostic:
     name = problem.axis.name
     return say(
         problem,
@@ -343,8 +324,8 @@ def targets_along(problem: TargetsAlong, words: Wording) -> Diagnostic:
     )
 
 
-@tells(WidthOfWeights)
-def width_of_weights(problem: WidthOfWeights, words: Wording) -> Diagnostic:
+@tells(p.WidthOfWeights)
+def width_of_weights(problem: p.WidthOfWeights, words: Wording) -> Diagnostic:
     axis = problem.axis
     return say(
         problem,
@@ -355,8 +336,8 @@ def width_of_weights(problem: WidthOfWeights, words: Wording) -> Diagnostic:
     )
 
 
-@tells(WidthOfWindow)
-def width_of_window(problem: WidthOfWindow, words: Wording) -> Diagnostic:
+@tells(p.WidthOfWindow)
+def width_of_window(problem: p.WidthOfWindow, words: Wording) -> Diagnostic:
     axis = problem.axis
     return say(
         problem,

@@ -12,24 +12,7 @@ from ...base.names import nearest
 from ...graph.traits import Compared, Pointwise
 from ...graph.typed_value import show_axes, show_type
 from ...graph.values import IndexInto, Scalar
-from ...problems.elements import (
-    ArgumentElement,
-    ComparedWithItself,
-    DefaultElement,
-    DefaultIndex,
-    DividedByIndex,
-    IdsAsFeatures,
-    IndexOutside,
-    IndexTaker,
-    KindOfElement,
-    MixedElements,
-    NotCompared,
-    RootOfIndex,
-    SwappedTargets,
-    Wanted,
-    WrongElement,
-    WrongTable,
-)
+from ...problems import elements as p
 from ...sizes.axes import Arith, Axis, SizeOf
 from .. import unlike
 from ..table import say, tells
@@ -40,89 +23,89 @@ _REALS = frozenset(("tensor", "float", "double", "half", "f", "bf", "bfloat", "n
 """What other languages call real numbers, or anything in brackets; with a number of bits or without."""
 
 
-@tells(WrongElement)
-def wrong_element(problem: WrongElement, words: Wording) -> Diagnostic:
+@tells(p.WrongElement)
+def wrong_element(problem: p.WrongElement, words: Wording) -> Diagnostic:
     have, taker, axis = problem.have, f"`{problem.taker}`", problem.axis
     into = axis.name if axis is not None else ""
     wants = {
-        Wanted.NUMBERS: f"{taker} needs numbers",
-        Wanted.ITEMS: f"{taker} needs numbers",
-        Wanted.FACTORS: "`dot` multiplies numbers",
-        Wanted.COMPARED: f"{taker} compares numbers",
-        Wanted.ORDERED: f"{taker} compares numbers",
-        Wanted.TRUTH: f"{taker} needs truth values",
-        Wanted.CONDITION: "`select` chooses by a truth value",
-        Wanted.BRANCH: "`if` needs a truth value",
-        Wanted.MASK: "a mask is a truth value",
-        Wanted.INT: "`index` makes an index of an int",
-        Wanted.INDEX: "`int` needs an index",
-        Wanted.PICK: "`valid` tells of an index whether there was one to pick",
-        Wanted.GATHERED: f"`{into}` is picked by indices",
-        Wanted.EMBEDDED: "`embed` looks up indices",
-        Wanted.TARGETS: f"the targets of `cross_entropy` are indices into `{into}`",
-        Wanted.PARAM: "a param is real",
+        p.Wanted.NUMBERS: f"{taker} needs numbers",
+        p.Wanted.ITEMS: f"{taker} needs numbers",
+        p.Wanted.FACTORS: "`dot` multiplies numbers",
+        p.Wanted.COMPARED: f"{taker} compares numbers",
+        p.Wanted.ORDERED: f"{taker} compares numbers",
+        p.Wanted.TRUTH: f"{taker} needs truth values",
+        p.Wanted.CONDITION: "`select` chooses by a truth value",
+        p.Wanted.BRANCH: "`if` needs a truth value",
+        p.Wanted.MASK: "a mask is a truth value",
+        p.Wanted.INT: "`index` makes an index of an int",
+        p.Wanted.INDEX: "`int` needs an index",
+        p.Wanted.PICK: "`valid` tells of an index whether there was one to pick",
+        p.Wanted.GATHERED: f"`{into}` is picked by indices",
+        p.Wanted.EMBEDDED: "`embed` looks up indices",
+        p.Wanted.TARGETS: f"the targets of `cross_entropy` are indices into `{into}`",
+        p.Wanted.PARAM: "a param is real",
     }[problem.wanted]
     this = f"this is {show_type(have)}"
     match problem.wanted, have.element:
-        case Wanted.ORDERED, _:
+        case p.Wanted.ORDERED, _:
             this = "these are truth values"
-        case Wanted.BRANCH, _:
+        case p.Wanted.BRANCH, _:
             this = "this is a number"
-        case Wanted.PARAM, _:
+        case p.Wanted.PARAM, _:
             this = f"{show_type(have)} is written here"
-        case Wanted.NUMBERS, IndexInto(indexed):
+        case p.Wanted.NUMBERS, IndexInto(indexed):
             this += f": indices into `{indexed.name}`"
-        case Wanted.ITEMS, IndexInto():
+        case p.Wanted.ITEMS, IndexInto():
             this += ": indices"
         case _:
             pass
     return say(problem, f"{wants}, but {this}", help=_mended(problem, into, words))
 
 
-def _mended(problem: WrongElement, into: str, words: Wording) -> str:
+def _mended(problem: p.WrongElement, into: str, words: Wording) -> str:
     """How elements of the wanted kind are had."""
     have, text, q = problem.have, problem.text, words.quoted
     number, declared = f"write {q('select(m, 1, 0)')} for 1 and 0", q(f"{into}[..]")
     match problem.wanted, have.element:
-        case Wanted.NUMBERS, IndexInto(indexed):
+        case p.Wanted.NUMBERS, IndexInto(indexed):
             looked, plain = q(f"E[{indexed.name} = {text}]"), q(f"int({text})")
             return f"look them up, {looked} or `embed`; {plain} is the plain number"
-        case Wanted.ITEMS, IndexInto():
+        case p.Wanted.ITEMS, IndexInto():
             return f"look the index up in a table, {q('E[vocab = ids]')}, or say {q('int(i)')} to use it as a number"
-        case Wanted.ITEMS, _:
+        case p.Wanted.ITEMS, _:
             choose = q(f"select({text}, x, y)")
             return f"choose by it, {choose}, or leave items out of a sum or softmax with {q('where')}"
-        case (Wanted.NUMBERS, _) | (Wanted.INDEX, Scalar.BOOL):
+        case (p.Wanted.NUMBERS, _) | (p.Wanted.INDEX, Scalar.BOOL):
             return number
-        case Wanted.MASK, _ if problem.written is not None:
+        case p.Wanted.MASK, _ if problem.written is not None:
             return kept(problem.written, words)
-        case Wanted.INT, IndexInto():
+        case p.Wanted.INT, IndexInto():
             return f"it is an index already; {q('int(i)')} makes it a plain number first"
-        case Wanted.INT, Scalar.BOOL:
+        case p.Wanted.INT, Scalar.BOOL:
             return f"choose by it: {q(f'select({text}, 1, 0)')}"
-        case Wanted.TARGETS, Scalar.INT:
+        case p.Wanted.TARGETS, Scalar.INT:
             return f"write {q(f'index[{into}]({text})')}, or declare them as {declared}"
         case _:
             pass
     return {
-        Wanted.FACTORS: f"write {q('select(m, 1, 0)')} for a mask",
-        Wanted.COMPARED: "combine truth values with and, or, not",
-        Wanted.ORDERED: "use ==, !=, and, or, not",
-        Wanted.TRUTH: f"compare it: {q('x > 0')}",
-        Wanted.CONDITION: f"compare it: {q('x > 0')}",
-        Wanted.BRANCH: f"compare it: {q('n > 0')}",
-        Wanted.INT: f"round it: {q(f'floor({text})')}",
-        Wanted.INDEX: "round a real with floor or ceil",
-        Wanted.PICK: "give it the index, as `topk`, `argsort` or `argmax` gives it",
-        Wanted.GATHERED: "use floor(x) for a whole number",
-        Wanted.EMBEDDED: f"its type should be {declared}: indices into {q(into)}",
-        Wanted.TARGETS: f"declare them as {declared}: indices into {q(into)}",
-        Wanted.PARAM: f"write {q(show_axes(have.axes))}",
+        p.Wanted.FACTORS: f"write {q('select(m, 1, 0)')} for a mask",
+        p.Wanted.COMPARED: "combine truth values with and, or, not",
+        p.Wanted.ORDERED: "use ==, !=, and, or, not",
+        p.Wanted.TRUTH: f"compare it: {q('x > 0')}",
+        p.Wanted.CONDITION: f"compare it: {q('x > 0')}",
+        p.Wanted.BRANCH: f"compare it: {q('n > 0')}",
+        p.Wanted.INT: f"round it: {q(f'floor({text})')}",
+        p.Wanted.INDEX: "round a real with floor or ceil",
+        p.Wanted.PICK: "give it the index, as `topk`, `argsort` or `argmax` gives it",
+        p.Wanted.GATHERED: "use floor(x) for a whole number",
+        p.Wanted.EMBEDDED: f"its type should be {declared}: indices into {q(into)}",
+        p.Wanted.TARGETS: f"declare them as {declared}: indices into {q(into)}",
+        p.Wanted.PARAM: f"write {q(show_axes(have.axes))}",
     }[problem.wanted]
 
 
-@tells(MixedElements)
-def mixed_elements(problem: MixedElements, words: Wording) -> Diagnostic:
+@tells(p.MixedElements)
+def mixed_elements(problem: p.MixedElements, words: Wording) -> Diagnostic:
     q, first, second = words.quoted, show_type(problem.first), show_type(problem.second)
     number = q("select(m, 1, 0)")
     if problem.chosen:
@@ -132,8 +115,8 @@ def mixed_elements(problem: MixedElements, words: Wording) -> Diagnostic:
     return say(problem, f"`concat` joins {first} and {second}: different kinds of elements", help=help)
 
 
-@tells(SwappedTargets)
-def swapped_targets(problem: SwappedTargets, words: Wording) -> Diagnostic:
+@tells(p.SwappedTargets)
+def swapped_targets(problem: p.SwappedTargets, words: Wording) -> Diagnostic:
     assert problem.span is not None
     swapped = [(problem.span, problem.other.text), (problem.other, problem.span.text)]
     return say(
@@ -146,17 +129,17 @@ def swapped_targets(problem: SwappedTargets, words: Wording) -> Diagnostic:
     )
 
 
-@tells(DefaultElement)
-def default_element(problem: DefaultElement, words: Wording) -> Diagnostic:
+@tells(p.DefaultElement)
+def default_element(problem: p.DefaultElement, words: Wording) -> Diagnostic:
     return _default(problem, show_type(problem.default))
 
 
-@tells(DefaultIndex)
-def default_index(problem: DefaultIndex, words: Wording) -> Diagnostic:
+@tells(p.DefaultIndex)
+def default_index(problem: p.DefaultIndex, words: Wording) -> Diagnostic:
     return _default(problem, problem.text)
 
 
-def _default(problem: DefaultElement, shown: str) -> Diagnostic:
+def _default(problem: p.DefaultElement, shown: str) -> Diagnostic:
     match problem.type.element:
         case IndexInto(axis):
             help = f"indices into `{axis.name}` run from 0 to |{axis.name}| - 1"
@@ -165,8 +148,8 @@ def _default(problem: DefaultElement, shown: str) -> Diagnostic:
     return say(problem, f"`{problem.name}` is {show_type(problem.type)}, but its default is {shown}", help=help)
 
 
-@tells(ArgumentElement)
-def argument_element(problem: ArgumentElement, words: Wording) -> Diagnostic:
+@tells(p.ArgumentElement)
+def argument_element(problem: p.ArgumentElement, words: Wording) -> Diagnostic:
     q, name, have, want = words.quoted, problem.formal.name.text, problem.have.element, problem.wanted.element
     text = problem.text
     match want, have:
@@ -191,8 +174,8 @@ def argument_element(problem: ArgumentElement, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NotCompared)
-def not_compared(problem: NotCompared, words: Wording) -> Diagnostic:
+@tells(p.NotCompared)
+def not_compared(problem: p.NotCompared, words: Wording) -> Diagnostic:
     a, b, q = problem.a, problem.b, words.quoted
     first, second = sorted((a, b), key=lambda axis: axis.span.start if axis.span else 0)
     forgets = f"{q(f'int({a.name})')} forgets the axis on purpose"
@@ -223,17 +206,17 @@ def _equal_as_copy(first: Axis, second: Axis) -> list[tuple[Span, str]]:
     return [(Span(second.span.source, end + found.start(1), end + found.end(1)), "like")] if found else []
 
 
-@tells(WrongTable)
-def wrong_table(problem: WrongTable, words: Wording) -> Diagnostic:
+@tells(p.WrongTable)
+def wrong_table(problem: p.WrongTable, words: Wording) -> Diagnostic:
     have, want, q = problem.have.name, problem.want.name, words.quoted
     message = f"these are indices into `{have}`, but the table is over `{want}`"
     match problem.table:
-        case IndexTaker.OP:
+        case p.IndexTaker.OP:
             help = f"use a table over {q(have)}, or correct the type of the indices to {q(f'{want}[..]')}"
-        case IndexTaker.PICKS:  # it is computed: there is no written type to correct
+        case p.IndexTaker.PICKS:  # it is computed: there is no written type to correct
             plain = q(f"int({problem.span.text})") if problem.span is not None else ""
             help = f"{plain} forgets the axis on purpose: an int picks from any"
-        case IndexTaker.ARGUMENT:
+        case p.IndexTaker.ARGUMENT:
             message = f"`{problem.name}` takes indices into `{want}`, but these are indices into `{have}`"
             help = "pass the indices that belong to this table"
     return say(
@@ -248,8 +231,8 @@ def wrong_table(problem: WrongTable, words: Wording) -> Diagnostic:
     )
 
 
-@tells(IndexOutside)
-def index_outside(problem: IndexOutside, words: Wording) -> Diagnostic:
+@tells(p.IndexOutside)
+def index_outside(problem: p.IndexOutside, words: Wording) -> Diagnostic:
     name, i, q = problem.axis.name, problem.written, words.quoted
     what = f"is not less than |{name}|" + (f" = {problem.axis.extent}" if problem.axis.extent else "")
     kept = q(f"max({i}, 0)" if problem.below else f"min({i}, |{name}| - 1)")
@@ -262,8 +245,8 @@ def index_outside(problem: IndexOutside, words: Wording) -> Diagnostic:
     )
 
 
-@tells(KindOfElement)
-def kind_of_element(problem: KindOfElement, words: Wording) -> Diagnostic:
+@tells(p.KindOfElement)
+def kind_of_element(problem: p.KindOfElement, words: Wording) -> Diagnostic:
     name, span = problem.name, problem.span
     reals = "".join(c for c in name.lower() if c.isalpha()) in _REALS
     near = "" if reals else nearest(name, [*problem.known, Scalar.BOOL.value, Scalar.INT.value])
@@ -276,8 +259,8 @@ def kind_of_element(problem: KindOfElement, words: Wording) -> Diagnostic:
     )
 
 
-@tells(DividedByIndex)
-def divided_by_index(problem: DividedByIndex, words: Wording) -> Diagnostic:
+@tells(p.DividedByIndex)
+def divided_by_index(problem: p.DividedByIndex, words: Wording) -> Diagnostic:
     name, q, others = problem.axis.name, words.quoted, problem.others
     sizes = f"sizes are {q(f'|{others[0].name}|')} and" if others else "size is"
     meant = q(f"({name} + 1)")
@@ -291,8 +274,8 @@ def divided_by_index(problem: DividedByIndex, words: Wording) -> Diagnostic:
     )
 
 
-@tells(RootOfIndex)
-def root_of_index(problem: RootOfIndex, words: Wording) -> Diagnostic:
+@tells(p.RootOfIndex)
+def root_of_index(problem: p.RootOfIndex, words: Wording) -> Diagnostic:
     name, q = problem.axis.name, words.quoted
     return say(
         problem,
@@ -321,8 +304,8 @@ def _bound(span: Span | None, axis: Axis, bound: Span) -> list[tuple[Span | None
     return [(bound, f"`{span.text}` is bound here")]
 
 
-@tells(IdsAsFeatures)
-def ids_as_features(problem: IdsAsFeatures, words: Wording) -> Diagnostic:
+@tells(p.IdsAsFeatures)
+def ids_as_features(problem: p.IdsAsFeatures, words: Wording) -> Diagnostic:
     into, text = problem.into.name, problem.text
     return say(
         problem,
@@ -332,8 +315,8 @@ def ids_as_features(problem: IdsAsFeatures, words: Wording) -> Diagnostic:
     )
 
 
-@tells(ComparedWithItself)
-def compared_with_itself(problem: ComparedWithItself, words: Wording) -> Diagnostic:
+@tells(p.ComparedWithItself)
+def compared_with_itself(problem: p.ComparedWithItself, words: Wording) -> Diagnostic:
     axis = problem.axis
     match problem.reads:
         case Pointwise(Compared("<=" | ">=" | "==")):

@@ -15,47 +15,14 @@ from ...base.rewritten import without
 from ...graph.typed_value import show_axes, show_type
 from ...graph.values import Scalar, Type
 from ...ops import INITS, OPS, Notation, Op, written
-from ...problems.forms import (
-    ArgumentMissing,
-    AxesDoubled,
-    AxisByNumber,
-    BareItem,
-    BareItems,
-    BracketsHold,
-    GivenTwice,
-    InitArguments,
-    InitName,
-    InitNegative,
-    InitNumber,
-    MapShape,
-    NoArrow,
-    NoBrackets,
-    NoInit,
-    NoLabel,
-    NoNumber,
-    NoSuchArgument,
-    NumberForAxis,
-    OneAxis,
-    OnlyOneValue,
-    OptionKind,
-    OptionUnknown,
-    OptionValue,
-    Stray,
-    StrayBrackets,
-    StrayWhere,
-    ValueBrackets,
-    WrongParts,
-    WrongShape,
-    XavierParam,
-    XavierScale,
-)
+from ...problems import forms as p
 from ..table import say, tells
 from ..usage import Usage, kept
 from ..words import Wording
 
 
-@tells(NoBrackets)
-def no_brackets(problem: NoBrackets, words: Wording) -> Diagnostic:
+@tells(p.NoBrackets)
+def no_brackets(problem: p.NoBrackets, words: Wording) -> Diagnostic:
     use, apart = problem.use, problem.use.apart
     help, fix = Usage(use).bracketed()
     return say(
@@ -67,8 +34,8 @@ def no_brackets(problem: NoBrackets, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NoArrow)
-def no_arrow(problem: NoArrow, words: Wording) -> Diagnostic:
+@tells(p.NoArrow)
+def no_arrow(problem: p.NoArrow, words: Wording) -> Diagnostic:
     use = problem.use
     help, fix = Usage(use).mapped(problem.axes)
     return say(
@@ -79,13 +46,13 @@ def no_arrow(problem: NoArrow, words: Wording) -> Diagnostic:
     )
 
 
-@tells(AxisByNumber)
-def axis_by_number(problem: AxisByNumber, words: Wording) -> Diagnostic:
+@tells(p.AxisByNumber)
+def axis_by_number(problem: p.AxisByNumber, words: Wording) -> Diagnostic:
     return say(problem, "axes have names and no order, but this is a number", help=Usage(problem.use).named())
 
 
-@tells(AxesDoubled)
-def axes_doubled(problem: AxesDoubled, words: Wording) -> Diagnostic:
+@tells(p.AxesDoubled)
+def axes_doubled(problem: p.AxesDoubled, words: Wording) -> Diagnostic:
     use = problem.use
     fix = without(use.call, use.apart)
     return say(
@@ -93,38 +60,38 @@ def axes_doubled(problem: AxesDoubled, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NumberForAxis)
-def number_for_axis(problem: NumberForAxis, words: Wording) -> Diagnostic:
+@tells(p.NumberForAxis)
+def number_for_axis(problem: p.NumberForAxis, words: Wording) -> Diagnostic:
     help = f"declare an axis of that size, `depth name = {problem.text}`, and write `name`"
     if problem.text == "0":
         help = "axes have names and no order: write the name of one"
     return say(problem, "brackets hold names of axes, but this is a number", help=help)
 
 
-@tells(OneAxis)
-def one_axis(problem: OneAxis, words: Wording) -> Diagnostic:
+@tells(p.OneAxis)
+def one_axis(problem: p.OneAxis, words: Wording) -> Diagnostic:
     axes = problem.axes
     message = f"`{problem.taker}` acts on one axis, but {len(axes)} stand here"
     return say(problem, message, help=f"keep one of {words.listed(axes)}")
 
 
-@tells(WrongShape)
-def wrong_shape(problem: WrongShape, words: Wording) -> Diagnostic:
+@tells(p.WrongShape)
+def wrong_shape(problem: p.WrongShape, words: Wording) -> Diagnostic:
     message, usage = {
-        MapShape.MERGE: ("`merge` makes one axis", "merge[b, c -> a](x)"),
-        MapShape.INDEX: ("`index` makes an index into one axis", "index[a](i)"),
-        MapShape.WINDOW: (
+        p.MapShape.MERGE: ("`merge` makes one axis", "merge[b, c -> a](x)"),
+        p.MapShape.INDEX: ("`index` makes an index into one axis", "index[a](i)"),
+        p.MapShape.WINDOW: (
             "`window` slides along one axis and makes two: where the window stands, and where in it an item is",
             "window[seq -> seq, tap](x)",
         ),
-        MapShape.PAD: ("`pad` makes one axis of one", "pad[a -> b](x, left = 1)"),
-        MapShape.RANKS: (f"`{problem.taker}` makes one axis of ranks", problem.usage),
+        p.MapShape.PAD: ("`pad` makes one axis of one", "pad[a -> b](x, left = 1)"),
+        p.MapShape.RANKS: (f"`{problem.taker}` makes one axis of ranks", problem.usage),
     }[problem.shape]
     return say(problem, message, help=f"its form is {words.quoted(usage)}")
 
 
-@tells(WrongParts)
-def wrong_parts(problem: WrongParts, words: Wording) -> Diagnostic:
+@tells(p.WrongParts)
+def wrong_parts(problem: p.WrongParts, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`concat` joins one axis of each operand to one: here {problem.operands} operands have "
@@ -133,23 +100,23 @@ def wrong_parts(problem: WrongParts, words: Wording) -> Diagnostic:
     )
 
 
-@tells(StrayBrackets)
-def stray_brackets(problem: StrayBrackets, words: Wording) -> Diagnostic:
+@tells(p.StrayBrackets)
+def stray_brackets(problem: p.StrayBrackets, words: Wording) -> Diagnostic:
     call, brackets = problem.call, problem.call.brackets
     assert brackets is not None
     match problem.stray:
-        case Stray.ALL:
+        case p.Stray.ALL:
             what, inside = "works item by item: it takes no brackets", []
-        case Stray.ARROW:
+        case p.Stray.ARROW:
             what, inside = "makes no axes: no arrow here", [item.name.text for item in brackets.items]
-        case Stray.COLON:
+        case p.Stray.COLON:
             what, inside = "takes no colon", [brackets.span.text[1:-1].partition(":")[2].strip()]
     help = f"write `{rewritten.call(call, brackets=inside)}`"
     return say(problem, f"`{problem.taker}` {what}", help=help, fix=[(brackets.span, "")] if problem.droppable else [])
 
 
-@tells(BracketsHold)
-def bracket_item(problem: BracketsHold, words: Wording) -> Diagnostic:
+@tells(p.BracketsHold)
+def bracket_item(problem: p.BracketsHold, words: Wording) -> Diagnostic:
     item, text = problem.item, problem.item.span.text
     help = f"write `{item.name.text}` alone; an item of an operand is picked there, `x[{text}]`"
     if item.rename is not None:
@@ -163,8 +130,8 @@ def bracket_item(problem: BracketsHold, words: Wording) -> Diagnostic:
     )
 
 
-@tells(ValueBrackets)
-def value_brackets(problem: ValueBrackets, words: Wording) -> Diagnostic:
+@tells(p.ValueBrackets)
+def value_brackets(problem: p.ValueBrackets, words: Wording) -> Diagnostic:
     brackets, value = problem.written.brackets, problem.written.value.span.text
     help = "write `x[a as b]` or `x[a = index]`; to call a block or op, arguments must follow the brackets"
     first, last = ("", "") if brackets.result is not None else (brackets.each[-1].text, brackets.items[0].name.text)
@@ -177,8 +144,8 @@ def value_brackets(problem: ValueBrackets, words: Wording) -> Diagnostic:
     return say(problem, "brackets on a value rename or gather: no arrow, no colon", help=help)
 
 
-@tells(BareItem)
-def bare_item(problem: BareItem, words: Wording) -> Diagnostic:
+@tells(p.BareItem)
+def bare_item(problem: p.BareItem, words: Wording) -> Diagnostic:
     item, of, axes, name = problem.item, problem.of, problem.axes, problem.item.span.text
     help, fix = f"write `{of}[{name} as other]` or `{of}[{name} = index]`", list[tuple[Span, str]]()
     if item.name.text[0].isdigit() and not name.isdigit():
@@ -192,8 +159,8 @@ def bare_item(problem: BareItem, words: Wording) -> Diagnostic:
     return say(problem, "brackets on a value rename or gather an axis", help=help, fix=fix)
 
 
-@tells(BareItems)
-def bare_items(problem: BareItems, words: Wording) -> Diagnostic:
+@tells(p.BareItems)
+def bare_items(problem: p.BareItems, words: Wording) -> Diagnostic:
     inside = ", ".join(
         f"{text} as other" if is_axis else f"{axis.name if axis is not None else 'axis'} = {text}"
         for text, axis, is_axis in problem.along
@@ -206,8 +173,8 @@ def bare_items(problem: BareItems, words: Wording) -> Diagnostic:
     )
 
 
-@tells(StrayWhere)
-def stray_where(problem: StrayWhere, words: Wording) -> Diagnostic:
+@tells(p.StrayWhere)
+def stray_where(problem: p.StrayWhere, words: Wording) -> Diagnostic:
     if problem.taker:
         masked = ", ".join(f"`{op.name}`" for op in OPS.values() if op.masked)
         help = f"these take one: {masked}; or choose values with `select(m, x, y)`"
@@ -219,15 +186,15 @@ def stray_where(problem: StrayWhere, words: Wording) -> Diagnostic:
     )
 
 
-@tells(OnlyOneValue)
-def only_one_value(problem: OnlyOneValue, words: Wording) -> Diagnostic:
+@tells(p.OnlyOneValue)
+def only_one_value(problem: p.OnlyOneValue, words: Wording) -> Diagnostic:
     first = [each.span.text for each in problem.call.arguments[:1]] or ["..."]
     help = f"write `{rewritten.call(problem.call, brackets=[], arguments=first)}`"
     return say(problem, "`raw` takes one value", help=help)
 
 
-@tells(NoLabel)
-def no_label(problem: NoLabel, words: Wording) -> Diagnostic:
+@tells(p.NoLabel)
+def no_label(problem: p.NoLabel, words: Wording) -> Diagnostic:
     call, shown = problem.call, problem.call.callee.text
     assert call.label is not None
     return say(
@@ -238,13 +205,13 @@ def no_label(problem: NoLabel, words: Wording) -> Diagnostic:
     )
 
 
-@tells(GivenTwice)
-def given_twice(problem: GivenTwice, words: Wording) -> Diagnostic:
+@tells(p.GivenTwice)
+def given_twice(problem: p.GivenTwice, words: Wording) -> Diagnostic:
     return say(problem, f"`{problem.name}` is given twice", help="leave one of the two out")
 
 
-@tells(ArgumentMissing)
-def argument_missing(problem: ArgumentMissing, words: Wording) -> Diagnostic:
+@tells(p.ArgumentMissing)
+def argument_missing(problem: p.ArgumentMissing, words: Wording) -> Diagnostic:
     lacks = f"{listed(problem.names)}{f': {problem.doc}' if problem.doc else ''}"
     return say(problem, f"`{problem.taker}` lacks {lacks}", help=with_more(problem.call, problem.names))
 
@@ -255,8 +222,8 @@ def with_more(call: s.CallExpr, names: Iterable[str]) -> str:
     return f"write `{rewritten.call(call, arguments=[*given, *(f'{name} = ...' for name in names)])}`"
 
 
-@tells(NoSuchArgument)
-def no_such_argument(problem: NoSuchArgument, words: Wording) -> Diagnostic:
+@tells(p.NoSuchArgument)
+def no_such_argument(problem: p.NoSuchArgument, words: Wording) -> Diagnostic:
     op, call, argument = OPS[problem.op], problem.call, problem.argument
     name = argument.name.text if argument.name is not None else None
     help, fix = _instead(problem, op, name)
@@ -271,7 +238,7 @@ def no_such_argument(problem: NoSuchArgument, words: Wording) -> Diagnostic:
     )
 
 
-def _instead(problem: NoSuchArgument, op: Op, name: str | None) -> tuple[str, list[tuple[Span, str]]]:
+def _instead(problem: p.NoSuchArgument, op: Op, name: str | None) -> tuple[str, list[tuple[Span, str]]]:
     """What is meant by an argument that an op does not have; "" where nothing is known of it."""
     argument, text = problem.argument, problem.argument.value.span.text
     called = name in MASK_WORDS and name not in op.arguments
@@ -307,8 +274,8 @@ def _as_where(call: s.CallExpr, argument: s.Argument, mask: Type | None) -> tupl
     return help, fix if mask is not None and not piped else []
 
 
-@tells(NoNumber)
-def no_number(problem: NoNumber, words: Wording) -> Diagnostic:
+@tells(p.NoNumber)
+def no_number(problem: p.NoNumber, words: Wording) -> Diagnostic:
     option, names = problem.option, problem.names
     help = f"pass a number, a const or a size; {words.quoted(option)} is {problem.doc}"
     if names:
@@ -322,19 +289,19 @@ def no_number(problem: NoNumber, words: Wording) -> Diagnostic:
     )
 
 
-@tells(OptionKind)
-def option_kind(problem: OptionKind, words: Wording) -> Diagnostic:
+@tells(p.OptionKind)
+def option_kind(problem: p.OptionKind, words: Wording) -> Diagnostic:
     wanted = "true or false" if problem.truth else "a number"
     return say(problem, f"`{problem.option}` is {wanted}", help=problem.doc)
 
 
-@tells(OptionUnknown)
-def option_unknown(problem: OptionUnknown, words: Wording) -> Diagnostic:
+@tells(p.OptionUnknown)
+def option_unknown(problem: p.OptionUnknown, words: Wording) -> Diagnostic:
     return say(problem, f"`{problem.option}` must be known at build time", help=problem.doc)
 
 
-@tells(OptionValue)
-def option_value(problem: OptionValue, words: Wording) -> Diagnostic:
+@tells(p.OptionValue)
+def option_value(problem: p.OptionValue, words: Wording) -> Diagnostic:
     message, at = f"`{problem.option}` is {problem.value}, but {problem.complaint}", problem.rounded
     if at is None:
         return say(problem, message, help=problem.doc)
@@ -342,13 +309,13 @@ def option_value(problem: OptionValue, words: Wording) -> Diagnostic:
     return say(problem, message, help=f"`/` gives a real number; write {words.quoted(text)}", fix=[(at, text)])
 
 
-@tells(NoInit)
-def no_init(problem: NoInit, words: Wording) -> Diagnostic:
+@tells(p.NoInit)
+def no_init(problem: p.NoInit, words: Wording) -> Diagnostic:
     return say(problem, "this is no initialisation", help=f"write one of {listed(INITS)}")
 
 
-@tells(InitName)
-def init_name(problem: InitName, words: Wording) -> Diagnostic:
+@tells(p.InitName)
+def init_name(problem: p.InitName, words: Wording) -> Diagnostic:
     other, near = OTHER_INITS.get(problem.name.rstrip("_")), nearest(problem.name, INITS)
     return say(
         problem,
@@ -358,8 +325,8 @@ def init_name(problem: InitName, words: Wording) -> Diagnostic:
     )
 
 
-@tells(InitArguments)
-def init_arguments(problem: InitArguments, words: Wording) -> Diagnostic:
+@tells(p.InitArguments)
+def init_arguments(problem: p.InitArguments, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`{problem.name}` takes {'one' if INITS[problem.name] else 'no'} number",
@@ -367,22 +334,22 @@ def init_arguments(problem: InitArguments, words: Wording) -> Diagnostic:
     )
 
 
-@tells(InitNumber)
-def init_number(problem: InitNumber, words: Wording) -> Diagnostic:
+@tells(p.InitNumber)
+def init_number(problem: p.InitNumber, words: Wording) -> Diagnostic:
     help = "pass a number, a const or a size"
     if problem.in_a_pass:
         help = "the weights of all passes begin alike: pass a number that does not depend on the pass"
     return say(problem, "an initialisation takes a number known at build time", help=help)
 
 
-@tells(InitNegative)
-def init_negative(problem: InitNegative, words: Wording) -> Diagnostic:
+@tells(p.InitNegative)
+def init_negative(problem: p.InitNegative, words: Wording) -> Diagnostic:
     message = f"`{problem.name}` takes a number of 0 or more, but this is {problem.value}"
     return say(problem, message, help="it says how far the first values lie from 0")
 
 
-@tells(XavierScale)
-def xavier_scale(problem: XavierScale, words: Wording) -> Diagnostic:
+@tells(p.XavierScale)
+def xavier_scale(problem: p.XavierScale, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`xavier` goes by what a weight maps to what, but the scale of `{problem.taker}` maps nothing",
@@ -390,8 +357,8 @@ def xavier_scale(problem: XavierScale, words: Wording) -> Diagnostic:
     )
 
 
-@tells(XavierParam)
-def xavier_param(problem: XavierParam, words: Wording) -> Diagnostic:
+@tells(p.XavierParam)
+def xavier_param(problem: p.XavierParam, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`xavier` goes by what a weight maps to what: a param of two axes, but this has {show_axes(problem.axes)}",

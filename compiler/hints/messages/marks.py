@@ -11,27 +11,15 @@ from ...graph.extents import written
 from ...graph.nodes import Apply
 from ...graph.traits import Arrange, IndexMap, Normalise
 from ...graph.typed_value import TypedValue
-from ...problems.marks import (
-    AveragedElsewhere,
-    AveragedScaled,
-    AveragedWider,
-    FewerWindows,
-    MergedInOtherOrder,
-    NormalisedTwice,
-    NoRoom,
-    NoSuchRanks,
-    ScaledByAnother,
-    SizesDiffer,
-    TooManyRanks,
-)
+from ...problems import marks as p
 from ...sizes.axes import Axis, known
 from ...typing.builder import Builder
 from ..table import say, tells
 from ..words import Wording
 
 
-@tells(AveragedElsewhere)
-def averaged_elsewhere(problem: AveragedElsewhere, words: Wording) -> Diagnostic:
+@tells(p.AveragedElsewhere)
+def averaged_elsewhere(problem: p.AveragedElsewhere, words: Wording) -> Diagnostic:
     wire, axes = problem.weights, problem.axes
     together, alone = (" together", " alone") if len(wire.mark) > 1 else ("", "")
     over, made = _over(wire.mark), _normalised_at(wire)
@@ -44,8 +32,8 @@ def averaged_elsewhere(problem: AveragedElsewhere, words: Wording) -> Diagnostic
     )
 
 
-@tells(AveragedScaled)
-def averaged_scaled(problem: AveragedScaled, words: Wording) -> Diagnostic:
+@tells(p.AveragedScaled)
+def averaged_scaled(problem: p.AveragedScaled, words: Wording) -> Diagnostic:
     over, by = _over(problem.weights.scaled), _names(problem.axes)
     return _average(
         problem,
@@ -54,8 +42,8 @@ def averaged_scaled(problem: AveragedScaled, words: Wording) -> Diagnostic:
     )
 
 
-@tells(AveragedWider)
-def averaged_wider(problem: AveragedWider, words: Wording) -> Diagnostic:
+@tells(p.AveragedWider)
+def averaged_wider(problem: p.AveragedWider, words: Wording) -> Diagnostic:
     wire, more, q = problem.weights, _names(problem.wider), words.quoted
     both = ", ".join(axis.name for axis in problem.axes if axis in wire.mark or axis in problem.wider)
     return _average(
@@ -67,7 +55,7 @@ def averaged_wider(problem: AveragedWider, words: Wording) -> Diagnostic:
 
 
 def _average(
-    problem: AveragedElsewhere | AveragedScaled | AveragedWider,
+    problem: p.AveragedElsewhere | p.AveragedScaled | p.AveragedWider,
     what: str,
     help: str,
     fix: Iterable[tuple[Span, str]] = (),
@@ -77,8 +65,8 @@ def _average(
     return say(problem, f"{shown} {what}", label, related=[origin], help=help, fix=fix)
 
 
-@tells(NormalisedTwice)
-def normalised_twice(problem: NormalisedTwice, words: Wording) -> Diagnostic:
+@tells(p.NormalisedTwice)
+def normalised_twice(problem: p.NormalisedTwice, words: Wording) -> Diagnostic:
     assert problem.span is not None
     shown, origin = _weights(problem.weights, problem.span)
     return say(
@@ -125,8 +113,8 @@ def _names(axes: Iterable[Axis]) -> str:
     return listed(axis.name for axis in axes)
 
 
-@tells(ScaledByAnother)
-def scaled_by_another(problem: ScaledByAnother, words: Wording) -> Diagnostic:
+@tells(p.ScaledByAnother)
+def scaled_by_another(problem: p.ScaledByAnother, words: Wording) -> Diagnostic:
     scores, root = problem.scores, problem.root
     names, size = _names(scores.product_of), " * ".join(f"|{axis.name}|" for axis in scores.product_of)
     return say(
@@ -138,8 +126,8 @@ def scaled_by_another(problem: ScaledByAnother, words: Wording) -> Diagnostic:
     )
 
 
-@tells(MergedInOtherOrder)
-def merged_in_other_order(problem: MergedInOtherOrder, words: Wording) -> Diagnostic:
+@tells(p.MergedInOtherOrder)
+def merged_in_other_order(problem: p.MergedInOtherOrder, words: Wording) -> Diagnostic:
     made = problem.made.name
     order, merged = (", ".join(axis.name for axis in axes) for axes in (problem.parts, problem.merged))
     return say(
@@ -151,16 +139,16 @@ def merged_in_other_order(problem: MergedInOtherOrder, words: Wording) -> Diagno
     )
 
 
-@tells(SizesDiffer)
-def sizes_differ(problem: SizesDiffer, words: Wording) -> Diagnostic:
+@tells(p.SizesDiffer)
+def sizes_differ(problem: p.SizesDiffer, words: Wording) -> Diagnostic:
     sign = " + " if problem.reads == Arrange(IndexMap.PARTS) else " * "
     must = f"|{problem.whole.name}| must be {sign.join(f'|{axis.name}|' for axis in problem.parts)}"
     values = f": {problem.sizes[0]} is not {problem.sizes[1]}" if problem.sizes is not None else ""
     return say(problem, f"`{problem.taker}`: {must}{values}", help="check the declared sizes of these axes")
 
 
-@tells(FewerWindows)
-def fewer_windows(problem: FewerWindows, words: Wording) -> Diagnostic:
+@tells(p.FewerWindows)
+def fewer_windows(problem: p.FewerWindows, words: Wording) -> Diagnostic:
     name, stride, q = problem.axis.name, problem.stride, words.quoted
     declared, written = q(f"width step = ceil({name} / {stride})"), q(f"window[{name} -> step, {problem.tap.name}]")
     return say(
@@ -170,8 +158,8 @@ def fewer_windows(problem: FewerWindows, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NoRoom)
-def no_room(problem: NoRoom, words: Wording) -> Diagnostic:
+@tells(p.NoRoom)
+def no_room(problem: p.NoRoom, words: Wording) -> Diagnostic:
     made, needed = problem.made, written(problem.needed, "|{}|")
     message = f"|{made.name}| is always less than {needed}: there is no room"
     if problem.sizes is not None:
@@ -186,8 +174,8 @@ def no_room(problem: NoRoom, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NoSuchRanks)
-def no_such_ranks(problem: NoSuchRanks, words: Wording) -> Diagnostic:
+@tells(p.NoSuchRanks)
+def no_such_ranks(problem: p.NoSuchRanks, words: Wording) -> Diagnostic:
     axis, made = problem.axis, problem.made.name
     return say(
         problem,
@@ -196,8 +184,8 @@ def no_such_ranks(problem: NoSuchRanks, words: Wording) -> Diagnostic:
     )
 
 
-@tells(TooManyRanks)
-def too_many_ranks(problem: TooManyRanks, words: Wording) -> Diagnostic:
+@tells(p.TooManyRanks)
+def too_many_ranks(problem: p.TooManyRanks, words: Wording) -> Diagnostic:
     axis, made = problem.axis.name, problem.made
     message = f"there are no |{made.name}| largest: that is always more than |{axis}|"
     if problem.sizes is not None:

@@ -11,39 +11,15 @@ from ...base.idioms import FOREIGN, IDIOMS
 from ...base.names import akin, did_you_mean, listed, misspelt, nearest, respelt, undeclared
 from ...graph.typed_value import show_type
 from ...ops import OPS, WRITABLE, Brackets
-from ...problems.names import (
-    Bearer,
-    DeclaredAlready,
-    DeclaredTwice,
-    DefaultComputed,
-    DefaultKind,
-    Gone,
-    KindOfCopy,
-    NamelessOp,
-    NamelessRepeat,
-    NameTaken,
-    NoAxisNamed,
-    NoBlockNamed,
-    NoClaimedAxis,
-    NoParameterNamed,
-    NoSizeNamed,
-    NotEarlier,
-    NothingCalled,
-    NoValueNamed,
-    Other,
-    OwnedTwice,
-    ReservedName,
-    Twice,
-    Unused,
-)
+from ...problems import names as p
 from ..table import say, tells
 from ..words import Wording
 
 _BATCH = frozenset(("batch", "batches", "batch_size", "batchsize", "bs", "bsz", "n_batch", "nbatch"))
 
 
-@tells(NoAxisNamed)
-def no_axis_named(problem: NoAxisNamed, words: Wording) -> Diagnostic:
+@tells(p.NoAxisNamed)
+def no_axis_named(problem: p.NoAxisNamed, words: Wording) -> Diagnostic:
     name, numbered, near = problem.name, problem.numbered, nearest(problem.name, problem.known)
     message, help = f"no axis is named `{name}`", f"declare it: `width {name}` or `depth {name} = 64`"
     if name.lower() in _BATCH and near is None:
@@ -53,18 +29,18 @@ def no_axis_named(problem: NoAxisNamed, words: Wording) -> Diagnostic:
     elif problem.declared:
         help = f"declare it: `{problem.declared.format(name)}`"
     match problem.other:
-        case Other.VARIABLE:
+        case p.Other.VARIABLE:
             message = f"`{name}` is a variable, but an axis is wanted here"
             help = f"write the name of an axis; `abs({name})` is the absolute value"
-        case Other.CONST:
+        case p.Other.CONST:
             message = f"`{name}` is a const, but an axis is wanted here"
             help = f"declare an axis of that size: `depth other = {name}`"
-        case Other.DECLARED_BELOW:
+        case p.Other.DECLARED_BELOW:
             near, message = None, f"`{name}` is declared in this body, further down"
             help = "declare it before, or make it a parameter of the block"
             if problem.in_file:
                 help = f"call that one otherwise, and `{name}` is that of the file"
-        case Other.NOTHING:
+        case p.Other.NOTHING:
             pass
     return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=_respelt(problem.span, near))
 
@@ -73,14 +49,14 @@ def _respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
     return [] if span is None else respelt(span, near)
 
 
-@tells(NoSizeNamed)
-def no_size_named(problem: NoSizeNamed, words: Wording) -> Diagnostic:
+@tells(p.NoSizeNamed)
+def no_size_named(problem: p.NoSizeNamed, words: Wording) -> Diagnostic:
     name = problem.name
     return say(problem, f"no axis or const is named `{name}`", help=undeclared(name, problem.known))
 
 
-@tells(NoParameterNamed)
-def no_parameter_named(problem: NoParameterNamed, words: Wording) -> Diagnostic:
+@tells(p.NoParameterNamed)
+def no_parameter_named(problem: p.NoParameterNamed, words: Wording) -> Diagnostic:
     name, near = problem.name, nearest(problem.name, problem.known)
     help = f"a copy stands after its original: `{name}: {problem.kind}, {problem.copy}: ...`"
     return say(
@@ -91,14 +67,14 @@ def no_parameter_named(problem: NoParameterNamed, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NoClaimedAxis)
-def no_claimed_axis(problem: NoClaimedAxis, words: Wording) -> Diagnostic:
+@tells(p.NoClaimedAxis)
+def no_claimed_axis(problem: p.NoClaimedAxis, words: Wording) -> Diagnostic:
     name, known = problem.name, problem.known
     return say(problem, f"no axis is named `{name}`", help=did_you_mean(name, known) or f"it has {listed(known)}")
 
 
-@tells(NoValueNamed)
-def no_value_named(problem: NoValueNamed, words: Wording) -> Diagnostic:
+@tells(p.NoValueNamed)
+def no_value_named(problem: p.NoValueNamed, words: Wording) -> Diagnostic:
     name, near = problem.name, nearest(problem.name, problem.known)
     if name in ("True", "False"):
         near = name.lower()
@@ -113,8 +89,8 @@ def no_value_named(problem: NoValueNamed, words: Wording) -> Diagnostic:
     return say(problem, f"nothing is named `{name}` here", help=help, fix=fix)
 
 
-@tells(Gone)
-def gone(problem: Gone, words: Wording) -> Diagnostic:
+@tells(p.Gone)
+def gone(problem: p.Gone, words: Wording) -> Diagnostic:
     name = problem.name
     if problem.in_repeat:
         return say(
@@ -131,8 +107,8 @@ def gone(problem: Gone, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NothingCalled)
-def nothing_called(problem: NothingCalled, words: Wording) -> Diagnostic:
+@tells(p.NothingCalled)
+def nothing_called(problem: p.NothingCalled, words: Wording) -> Diagnostic:
     call, name, library = problem.call, problem.call.callee.text, problem.library
     near = nearest(name, [*(op for op in WRITABLE if akin(name, op)), *problem.known])
     idiom = IDIOMS.get(name)
@@ -163,8 +139,8 @@ def _method(name: str, word: str, variable: bool) -> str:
     return f"an op is called by its name alone: `{f'{op}({name})' if plain else OPS[op].usage}`"
 
 
-@tells(NoBlockNamed)
-def no_block_named(problem: NoBlockNamed, words: Wording) -> Diagnostic:
+@tells(p.NoBlockNamed)
+def no_block_named(problem: p.NoBlockNamed, words: Wording) -> Diagnostic:
     near, help = nearest(problem.name, problem.known), "`share f = block` gives one set of weights to all calls of `f`"
     message = f"no block is named `{problem.name}`"
     if problem.scanned:
@@ -173,26 +149,26 @@ def no_block_named(problem: NoBlockNamed, words: Wording) -> Diagnostic:
     return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=fix)
 
 
-@tells(DeclaredTwice)
-def declared_twice(problem: DeclaredTwice, words: Wording) -> Diagnostic:
-    what = {Twice.PARAMETER: "parameter", Twice.ARGUMENT: "argument", Twice.RESULT: "result"}[problem.what]
+@tells(p.DeclaredTwice)
+def declared_twice(problem: p.DeclaredTwice, words: Wording) -> Diagnostic:
+    what = {p.Twice.PARAMETER: "parameter", p.Twice.ARGUMENT: "argument", p.Twice.RESULT: "result"}[problem.what]
     return say(problem, f"{what} `{problem.name}` is declared twice", help="rename one of the two")
 
 
-@tells(DeclaredAlready)
-def declared_already(problem: DeclaredAlready, words: Wording) -> Diagnostic:
+@tells(p.DeclaredAlready)
+def declared_already(problem: p.DeclaredAlready, words: Wording) -> Diagnostic:
     if problem.value:
         return say(problem, f"`{problem.name}` is a value already", help="choose another name for the param")
     return say(problem, f"`{problem.name}` is declared already", help="choose another name")
 
 
-@tells(NameTaken)
-def name_taken(problem: NameTaken, words: Wording) -> Diagnostic:
+@tells(p.NameTaken)
+def name_taken(problem: p.NameTaken, words: Wording) -> Diagnostic:
     name, kind = problem.name, problem.kind
     what, help = {
-        Bearer.VARIABLE: ("variable", f"call the variable something else, such as `{name}_`"),
-        Bearer.ARGUMENT: ("variable", f"call the argument something else, such as `{name}_`"),
-        Bearer.INDEX: ("index of a repeat", "choose another name for the index"),
+        p.Bearer.VARIABLE: ("variable", f"call the variable something else, such as `{name}_`"),
+        p.Bearer.ARGUMENT: ("variable", f"call the argument something else, such as `{name}_`"),
+        p.Bearer.INDEX: ("index of a repeat", "choose another name for the index"),
     }[problem.bearer]
     return say(
         problem,
@@ -202,8 +178,8 @@ def name_taken(problem: NameTaken, words: Wording) -> Diagnostic:
     )
 
 
-@tells(KindOfCopy)
-def kind_of_copy(problem: KindOfCopy, words: Wording) -> Diagnostic:
+@tells(p.KindOfCopy)
+def kind_of_copy(problem: p.KindOfCopy, words: Wording) -> Diagnostic:
     original, theirs = problem.original, problem.original.kind.value
     return say(
         problem,
@@ -212,8 +188,8 @@ def kind_of_copy(problem: KindOfCopy, words: Wording) -> Diagnostic:
     )
 
 
-@tells(ReservedName)
-def reserved_name(problem: ReservedName, words: Wording) -> Diagnostic:
+@tells(p.ReservedName)
+def reserved_name(problem: p.ReservedName, words: Wording) -> Diagnostic:
     span, other = problem.span, f"{problem.name.strip('_')}_"
     label = span is not None and span.source.text[: span.start].endswith(".")
     return say(
@@ -225,8 +201,8 @@ def reserved_name(problem: ReservedName, words: Wording) -> Diagnostic:
     )
 
 
-@tells(OwnedTwice)
-def owned_twice(problem: OwnedTwice, words: Wording) -> Diagnostic:
+@tells(p.OwnedTwice)
+def owned_twice(problem: p.OwnedTwice, words: Wording) -> Diagnostic:
     name, model, span = problem.name, problem.model, problem.span
     message, related = f"two things here own weights under the name `{name}`", [(problem.first, "the first")]
     if model:
@@ -244,8 +220,8 @@ def owned_twice(problem: OwnedTwice, words: Wording) -> Diagnostic:
     return say(problem, message, "the second", related=related, help=help)
 
 
-@tells(NamelessOp)
-def nameless_op(problem: NamelessOp, words: Wording) -> Diagnostic:
+@tells(p.NamelessOp)
+def nameless_op(problem: p.NamelessOp, words: Wording) -> Diagnostic:
     op, label, span = problem.op, problem.label, problem.span
     return say(
         problem,
@@ -255,8 +231,8 @@ def nameless_op(problem: NamelessOp, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NamelessRepeat)
-def nameless_repeat(problem: NamelessRepeat, words: Wording) -> Diagnostic:
+@tells(p.NamelessRepeat)
+def nameless_repeat(problem: p.NamelessRepeat, words: Wording) -> Diagnostic:
     statement, label = problem.statement, problem.label
     each = f"{statement.index.text} in " if statement.index is not None else ""
     written = f"repeat.{label} {each}{statement.count.span.text}{' shared' if statement.shared else ''} {{ ... }}"
@@ -269,14 +245,14 @@ def nameless_repeat(problem: NamelessRepeat, words: Wording) -> Diagnostic:
     )
 
 
-@tells(Unused)
-def unused(problem: Unused, words: Wording) -> Diagnostic:
+@tells(p.Unused)
+def unused(problem: p.Unused, words: Wording) -> Diagnostic:
     more = "; a repeat gives on what it rebinds, a name that stands before it" if problem.gone else ""
     return say(problem, f"`{problem.name}` is never used", help=f"delete it, or call it `_`{more}")
 
 
-@tells(NotEarlier)
-def not_earlier(problem: NotEarlier, words: Wording) -> Diagnostic:
+@tells(p.NotEarlier)
+def not_earlier(problem: p.NotEarlier, words: Wording) -> Diagnostic:
     name, original = problem.name, problem.original
     return say(
         problem,
@@ -285,8 +261,8 @@ def not_earlier(problem: NotEarlier, words: Wording) -> Diagnostic:
     )
 
 
-@tells(DefaultKind)
-def default_kind(problem: DefaultKind, words: Wording) -> Diagnostic:
+@tells(p.DefaultKind)
+def default_kind(problem: p.DefaultKind, words: Wording) -> Diagnostic:
     name, kind, default = problem.name, problem.kind, problem.default
     theirs = default.kind.value
     return say(
@@ -297,8 +273,8 @@ def default_kind(problem: DefaultKind, words: Wording) -> Diagnostic:
     )
 
 
-@tells(DefaultComputed)
-def default_computed(problem: DefaultComputed, words: Wording) -> Diagnostic:
+@tells(p.DefaultComputed)
+def default_computed(problem: p.DefaultComputed, words: Wording) -> Diagnostic:
     name = problem.name
     return say(
         problem,

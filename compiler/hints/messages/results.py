@@ -10,41 +10,24 @@ from ....dsl.source import Span
 from ...base.idioms import compared
 from ...graph.typed_value import TypedValue, show, show_type
 from ...graph.values import IndexInto, Scalar, Type
-from ...problems.results import (
-    Count,
-    CrossedResults,
-    LocalAxis,
-    NothingPromised,
-    OtherCount,
-    OtherResult,
-    OtherType,
-    PassesLearnDifferently,
-    SecondSet,
-    SetPerPass,
-    SeveralResults,
-    SharedDifferently,
-    ShareFromOutside,
-    TypeInRepeat,
-    Unpacked,
-    WrongReturn,
-)
+from ...problems import results as p
 from .. import missing_axis
 from ..table import say, tells
 from ..words import Wording
 
 
-@tells(OtherType)
-def other_type(problem: OtherType, words: Wording) -> Diagnostic:
+@tells(p.OtherType)
+def other_type(problem: p.OtherType, words: Wording) -> Diagnostic:
     return _other_type(problem, f"`{problem.name}`", words)
 
 
-@tells(OtherResult)
-def other_result(problem: OtherResult, words: Wording) -> Diagnostic:
+@tells(p.OtherResult)
+def other_result(problem: p.OtherResult, words: Wording) -> Diagnostic:
     what = f"the result of `{problem.name}`" if problem.of_block else f"`{problem.name}`"
     return _other_type(problem, what, words)
 
 
-def _other_type(problem: OtherType, what: str, words: Wording) -> Diagnostic:
+def _other_type(problem: p.OtherType, what: str, words: Wording) -> Diagnostic:
     value, wanted = show(problem.value), show_type(problem.wanted)
     return say(
         problem,
@@ -56,7 +39,7 @@ def _other_type(problem: OtherType, what: str, words: Wording) -> Diagnostic:
     )
 
 
-def _as_index(problem: OtherType) -> list[tuple[Span, str]]:
+def _as_index(problem: p.OtherType) -> list[tuple[Span, str]]:
     """The edit that makes an index of an int, where that is all that its type lacks."""
     wire, wanted, span = problem.value, problem.wanted, problem.span
     if span is None or wire.element is not Scalar.INT or not isinstance(wanted.element, IndexInto):
@@ -67,7 +50,7 @@ def _as_index(problem: OtherType) -> list[tuple[Span, str]]:
     return [(span, f"index[{wanted.element.axis.name}]({span.text})")]
 
 
-def _difference(problem: OtherType, words: Wording) -> str:
+def _difference(problem: p.OtherType, words: Wording) -> str:
     """What is missing, what is too much."""
     wire, wanted, q = problem.value, problem.wanted, words.quoted
     missing = [axis for axis in wanted.axes if axis not in wire.type.axes]
@@ -105,8 +88,8 @@ def _of_another_kind(wire: TypedValue, wanted: Type, text: str, words: Wording) 
             return "the kinds of elements differ"
 
 
-@tells(LocalAxis)
-def local_axis(problem: LocalAxis, words: Wording) -> Diagnostic:
+@tells(p.LocalAxis)
+def local_axis(problem: p.LocalAxis, words: Wording) -> Diagnostic:
     name = problem.axis.name
     return say(
         problem,
@@ -115,8 +98,8 @@ def local_axis(problem: LocalAxis, words: Wording) -> Diagnostic:
     )
 
 
-@tells(TypeInRepeat)
-def type_in_repeat(problem: TypeInRepeat, words: Wording) -> Diagnostic:
+@tells(p.TypeInRepeat)
+def type_in_repeat(problem: p.TypeInRepeat, words: Wording) -> Diagnostic:
     name, before, after, q = problem.name, problem.before, problem.after, words.quoted
     lifted = problem.around.lifted
     more = [axis for axis in after.type.axes if axis not in before.type.axes]
@@ -148,7 +131,7 @@ def type_in_repeat(problem: TypeInRepeat, words: Wording) -> Diagnostic:
     )
 
 
-def _begun(problem: TypeInRepeat) -> list[str]:
+def _begun(problem: p.TypeInRepeat) -> list[str]:
     """How what is carried gets an axis that is lifted: from an argument that brings it."""
     name, before, after = problem.name, problem.before, problem.after
     lifted = {axis for axis in after.type.axes if axis not in before.type.axes} & set(problem.around.lifted)
@@ -162,19 +145,19 @@ def _begun(problem: TypeInRepeat) -> list[str]:
     return []
 
 
-@tells(WrongReturn)
-def wrong_return(problem: WrongReturn, words: Wording) -> Diagnostic:
+@tells(p.WrongReturn)
+def wrong_return(problem: p.WrongReturn, words: Wording) -> Diagnostic:
     message, help = {
-        Count.NOTHING: (f"`{problem.name}` returns nothing", "end its body with `return ...`"),
-        Count.AGAIN: ("a second `return`", "return once, at the end"),
-        Count.IN_REPEAT: ("`return` stands inside a repeat", "bind the result, and return it after the repeat"),
-        Count.BEFORE_END: ("nothing after `return` is run", "move it above, or delete it"),
+        p.Count.NOTHING: (f"`{problem.name}` returns nothing", "end its body with `return ...`"),
+        p.Count.AGAIN: ("a second `return`", "return once, at the end"),
+        p.Count.IN_REPEAT: ("`return` stands inside a repeat", "bind the result, and return it after the repeat"),
+        p.Count.BEFORE_END: ("nothing after `return` is run", "move it above, or delete it"),
     }[problem.count]
     return say(problem, message, related=[(problem.first, "the first")], help=help)
 
 
-@tells(NothingPromised)
-def nothing_promised(problem: NothingPromised, words: Wording) -> Diagnostic:
+@tells(p.NothingPromised)
+def nothing_promised(problem: p.NothingPromised, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"model `{problem.name}` does not say what it gives",
@@ -189,8 +172,8 @@ def _promise(types: Sequence[str]) -> str:
     return "(" + ", ".join(f"y{number}: {type}" for number, type in enumerate(types, 1)) + ")" if types else "[...]"
 
 
-@tells(OtherCount)
-def other_count(problem: OtherCount, words: Wording) -> Diagnostic:
+@tells(p.OtherCount)
+def other_count(problem: p.OtherCount, words: Wording) -> Diagnostic:
     wants = problem.wants
     return say(
         problem,
@@ -212,8 +195,8 @@ def _fewer(statement: s.Return, given: int, wanted: int) -> str:
     return f"name the results that you want, `{names} = {call}`, and `return {', '.join(kept)}`"
 
 
-@tells(Unpacked)
-def unpacked(problem: Unpacked, words: Wording) -> Diagnostic:
+@tells(p.Unpacked)
+def unpacked(problem: p.Unpacked, words: Wording) -> Diagnostic:
     names, results, axis = problem.names, problem.results, problem.axis
     help = "name each result; `_` discards one"
     if axis is not None:
@@ -227,8 +210,8 @@ def unpacked(problem: Unpacked, words: Wording) -> Diagnostic:
     )
 
 
-@tells(SeveralResults)
-def several_results(problem: SeveralResults, words: Wording) -> Diagnostic:
+@tells(p.SeveralResults)
+def several_results(problem: p.SeveralResults, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`{problem.call.callee.text}` gives {problem.results} results, but one is wanted here",
@@ -236,8 +219,8 @@ def several_results(problem: SeveralResults, words: Wording) -> Diagnostic:
     )
 
 
-@tells(CrossedResults)
-def crossed_results(problem: CrossedResults, words: Wording) -> Diagnostic:
+@tells(p.CrossedResults)
+def crossed_results(problem: p.CrossedResults, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`{problem.name}` takes the result `{problem.result}` of `{problem.callee}`",
@@ -245,8 +228,8 @@ def crossed_results(problem: CrossedResults, words: Wording) -> Diagnostic:
     )
 
 
-@tells(SharedDifferently)
-def shared_differently(problem: SharedDifferently, words: Wording) -> Diagnostic:
+@tells(p.SharedDifferently)
+def shared_differently(problem: p.SharedDifferently, words: Wording) -> Diagnostic:
     name, how = problem.name, problem.differs[1]
     message, help = (
         f"the calls of `{name}` share its weights, but {how}",
@@ -258,8 +241,8 @@ def shared_differently(problem: SharedDifferently, words: Wording) -> Diagnostic
     return say(problem, message, related=[(problem.there, "the other call")], help=help)
 
 
-@tells(PassesLearnDifferently)
-def passes_learn_differently(problem: PassesLearnDifferently, words: Wording) -> Diagnostic:
+@tells(p.PassesLearnDifferently)
+def passes_learn_differently(problem: p.PassesLearnDifferently, words: Wording) -> Diagnostic:
     index, q = problem.index, words.quoted
     chosen = q(f"select({index} == 0, a, b)")
     return say(
@@ -269,8 +252,8 @@ def passes_learn_differently(problem: PassesLearnDifferently, words: Wording) ->
     )
 
 
-@tells(SecondSet)
-def second_set(problem: SecondSet, words: Wording) -> Diagnostic:
+@tells(p.SecondSet)
+def second_set(problem: p.SecondSet, words: Wording) -> Diagnostic:
     model, once, q = problem.model, problem.once, words.quoted
     help = f"make {q(model)} a {q('block')}: each call then has its own"
     if once:
@@ -283,8 +266,8 @@ def second_set(problem: SecondSet, words: Wording) -> Diagnostic:
     )
 
 
-@tells(SetPerPass)
-def set_per_pass(problem: SetPerPass, words: Wording) -> Diagnostic:
+@tells(p.SetPerPass)
+def set_per_pass(problem: p.SetPerPass, words: Wording) -> Diagnostic:
     model, q = problem.model, words.quoted
     called = f", which `{problem.called}` calls," if problem.called else ""
     made = q(model) if problem.called else "it"
@@ -296,8 +279,8 @@ def set_per_pass(problem: SetPerPass, words: Wording) -> Diagnostic:
     )
 
 
-@tells(ShareFromOutside)
-def share_from_outside(problem: ShareFromOutside, words: Wording) -> Diagnostic:
+@tells(p.ShareFromOutside)
+def share_from_outside(problem: p.ShareFromOutside, words: Wording) -> Diagnostic:
     name, q = problem.name, words.quoted
     return say(
         problem,

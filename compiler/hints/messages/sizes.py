@@ -7,52 +7,24 @@ from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...base import rewritten
 from ...graph.typed_value import show, show_type
-from ...problems.sizes import (
-    BranchAtRunTime,
-    DepthAtRunTime,
-    FunctionForm,
-    Invalid,
-    ListForNumber,
-    MixedList,
-    NoItem,
-    NoSize,
-    NoSizeInBlock,
-    NoSizeSet,
-    NotStatic,
-    NotStaticName,
-    NotWhole,
-    NoValue,
-    ParamUnbounded,
-    PassesAtRunTime,
-    PassesInvalid,
-    RaggedCopy,
-    RaggedDepth,
-    RaggedSize,
-    ReadAtRunTime,
-    ReadForm,
-    ReadNumber,
-    SetForCopy,
-    SizeOfConst,
-    SizeOfCopy,
-    TooManyPasses,
-)
+from ...problems import sizes as p
 from ...sizes.axes import Number
 from ..table import say, tells
 from ..words import Wording
 
 
-@tells(NoValue)
-def no_value(problem: NoValue, words: Wording) -> Diagnostic:
+@tells(p.NoValue)
+def no_value(problem: p.NoValue, words: Wording) -> Diagnostic:
     message, help = {
-        Invalid.ZERO: ("this divides by zero", "divide by 1 or more"),
-        Invalid.LARGE: ("this number is too large", "whole numbers stay below 2 ^ 62"),
-        Invalid.NOTHING: ("this has no value", "change the numbers that it is made of"),
+        p.Invalid.ZERO: ("this divides by zero", "divide by 1 or more"),
+        p.Invalid.LARGE: ("this number is too large", "whole numbers stay below 2 ^ 62"),
+        p.Invalid.NOTHING: ("this has no value", "change the numbers that it is made of"),
     }[problem.why]
     return say(problem, message, help=help)
 
 
-@tells(NoItem)
-def no_item(problem: NoItem, words: Wording) -> Diagnostic:
+@tells(p.NoItem)
+def no_item(problem: p.NoItem, words: Wording) -> Diagnostic:
     place, last = problem.at, problem.length - 1
     shown = f"{place:g}" if isinstance(place, float) else str(place).lower()
     numbers = f"its numbers stand at 0{f' to {last}' if last else ''}"
@@ -63,8 +35,8 @@ def no_item(problem: NoItem, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NotWhole)
-def not_whole(problem: NotWhole, words: Wording) -> Diagnostic:
+@tells(p.NotWhole)
+def not_whole(problem: p.NotWhole, words: Wording) -> Diagnostic:
     a, b, text = problem.dividend, problem.divisor, problem.text
     rounds = (
         ""
@@ -80,8 +52,8 @@ def not_whole(problem: NotWhole, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NoSize)
-def no_size(problem: NoSize, words: Wording) -> Diagnostic:
+@tells(p.NoSize)
+def no_size(problem: p.NoSize, words: Wording) -> Diagnostic:
     return say(
         problem,
         _no_size(problem.name, problem.value),
@@ -94,8 +66,8 @@ def _declared(name: str, at: Span | None) -> list[tuple[Span | None, str]]:
     return [(at, f"`{name}` is declared here")]
 
 
-@tells(NoSizeSet)
-def no_size_set(problem: NoSizeSet, words: Wording) -> Diagnostic:
+@tells(p.NoSizeSet)
+def no_size_set(problem: p.NoSizeSet, words: Wording) -> Diagnostic:
     name, value = problem.name, problem.value
     listed = f"the size of `{name}` is set to a list, but a size is one number"
     return say(
@@ -113,16 +85,16 @@ def _no_size(name: str, value: Number) -> str:
     )
 
 
-@tells(NotStatic)
-def not_static(problem: NotStatic, words: Wording) -> Diagnostic:
+@tells(p.NotStatic)
+def not_static(problem: p.NotStatic, words: Wording) -> Diagnostic:
     help = "a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a / b) and floor(a / b)"
     if problem.wrapped:
         help = f"write `{problem.wrapped}` alone"
     return say(problem, "this is no number known at build time", help=help)
 
 
-@tells(NotStaticName)
-def not_static_name(problem: NotStaticName, words: Wording) -> Diagnostic:
+@tells(p.NotStaticName)
+def not_static_name(problem: p.NotStaticName, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`{problem.name}` is {show_type(problem.have)}: no number known at build time",
@@ -130,14 +102,14 @@ def not_static_name(problem: NotStaticName, words: Wording) -> Diagnostic:
     )
 
 
-@tells(FunctionForm)
-def function_form(problem: FunctionForm, words: Wording) -> Diagnostic:
+@tells(p.FunctionForm)
+def function_form(problem: p.FunctionForm, words: Wording) -> Diagnostic:
     takes, form = problem.takes
     return say(problem, f"`{problem.name}` takes {takes}", help=f"its form is `{problem.name}({form})`")
 
 
-@tells(SizeOfCopy)
-def size_of_copy(problem: SizeOfCopy, words: Wording) -> Diagnostic:
+@tells(p.SizeOfCopy)
+def size_of_copy(problem: p.SizeOfCopy, words: Wording) -> Diagnostic:
     original = problem.original
     return say(
         problem,
@@ -146,15 +118,15 @@ def size_of_copy(problem: SizeOfCopy, words: Wording) -> Diagnostic:
     )
 
 
-@tells(SetForCopy)
-def set_for_copy(problem: SetForCopy, words: Wording) -> Diagnostic:
+@tells(p.SetForCopy)
+def set_for_copy(problem: p.SetForCopy, words: Wording) -> Diagnostic:
     original = problem.original
     message = f"`{problem.name}` is a copy of `{original}`, and has no size of its own"
     return say(problem, message, help=f"set `{original}`")
 
 
-@tells(DepthAtRunTime)
-def depth_at_run_time(problem: DepthAtRunTime, words: Wording) -> Diagnostic:
+@tells(p.DepthAtRunTime)
+def depth_at_run_time(problem: p.DepthAtRunTime, words: Wording) -> Diagnostic:
     name, width, q = problem.name, problem.width, words.quoted
     on = f"on the width `{width.name}`" if width is not None else "on what only a run knows"
     fixed = f", or fix the width: {rewritten.sized(width, '=', 128, q)}" if width is not None else ""
@@ -165,8 +137,8 @@ def depth_at_run_time(problem: DepthAtRunTime, words: Wording) -> Diagnostic:
     )
 
 
-@tells(NoSizeInBlock)
-def no_size_in_block(problem: NoSizeInBlock, words: Wording) -> Diagnostic:
+@tells(p.NoSizeInBlock)
+def no_size_in_block(problem: p.NoSizeInBlock, words: Wording) -> Diagnostic:
     made = f"an axis of a block is made of others: `{problem.kind} {problem.name} = ...`"
     return say(
         problem,
@@ -175,8 +147,8 @@ def no_size_in_block(problem: NoSizeInBlock, words: Wording) -> Diagnostic:
     )
 
 
-@tells(PassesAtRunTime)
-def passes_at_run_time(problem: PassesAtRunTime, words: Wording) -> Diagnostic:
+@tells(p.PassesAtRunTime)
+def passes_at_run_time(problem: p.PassesAtRunTime, words: Wording) -> Diagnostic:
     return say(
         problem,
         "the number of passes depends on a width, but must be known at build time",
@@ -184,26 +156,26 @@ def passes_at_run_time(problem: PassesAtRunTime, words: Wording) -> Diagnostic:
     )
 
 
-@tells(PassesInvalid)
-def passes_invalid(problem: PassesInvalid, words: Wording) -> Diagnostic:
+@tells(p.PassesInvalid)
+def passes_invalid(problem: p.PassesInvalid, words: Wording) -> Diagnostic:
     message = f"a repeat runs a whole number of times, not {problem.value}"
     return say(problem, message, help="count by 0, 1, 2 or more")
 
 
-@tells(TooManyPasses)
-def too_many_passes(problem: TooManyPasses, words: Wording) -> Diagnostic:
+@tells(p.TooManyPasses)
+def too_many_passes(problem: p.TooManyPasses, words: Wording) -> Diagnostic:
     message = f"a repeat of {problem.value} passes is more than {problem.most}"
     return say(problem, message, help="repeat it less often")
 
 
-@tells(MixedList)
-def mixed_list(problem: MixedList, words: Wording) -> Diagnostic:
+@tells(p.MixedList)
+def mixed_list(problem: p.MixedList, words: Wording) -> Diagnostic:
     help = "write numbers alone, or `true` and `false` alone"
     return say(problem, "this list holds truth values and numbers", help=help)
 
 
-@tells(ReadForm)
-def read_form(problem: ReadForm, words: Wording) -> Diagnostic:
+@tells(p.ReadForm)
+def read_form(problem: p.ReadForm, words: Wording) -> Diagnostic:
     q = words.quoted
     return say(
         problem,
@@ -212,8 +184,8 @@ def read_form(problem: ReadForm, words: Wording) -> Diagnostic:
     )
 
 
-@tells(ReadNumber)
-def read_number(problem: ReadNumber, words: Wording) -> Diagnostic:
+@tells(p.ReadNumber)
+def read_number(problem: p.ReadNumber, words: Wording) -> Diagnostic:
     name, q = problem.name, words.quoted
     more = f", or make it a list, {q(f'const {name} = [...]')}" if problem.const else ""
     return say(
@@ -221,8 +193,8 @@ def read_number(problem: ReadNumber, words: Wording) -> Diagnostic:
     )
 
 
-@tells(ListForNumber)
-def list_for_number(problem: ListForNumber, words: Wording) -> Diagnostic:
+@tells(p.ListForNumber)
+def list_for_number(problem: p.ListForNumber, words: Wording) -> Diagnostic:
     text, q = problem.text, words.quoted
     if text.isidentifier():
         message = f"`{text}` is a list of numbers, but one number is wanted here"
@@ -236,8 +208,8 @@ def list_for_number(problem: ListForNumber, words: Wording) -> Diagnostic:
     )
 
 
-@tells(ReadAtRunTime)
-def read_at_run_time(problem: ReadAtRunTime, words: Wording) -> Diagnostic:
+@tells(p.ReadAtRunTime)
+def read_at_run_time(problem: p.ReadAtRunTime, words: Wording) -> Diagnostic:
     name, q = problem.name, words.quoted
     help = f"round it: {q(f'{name}[floor({problem.text})]')}"
     if problem.at.static is None:
@@ -249,8 +221,8 @@ def read_at_run_time(problem: ReadAtRunTime, words: Wording) -> Diagnostic:
     return say(problem, message, help=help)
 
 
-@tells(BranchAtRunTime)
-def branch_at_run_time(problem: BranchAtRunTime, words: Wording) -> Diagnostic:
+@tells(p.BranchAtRunTime)
+def branch_at_run_time(problem: p.BranchAtRunTime, words: Wording) -> Diagnostic:
     this = "this depends on a width, whose size only a run knows"
     if problem.have is not None:
         this = f"this is {show_type(problem.have)}"
@@ -258,8 +230,8 @@ def branch_at_run_time(problem: BranchAtRunTime, words: Wording) -> Diagnostic:
     return say(problem, f"`if` is decided at build time, but {this}", help=help)
 
 
-@tells(ParamUnbounded)
-def param_unbounded(problem: ParamUnbounded, words: Wording) -> Diagnostic:
+@tells(p.ParamUnbounded)
+def param_unbounded(problem: p.ParamUnbounded, words: Wording) -> Diagnostic:
     axis, q = problem.axis, words.quoted
     return say(
         problem,
@@ -269,8 +241,8 @@ def param_unbounded(problem: ParamUnbounded, words: Wording) -> Diagnostic:
     )
 
 
-@tells(SizeOfConst)
-def size_of_const(problem: SizeOfConst, words: Wording) -> Diagnostic:
+@tells(p.SizeOfConst)
+def size_of_const(problem: p.SizeOfConst, words: Wording) -> Diagnostic:
     return say(
         problem,
         f"`{problem.name}` is a const, but `|...|` is the size of an axis",
@@ -279,23 +251,23 @@ def size_of_const(problem: SizeOfConst, words: Wording) -> Diagnostic:
     )
 
 
-@tells(RaggedDepth)
-def ragged_depth(problem: RaggedDepth, words: Wording) -> Diagnostic:
+@tells(p.RaggedDepth)
+def ragged_depth(problem: p.RaggedDepth, words: Wording) -> Diagnostic:
     size, name = problem.decl.size, problem.decl.name.text
     most = f" <= {size.span.text}" if size is not None else ""
     help = f"declare it as a width: `width {name}{most} ragged`"
     return _ragged(problem, name, "a depth's size is known when the spec is compiled", help)
 
 
-@tells(RaggedCopy)
-def ragged_copy(problem: RaggedCopy, words: Wording) -> Diagnostic:
+@tells(p.RaggedCopy)
+def ragged_copy(problem: p.RaggedCopy, words: Wording) -> Diagnostic:
     original = problem.original
     help = f"leave the word out here, and write it behind the declaration of `{original}`: its copies follow"
     return _ragged(problem, problem.decl.name.text, f"it is a copy of `{original}`, and has its lengths", help)
 
 
-@tells(RaggedSize)
-def ragged_size(problem: RaggedSize, words: Wording) -> Diagnostic:
+@tells(p.RaggedSize)
+def ragged_size(problem: p.RaggedSize, words: Wording) -> Diagnostic:
     name, size = problem.decl.name.text, problem.decl.size
     if not isinstance(size, s.NumberLiteral):
         return _ragged(problem, name, "its size follows from others, and is ragged if they are", "leave the word out")
@@ -304,5 +276,5 @@ def ragged_size(problem: RaggedSize, words: Wording) -> Diagnostic:
     return _ragged(problem, name, "its size is fixed", help)
 
 
-def _ragged(problem: RaggedDepth | RaggedCopy | RaggedSize, name: str, why: str, help: str) -> Diagnostic:
+def _ragged(problem: p.RaggedDepth | p.RaggedCopy | p.RaggedSize, name: str, why: str, help: str) -> Diagnostic:
     return say(problem, f"`{name}` cannot be ragged: {why}", help=help)
