@@ -16,7 +16,6 @@ from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
 from .advice.same_names import SameNames
-from .base.names import did_you_mean, listed, nearest
 from .base.problems import Problems
 from .base.session import Session
 from .calls.calls import Calls
@@ -30,6 +29,8 @@ from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
+from .problems.files import ClaimAlong, NothingDeclared, UnknownConfig, UnknownSet, UnusedDeclaration
+from .problems.names import NoClaimedAxis
 from .problems.sizes import SetForCopy
 from .rewrites.picks.follow import follow_picks
 from .rewrites.ragged.complaints import complaints
@@ -189,13 +190,7 @@ class _Build:
             self.facts.module = module
             self.facts.alone = checker.alone
         if not module.file.items and not session.problems.errors:
-            span = Span(self.source, 0, 0)
-            session.problems.report(
-                "E0219",
-                f"{self.source.name} declares nothing",
-                span,
-                help="write `model name(x: [seq, depth]) -> [seq, depth] { ... }`",
-            )
+            session.problems.add(NothingDeclared(Span(self.source, 0, 0), self.source.name))
         known: dict[int, int] = {}
         for block in blocks:
             graph = checker.alone[block].graph
@@ -238,16 +233,9 @@ class _Build:
             if name not in known and name in copies:
                 session.problems.add(SetForCopy(None, name, copies[name]))
             elif name not in known and name not in module.missing:
-                near = nearest(name, known)
-                help = f"did you mean `{near}`?" if near else f"it has {', '.join(known)}" if known else ""
-                session.problems.add(
-                    error("E0601", f"{self.source.name} has no axis or const `{name}` to set", None, help=help)
-                )
+                session.problems.add(UnknownSet(None, self.source.name, name, tuple(known)))
         if self.config is not None and self.config not in module.configs:
-            help = did_you_mean(self.config, module.configs) or (
-                f"it has {', '.join(module.configs)}" if module.configs else "it has none"
-            )
-            session.problems.add(error("E0602", f"{self.source.name} has no config `{self.config}`", None, help=help))
+            session.problems.add(UnknownConfig(None, self.source.name, self.config, tuple(module.configs)))
 
     def _rewritten(self, session: Session, graphs: list[Graph | None]) -> None:
         """What picks of nothing and ragged widths forbid, each once: a block's mistake shows in all that call it."""
@@ -268,20 +256,11 @@ class _Build:
             for name in result.causal:
                 axis = specialisation.environment.axis(name.text)
                 if axis is None:
-                    known = specialisation.environment.axis_names()
-                    session.problems.report(
-                        "E0201",
-                        f"no axis is named `{name.text}`",
-                        name.span,
-                        help=did_you_mean(name.text, known) or f"it has {listed(known)}",
-                    )
+                    known = tuple(specialisation.environment.axis_names())
+                    session.problems.add(NoClaimedAxis(name.span, name.text, known))
                 elif not _has_place(specialisation.environment, result, axis):
-                    session.problems.report(
-                        "E0702",
-                        f"this result has neither `{name.text}` nor a part of it: it cannot be causal along that",
-                        name.span,
-                        help=f"write `causal` with one of {listed(written.text for written in result.type.axes)}",
-                    )
+                    axes = tuple(written.text for written in result.type.axes)
+                    session.problems.add(ClaimAlong(name.span, name.text, axes))
                 elif specialisation.graph is not None and sound:
                     graph, why = specialisation.graph, result.trusted
                     followed, _ = follow_picks(graph)
@@ -346,8 +325,7 @@ def _unused_axes(session: Session, module: Module, reported: Collection[str]) ->
         if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in {*module.read, *reported}:
             name = item.name.text
             what = "const" if isinstance(item, s.ConstDecl) else item.kind
-            text = f"{what} `{name}` is never used"
-            session.problems.report("W0503", text, item.name.span, help="delete it")
+            session.problems.add(UnusedDeclaration(item.name.span, name, what))
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ...dsl.diagnostic import Severity, error
 from ...dsl.source import Span
 from ..base.names import METHODS
 from ..base.session import Session
@@ -21,12 +22,16 @@ def tell(graph: Graph, session: Session) -> None:
     part = _named_as_function(graph) if any(output.causal for output in graph.outputs) else None
     if part is not None:
         name, span = part
-        session.problems.report(
-            "W0514",
-            _reason(graph, name),
-            span,
-            related=[(graph.span, f"`{graph.name}` is causal: it could decode")],
-            help=f"give it another name, or the call a label, such as `{name}_`; the paths of its weights change too",
+        session.problems.add(
+            error(
+                "W0514",
+                _reason(graph, name),
+                span,
+                related=[(graph.span, f"`{graph.name}` is causal: it could decode")],
+                help=f"give it another name, or the call a label, such as `{name}_`; "
+                "the paths of its weights change too",
+                severity=Severity.WARNING,
+            )
         )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...dsl import syntax as s
+from ...dsl.diagnostic import Severity, error
 from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.names import listed
@@ -94,7 +95,7 @@ class SameNames:
         wrong = bool(differing) and ours and in_use
         related = [(module.spans.get(each), f"`{each}` comes without `{name}`") for each in meeting.theirs]
         place = theirs.span if isinstance(theirs, Axis) else module.blocks[block].module.spans.get(name)
-        self.checker.session.problems.report(
+        said = error(
             "E0212" if wrong else "W0513",
             message,
             module.spans.get(name),
@@ -102,7 +103,9 @@ class SameNames:
             notes=[f"a {_kind(mine)} here, a {_kind(theirs)} there: they are never one"] if other_kind else [],
             help=help,
             fix=list(dict.fromkeys(fix)),
+            severity=Severity.ERROR if wrong else Severity.WARNING,
         )
+        self.checker.session.problems.add(said)
 
     def _meetings(self) -> dict[str, _SameName]:
         found: dict[str, _SameName] = {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Literal, NoReturn, dataclass_transform
 
-from ...dsl.diagnostic import Diagnostic, Severity, error
+from ...dsl.diagnostic import Diagnostic, Severity
 from ...dsl.source import Span
 from ..sizes.limits import MISTAKES, TooMuch
 
@@ -80,15 +80,10 @@ class Told(Problem):
     """A mistake that is in words already, by a stage that reports such."""
 
     said: Diagnostic
-    is_deep: bool = False
 
     @property
     def code(self) -> str:
         return self.said.code
-
-    @property
-    def deep(self) -> bool:
-        return self.is_deep
 
     @property
     def place(self) -> object:
@@ -129,24 +124,6 @@ class Problems:
     @property
     def errors(self) -> int:
         return sum(problem.severity is Severity.ERROR for problem in self.found)
-
-    def report(
-        self,
-        code: str,
-        message: str,
-        span: Span | None,
-        label: str = "",
-        *,
-        related: Iterable[tuple[Span | None, str]] = (),
-        notes: Iterable[str] = (),
-        help: str = "",
-        fix: Iterable[tuple[Span, str]] = (),
-        deep: bool = False,
-    ) -> None:
-        """Add a mistake in words. Those that are no data yet."""
-        severity = Severity.WARNING if code.startswith("W") else Severity.ERROR
-        self.add(Told(span, error(code, message, span, label, related=related, notes=notes, help=help, fix=tuple(fix),
-                                  severity=severity), deep))  # fmt: skip
 
 
 def location_key(span: Span | None) -> tuple[int, int, int] | None:

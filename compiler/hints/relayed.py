@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ...dsl.diagnostic import Diagnostic, Label
-from ..base.problems import Told
-from ..problems.relayed import AtCall, CalledFrom, InPass
+from ..base.problems import Problem, Told
+from ..graph.typed_value import TypedValue
+from ..graph.values import IndexInto, Type
+from ..problems.relayed import AtCall, CalledFrom, InPass, Relayed
+from ..sizes.axes import Axis
 from .table import diagnostic, tells
 from .words import CallersWording, Wording
 
 
 @tells(Told)
 def told(problem: Told, words: Wording) -> Diagnostic:
-    said = problem.said
-    if type(words) is Wording:
-        return said
-
-    def passed(found: re.Match[str]) -> str:
-        return f"{found[1]}({words.argument(found[2])})`"
-
-    help = re.sub(r"(pass `broadcast\[[^]]*\])\(([^`]*)\)`", passed, said.help)
-    return replace(said, help=re.sub(r"`([^`]*)`", lambda found: words.quoted(found[1]), help))
+    return problem.said
 
 
 @tells(InPass)
@@ -56,18 +52,40 @@ def at_call(problem: AtCall, words: Wording) -> Diagnostic:
         span=problem.span,
         label="",
         related=(*related, *found.related),
-        notes=(*found.notes, *_renamed(problem, found)),
+        notes=(*found.notes, *_renamed(problem)),
         help=_default_of(problem, found, inside) or found.help,
         fix=None,
     )
 
 
-def _renamed(problem: AtCall, found: Diagnostic) -> list[str]:
-    """The names that the caller has for the axes of which a message about the body speaks."""
-    spoken = re.findall(r"\w+", found.message)
+def _renamed(problem: AtCall) -> list[str]:
+    """The names that the caller has for the axes of which a mistake of the body is."""
+    spoken = set(_names(problem.problem))
     pairs = [(f.name, a.name) for f, a in problem.axes if f.name != a.name and f.name in spoken]
     called = " and ".join(f"`{a}` is called `{f}`" for f, a in pairs)
     return [f"in `{problem.block.name.text}`, {called}"] if pairs else []
+
+
+def _names(fact: object) -> Iterator[str]:
+    """The names of axes among the facts of a mistake."""
+    match fact:
+        case Axis(name=name):
+            yield name
+        case TypedValue(type=type):
+            yield from _names(type)
+        case Type(element, axes):
+            yield from _names((element, axes))
+        case IndexInto(axis):
+            yield axis.name
+        case tuple() | frozenset():
+            for each in fact:
+                yield from _names(each)
+        case Relayed(problem=problem):
+            yield from _names(problem)
+        case Problem():
+            yield from _names(tuple(vars(fact).values()))
+        case _:
+            pass
 
 
 def _default_of(problem: AtCall, found: Diagnostic, words: Wording) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from ...dsl.diagnostic import Diagnostic
 from ..base.problems import Problem
 from . import relayed
-from .messages import axes, calls, elements, forms, marks, names, results, sizes
+from .messages import axes, calls, elements, files, forms, marks, names, results, sizes
 from .table import TELLS, diagnostic
 from .words import Wording
 
-__all__ = ["TELLS", "axes", "calls", "elements", "forms", "marks", "names", "relayed", "results", "sizes", "tell"]
+_FILES = axes, calls, elements, files, forms, marks, names, relayed, results, sizes
+"""What they tell stands in `TELLS` once they are imported."""
+
+__all__ = ["TELLS", "tell"]
 
 
 def tell(problem: Problem) -> Diagnostic:

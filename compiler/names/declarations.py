@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base import rewritten
-from ..base.names import did_you_mean, nearest, respelt, undeclared
 from ..base.problems import Problems
+from ..problems.files import (
+    BoundedDepth,
+    ConstAtRunTime,
+    ConstForAxis,
+    DeclaredByItself,
+    ElementName,
+    KindInUsedFile,
+    KindOfFileCopy,
+    NameInConfig,
+    NoFunction,
+    NotDeclared,
+    ParamOutside,
+    SetListForNumber,
+    SetMixedList,
+    SetRagged,
+    UnknownSetting,
+)
 from ..problems.sizes import DepthAtRunTime, SetForCopy
 from ..sizes.arithmetic import largest, open_width
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, as_static, axes_in
@@ -60,13 +74,7 @@ class Declarations(Uses):
                 case s.UseDecl():
                     uses.append(item)
                 case s.ParamDecl():
-                    self.session.problems.report(
-                        "E0214",
-                        f"param `{item.name.text}` stands outside a block or model",
-                        item.span,
-                        help="move it into the block or model that owns this weight; its path in the "
-                        "state dict starts there",
-                    )
+                    self.session.problems.add(ParamOutside(item.span, item.name.text))
                     module.missing.add(item.name.text)
         for use in uses:
             for used in use.names:
@@ -90,27 +98,15 @@ class Declarations(Uses):
                 if isinstance(written, s.ConstDecl) and not alike and not isinstance(setting.value, s.Name):
                     self._refuse_kind(written, given, setting.value.span)
                 if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
-                    self.session.problems.report(
-                        "E0601",
-                        f"config `{config.name.text}` sets `{setting.name.text}`, which this file does not declare",
-                        setting.name.span,
-                        help=did_you_mean(setting.name.text, [*module.axes, *module.consts])
-                        or f"declare `{setting.name.text}`, or leave it out",
-                        fix=_renamed(setting.name, [*module.axes, *module.consts]),
-                    )
+                    known, at = (*module.axes, *module.consts), setting.name
+                    self.session.problems.add(UnknownSetting(at.span, config.name.text, at.text, known))
 
     def _external(self, item: s.OpDecl) -> BlockDef:
         """An op of the user's own is called as a block is; what it does stands in Python."""
         module, _, function = item.target.partition(":")
         names = [*module.split("."), function]
         if not all(name.isidentifier() and name.isascii() and not iskeyword(name) for name in names):
-            ascii = "" if item.target.isascii() else ", in names made of A-Z, a-z, 0-9 and `_`"
-            self.session.problems.report(
-                "E0902",
-                f'"{item.target}" names no function',
-                item.target_span,
-                help=f'write "module:function", as in "my_ops.sort:by_hash"{ascii}',
-            )
+            self.session.problems.add(NoFunction(item.target_span, item.target))
         decl = s.BlockDecl(
             "op", item.name, item.generics, item.formals, item.results, (), item.doc, item.span, item.name.span
         )
@@ -134,31 +130,17 @@ class Declarations(Uses):
 
     def _refuse_kind(self, decl: s.ConstDecl, given: bool, span: Span | None = None) -> None:
         """Report a list for a const that is one number, or the reverse. span: of what gives it, in a file."""
-        name = decl.name.text
-        is_, gets = ("one number", "a list") if given else ("a list", "one number")
-        self.session.problems.report(
-            "E0601",
-            f"const `{name}` is {is_}, but is set to {gets}",
-            span,
-            related=[(decl.span, f"`{name}` is declared here")] if span is not None else (),
-            help=f"set it to a number: `{name}=2`" if given else f"set it to a list: `{name}=[0,512]`",
-        )
+        declared = decl.span if span is not None else None
+        self.session.problems.add(SetListForNumber(span, decl.name.text, given, declared))
 
     def _no_name(self, name: s.Ident) -> None:
         """Report a name where a config sets a size of another file: names here may depend on that file in turn."""
-        self.session.problems.report(
-            "E0207",
-            f"`{name.text}` cannot be used here: the config sets what comes from another file",
-            name.span,
-            help="write a number",
-        )
+        self.session.problems.add(NameInConfig(name.span, name.text))
 
     def _declare(self, name: s.Ident, callee: bool = False) -> bool:
         places = self.module.spans
         if name.text in ELEMENTS:
-            self.session.problems.report(
-                "E0204", f"`{name.text}` is the name of an element kind", name.span, help="choose another name"
-            )
+            self.session.problems.add(ElementName(name.span, name.text))
             self.module.missing.add(name.text)
             return False
         if callee and not self._may_be_called(name):
@@ -185,17 +167,9 @@ class Declarations(Uses):
             if name in self.module.axes or name in self.module.consts:
                 return
         if name in self.active:
-            chain = [*self.active[self.active.index(name) :], name]
-            shown = chain if len(chain) < 9 else [*chain[:4], "...", *chain[-3:]]
+            chain = (*self.active[self.active.index(name) :], name)
             copies = isinstance(decl, s.AxisDecl) and decl.like is not None
-            self.session.problems.report(
-                "E0208",
-                f"`{name}` is declared by way of itself: {' -> '.join(shown)}",
-                decl.name.span,
-                help="leave out one `like`: the others are copies of that axis"
-                if copies
-                else "give one of them a number",
-            )
+            self.session.problems.add(DeclaredByItself(decl.name.span, name, chain, copies))
             self._fail(name)
             return
         override = self.overrides.get(name)
@@ -225,24 +199,14 @@ class Declarations(Uses):
         if isinstance(item, Axis):
             if not isinstance(decl, s.AxisDecl) or decl.kind != item.kind.value:
                 kind = decl.kind if isinstance(decl, s.AxisDecl) else "const"
-                self.session.problems.report(
-                    "E0213",
-                    f"`{name}` is a {item.kind.value} here but a {kind} in {self.module.source.name}",
-                    item.span,
-                    related=[(decl.name.span, f"a {kind} here")],
-                    help=f"declare it as a {kind}, or import it under another name: `use ...: {name} as other`",
-                )
+                there, file = (kind, decl.name.span), self.module.source.name
+                self.session.problems.add(KindInUsedFile(item.span, name, item, there, file))
             if isinstance(decl, s.AxisDecl):
                 self.module.axes[name] = item
             else:
                 self._make(decl)
         elif isinstance(decl, s.AxisDecl):
-            self.session.problems.report(
-                "E0213",
-                f"`{name}` is a {decl.kind} here, but a const in the file that uses this one",
-                decl.name.span,
-                help=f"declare it as a {decl.kind} there too, or use it under another name: `use ...: {name} as other`",
-            )
+            self.session.problems.add(ConstForAxis(decl.name.span, name, decl.kind))
             self._make(decl)
         else:
             self.module.consts[name] = item
@@ -262,14 +226,7 @@ class Declarations(Uses):
                 self._unknown(decl.like)
                 return None
             if original.kind is not kind:
-                self.session.problems.report(
-                    "E0213",
-                    f"`{name}` is a {kind.value} but `{original.name}` is a {original.kind.value}: a "
-                    f"copy has the kind of its original",
-                    decl.span,
-                    related=[(original.span, f"`{original.name}` is declared here")],
-                    help=f"write `{original.kind.value} {decl.span.text}`",
-                )
+                self.session.problems.add(KindOfFileCopy(decl.span, decl, original))
             refuse_own_size(self.session.problems, decl)
         extent: int | None = None
         size: Static | None = None
@@ -283,12 +240,7 @@ class Declarations(Uses):
         elif setting is not None and decl.bounded:
             bound = size_set(self.session.problems, setting, decl.name)
         elif setting is not None and decl.ragged is not None:
-            self.session.problems.report(
-                "E0601",
-                f"`{name}` is ragged: its lengths come with the inputs, and cannot be set",
-                None,
-                help=f"leave `{name}` out",
-            )
+            self.session.problems.add(SetRagged(None, name))
         elif setting is not None:
             extent = size_set(self.session.problems, setting, decl.name)
         elif decl.size is not None:
@@ -296,12 +248,7 @@ class Declarations(Uses):
             if formula is not None:
                 extent, size, bound = self._sized(decl, formula, aside)
         if kind is Kind.DEPTH and decl.bounded:
-            self.session.problems.report(
-                "E0207",
-                f"depth `{name}` is bounded, but a depth's size is known",
-                decl.span,
-                help="write `=`, or declare a width",
-            )
+            self.session.problems.add(BoundedDepth(decl.span, name))
         ragged = decl.ragged is not None and not refuse_ragged(self.session.problems, decl)
         axis = self.session.axis(
             name,
@@ -361,8 +308,7 @@ class Declarations(Uses):
             if isinstance(number, tuple):
                 kinds = {isinstance(each, bool) for each in number}
                 if len(kinds) > 1:
-                    text = f"`{name}` is set to truth values and numbers, but a list is of one kind"
-                    self.session.problems.report("E0601", text, None, help="set numbers alone, or true and false alone")
+                    self.session.problems.add(SetMixedList(None, name))
                 return self.session.const(name, checked_value(self.session.problems, as_static(number), decl.name.span))
             if isinstance(written, s.NumberLiteral) and isinstance(written.value, int):
                 assert not isinstance(number, tuple)
@@ -373,13 +319,7 @@ class Declarations(Uses):
             return self.session.const(name, None)
         const = self.session.const(name, checked_value(self.session.problems, formula, decl.value.span))
         if (width := open_width(formula)) is not None:
-            self.session.problems.report(
-                "E0207",
-                f"the const `{name}` depends on the width `{width.name}`, but must be known at build time",
-                decl.value.span,
-                help=f"write it out where it is used, declare `{name}` in the block that uses it, or fix the "
-                f"width: {rewritten.sized(width, '=', 128)}",
-            )
+            self.session.problems.add(ConstAtRunTime(decl.value.span, name, width))
         if not isinstance(formula, Literal):
             self.session.const_formulas[const.id] = formula
         return const
@@ -401,18 +341,5 @@ class Declarations(Uses):
     def _unknown(self, name: s.Ident) -> None:
         if name.text in self.module.missing:
             return
-        known = [*self.pending, *self.module.axes, *self.module.consts]
-        near = nearest(name.text, known)
-        self.session.problems.report(
-            "E0201",
-            f"no axis or const is named `{name.text}`",
-            name.span,
-            help=undeclared(name.text, known),
-            fix=respelt(name.span, near),
-        )
-
-
-def _renamed(name: s.Ident, known: Iterable[str]) -> list[tuple[Span, str]]:
-    """The edit to the nearest of the names that are known, if one is near."""
-    near = nearest(name.text, known)
-    return respelt(name.span, near)
+        known = (*self.pending, *self.module.axes, *self.module.consts)
+        self.session.problems.add(NotDeclared(name.span, name.text, known))

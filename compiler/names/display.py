@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..base.session import Session
+from ..problems.files import DisplayedAlike, DisplayName
 from .modules import BlockDef, Module
 
 MOST = 60
@@ -16,33 +17,23 @@ def check_displays(session: Session, module: Module) -> None:
     """Report display names that cannot be set, and those that two blocks have."""
     for block in module.own:
         shown = block.decl.display
-        if shown is not None and (wrong := _wrong(shown.text)):
-            session.problems.report("E0221", wrong[0], shown.span, help=wrong[1])
+        if shown is not None and not _is_right(shown.text):
+            session.problems.add(DisplayName(shown.span, shown.text, MOST, _odd(shown.text)))
     for first, second in _alike([*module.own, *module.blocks.values()]):
-        span = (second.decl.display or second.decl.name).span
-        session.problems.report(
-            "W0516",
-            f'`{first.name}` and `{second.name}` are both called "{_shown(second)}" in figures',
-            span,
-            related=[((first.decl.display or first.decl.name).span, f"`{first.name}`")],
-            help="give one of them another display name",
-        )
+        span, there = ((each.decl.display or each.decl.name).span for each in (second, first))
+        session.problems.add(DisplayedAlike(span, first.name, second.name, _shown(second), there))
 
 
-def _wrong(text: str) -> tuple[str, str] | None:
-    """What is wrong with a display name, and how to mend it."""
-    if not text.strip():
-        return "a display name is empty", 'write what readers call the block, as in `as "Multi-Head Attention"`'
-    if text != " ".join(text.split()):
-        return "a display name has spaces that no figure shows", f'write "{" ".join(text.split())}"'
+def _is_right(text: str) -> bool:
+    """Whether a name of a block can be set, and is short."""
+    return bool(text.strip()) and text == " ".join(text.split()) and len(text) <= MOST and _odd(text) is None
+
+
+def _odd(text: str) -> str | None:
+    """A character that not every format can set, in a text that is short enough."""
     if len(text) > MOST:
-        return f"a display name of {len(text)} letters has more than {MOST}", "shorten it: it stands in a box"
-    odd = next((c for c in text if c not in _SIGNS and not ("À" <= c <= "ſ" and c.isalpha())), None)
-    if odd is not None:
-        named = f"`{odd}`" if odd.isprintable() else f"the character {ord(odd)}"
-        letters = "use letters of Latin alphabets, Greek ones, digits, and common signs"
-        return f"{named} in a display name is no sign that every format can set", letters
-    return None
+        return None
+    return next((c for c in text if c not in _SIGNS and not ("À" <= c <= "ſ" and c.isalpha())), None)
 
 
 def _shown(block: BlockDef) -> str:

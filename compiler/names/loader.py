@@ -17,6 +17,7 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..base.names import nearest
 from ..base.session import Session
+from ..problems.files import LongPath, NoFolder, NoLibraryFile, OutsideProject, TurnedComment, Unreadable
 from ..sizes.axes import Value
 from ..sizes.limits import PATH
 from .declarations import Declarations
@@ -111,60 +112,32 @@ class Loader:
         names = [part.text for part in use.path]
         span = use.path[0].span.to(use.path[-1].span)
         if len(span.text) > PATH:
-            self.session.problems.report(
-                "E0220",
-                f"this path has {len(span.text)} letters, more than {PATH}",
-                span,
-                help="move the file nearer, or give it a shorter name",
-            )
+            self.session.problems.add(LongPath(span, PATH))
             return None
         if names[0] == "std":
             known = [f"std.{file}" for file in _library_files()]
             if ".".join(names) in known:
                 return library_source("/".join(names[1:])), None, True
-            near = nearest(".".join(names), known)
-            self.session.problems.report(
-                "E0209",
-                f"the standard library has no file `{'.'.join(names)}`",
-                span,
-                help=f"did you mean `{near}`?" if near else f"it has {', '.join(known)}",
-                fix=[(span, near)] if near else [],
-            )
+            self.session.problems.add(NoLibraryFile(span, ".".join(names), tuple(known)))
             return None
         beside = None if module.path is None else module.path.parent
         try:
             path = self.folders.find(beside, names)
             if path is None:
-                self.session.problems.report(
-                    "E0209",
-                    f"`use {'.'.join(names)}` has no folder to look in",
-                    span,
-                    help="a text that is no file finds only `std.*`; give `base=` the folder of the other files",
-                )
+                self.session.problems.add(NoFolder(span, ".".join(names)))
                 return None
             if str(path) not in self.sources:
                 self.sources[str(path)] = self.read(path)
             return self.sources[str(path)], path, False
         except Outside as away:
-            self.session.problems.report(
-                "E0209",
-                f"`use {'.'.join(names)}` leads out of the project, to {away.file}",
-                span,
-                notes=[f"the project is {away.project}"] if away.project else [],
-                help=f"allow its folder: `--path {away.file.parent}`, or in Python `path=[...]`",
-            )
+            self.session.problems.add(OutsideProject(span, ".".join(names), away.file, away.project))
         except OSError as problem:  # FileProblem, or a circle of links
             near = (
                 None if beside is None else nearest(names[-1], _files_beside(beside.joinpath(*names[:-1]), module.path))
             )
-            said = problem if isinstance(problem, FileProblem) else problem.strerror
-            self.session.problems.report(
-                "E0209",
-                f"cannot read `{'.'.join(names)}`: {said}",
-                span,
-                help=f"did you mean `{near}`?" if near else f"`use a.b` reads a/b.attn beside {module.source.name}",
-                fix=[(use.path[-1].span, near)] if near else [],
-            )
+            why = str(problem if isinstance(problem, FileProblem) else problem.strerror)
+            name, last, file = ".".join(names), use.path[-1].span, module.source.name
+            self.session.problems.add(Unreadable(span, name, why, last, near, file))
         return None
 
 
@@ -184,13 +157,7 @@ def _look_through(comment: Span, session: Session) -> None:
     ]
     if found:
         name = unicodedata.name(found[0].text).lower()
-        session.problems.report(
-            "W0512",
-            f"this comment holds U+{ord(found[0].text):04X} ({name}): it is shown in another order than it is read",
-            found[0],
-            help="delete it",
-            fix=[(span, "") for span in found],
-        )
+        session.problems.add(TurnedComment(found[0], tuple(found), name))
 
 
 _DECLARES = frozenset(("use", "width", "depth", "const", "block", "model", "op", "share"))

@@ -10,10 +10,10 @@ from typing import Protocol
 
 from ...dsl import syntax as s
 from ...dsl.source import Source, Span
-from ..base.names import did_you_mean, nearest, respelt
 from ..base.session import Session
 from ..ops import OPS
 from ..ops.table import FIRST
+from ..problems.files import DeclaredAgain, NewerOp, NotInFile, OpName, TwoSources, UsedInCircle
 from ..sizes.axes import Axis, Const, Value
 from ..sizes.limits import FILES, FILES_DEEP, TooMuch
 from .modules import Found, Module, Override
@@ -75,12 +75,7 @@ class Uses(ABC):
         source, path, library = found
         if source.name in self.loader.loading:
             chain = [*self.loader.loading[self.loader.loading.index(source.name) :], source.name]
-            session.problems.report(
-                "E0210",
-                f"these files use each other in a circle: {' -> '.join(chain)}",
-                use.span,
-                help="move what both need into a third file",
-            )
+            session.problems.add(UsedInCircle(use.span, tuple(chain)))
             self._stub(use)
             return
         if len(self.loader.loading) > FILES_DEEP or len(self.loader.sources) > FILES:
@@ -145,13 +140,8 @@ class Uses(ABC):
         other = theirs.axes.get(name) or theirs.consts.get(name)
         if have is None or other is None or agree(have, other):
             return
-        self.session.problems.report(
-            "E0212",
-            f"`{ident.text}` comes from two files, and is not the same in both",
-            ident.span,
-            related=[(self.module.spans.get(ident.text), "the first is used here")],
-            help=_one_of_two(ident.text, name),
-        )
+        first = self.module.spans.get(ident.text)
+        self.session.problems.add(TwoSources(ident.span, ident.text, name, first, differs=True))
 
     def _early(self, use: s.UseDecl, found: Found, wanted: str) -> None:
         """Bring in one name early: its file waits for a declaration of this file that derives from that name."""
@@ -199,15 +189,9 @@ class Uses(ABC):
         if op is None:
             return True
         if op.since == FIRST:
-            message, help = f"`{name.text}` is the name of an op", f"choose another name, such as `my_{name.text}`"
-            self.session.problems.report("E0204", message, name.span, help=help)
+            self.session.problems.add(OpName(name.span, name.text))
             return False
-        self.session.problems.report(
-            "W0515",
-            f"`{name.text}` is an op too, since version {op.since}: this declaration is meant by its name here",
-            name.span,
-            help=f"delete it if the op, `{op.usage}`, does the same, or choose another name, `my_{name.text}`",
-        )
+        self.session.problems.add(NewerOp(name.span, name.text))
         return True
 
     def _bring(self, used: s.Used, other: Module, overrides: Mapping[str, Override]) -> None:
@@ -226,13 +210,8 @@ class Uses(ABC):
             if name in overrides:
                 return
             if local in module.spans:
-                self.session.problems.report(
-                    "E0212",
-                    f"`{local}` comes from two files",
-                    ident.span,
-                    related=[(module.spans[local], "and from here")],
-                    help=_one_of_two(local, name),
-                )
+                first = module.spans[local]
+                self.session.problems.add(TwoSources(ident.span, local, name, first, differs=False))
                 return
             module.spans[local] = ident.span
             if name in other.axes:
@@ -243,31 +222,12 @@ class Uses(ABC):
             module.missing.add(local)
         else:
             known = [*other.blocks, *other.axes, *other.consts]
-            near = nearest(name, known)
-            self.session.problems.report(
-                "E0211",
-                f"{other.source.name} has no `{name}`",
-                used.name.span,
-                help=did_you_mean(name, known) or f"it has {', '.join(known)}",
-                fix=respelt(used.name.span, near),
-            )
+            self.session.problems.add(NotInFile(used.name.span, other.source.name, name, tuple(known)))
             module.spans.setdefault(local, ident.span)
             module.missing.add(local)
 
     def _twice(self, name: s.Ident, first: Span) -> None:
-        self.session.problems.report(
-            "E0204",
-            f"`{name.text}` is declared twice",
-            name.span,
-            "declared again here",
-            related=[(first, "first declared here")],
-            help="rename one of the two",
-        )
-
-
-def _one_of_two(local: str, name: str) -> str:
-    """How one name may come from two files."""
-    return f"declare `{local}` in this file (its declaration then holds in both), or rename one: `{name} as other`"
+        self.session.problems.add(DeclaredAgain(name.span, name.text, first))
 
 
 def agree(a: Override, b: Override) -> bool:
