@@ -16,6 +16,7 @@ from ...dsl.diagnostic import Severity, error
 from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.names import listed
+from ..base.problems import Problem
 from ..calls.checker import Checker
 from ..graph.nodes import Call, Graph, Scan, children
 from ..names.modules import BlockDef, Module
@@ -47,11 +48,8 @@ class SameNames:
 
     def report(self) -> set[str]:
         """Report each name once, with all that leave it out; the names that were found."""
-        from ..hints.tell import tell
-
-        met = [found for found in self.checker.session.problems.found if found.code == "E0212"]
-        shown = [{label.span for label in tell(found).related} for found in met]
-        meetings = self._meetings()
+        meetings, met = self._meetings(), [p for p in self.checker.session.problems.found if p.code == "E0212"]
+        shown = [_places(problem) for problem in met]
         for meeting in meetings.values():
             if not any(map(meeting.is_shown, shown)):  # those that met in a value are reported there
                 self._report(meeting)
@@ -262,6 +260,13 @@ def _kind(item: Axis | Const) -> str:
 
 def _number(item: Axis | Const) -> Value | None:
     return item.extent if isinstance(item, Axis) else item.value
+
+
+def _places(problem: Problem) -> set[Span]:
+    """Where a mistake says that its axes are declared."""
+    from ..hints.tell import tell  # a right file has nothing to tell
+
+    return {label.span for label in tell(problem).related}
 
 
 def _shown(item: Axis | Const) -> str:
