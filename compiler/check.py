@@ -16,7 +16,7 @@ from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
 from .advice.same_names import SameNames
-from .base.problems import Problems
+from .base.problems import Problem, Problems
 from .base.session import Session
 from .calls.calls import Calls
 from .calls.checker import Checker
@@ -156,8 +156,10 @@ class _Build:
             return ()
         from .hints.tell import tell  # a right file needs none of it
 
-        once = {problem.place: problem for problem in reversed(problems.found)}  # the first of those at one place
-        found = [tell(problem) for problem in problems.found if once[problem.place] is problem]
+        first: dict[object, Problem] = {}
+        for problem in problems.found:  # one of a library is found wherever it is mentioned
+            first.setdefault(problem.place, problem)
+        found = [tell(problem) for problem in first.values()]
         return _few(sorted(found, key=lambda each: _order(each, self.source)))
 
     def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Diagnostic]:

@@ -19,7 +19,7 @@ RUNTIME = Path(__file__).parents[1] / "runtime"
 def _text(module: str) -> str:
     """A module without what is for our own type checker: users of the code have theirs."""
     text = (RUNTIME / f"{module}.py").read_text(encoding="utf-8")
-    return re.sub(r"  # type: ignore\[[\w-]+\]", "", text)
+    return re.sub(r"  # type: ignore\[[\w, -]+\]", "", text)
 
 
 @cache

@@ -360,7 +360,7 @@ class TorchBody(CodeBody):
         read = read.union(*(reads_of(body.statements) for body in (self, *methods)))
         kept = [(found, variable) for variable, found in self.stored.items() if found in read]
         worked_out = {let.variable: let.code.named for let in self.sizes}
-        holders = (assigned(name, Code("nn.Module()")) for name in sorted(self.holders))  # a part behind its whole
+        holders = (assigned(name, Code("nn.Module()")) for name in sorted({*self.holders}))  # a part behind its whole
         self.built = [*self.sizes, *side_by_side(kept, WIDTH - 8, worked_out), *holders, *made]
         read, scope = {*reads_of(self.built)}, self.scope
         return ClassPlan(

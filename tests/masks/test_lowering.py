@@ -76,6 +76,7 @@ SPECS = [*sorted((ROOT / "examples").glob("*.attn")), *sorted((ROOT / "examples/
 SPECS += sorted((ROOT / "tests/zoo/more").glob("*.attn"))
 
 
+@pytest.mark.slow  # half a minute; the reports of a few specs are in other tests
 def test_reports_of_the_zoo(golden: Any) -> None:
     texts = []
     for path in SPECS:

@@ -11,10 +11,11 @@ from .subjects import BATCH, WIDTH, draw, inputs, model
 
 MESHES = [
     ("transformer_loss", {"data": 2, "model": 2}, {"data": ("batch",), "model": ("heads", "inner", "vocab")}),
-    (
+    pytest.param(
         "zoo/decoder/decoder",
         {"model": 2, "context": 2},
         {"model": ("groups", "inner", "vocab"), "context": ("seq",)},
+        marks=pytest.mark.slow,
     ),
 ]
 

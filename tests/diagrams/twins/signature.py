@@ -25,7 +25,7 @@ from attnc.diagrams import draw
 from attnc.diagrams.base.curves import sampled
 from attnc.diagrams.base.picture import Box
 from attnc.diagrams.base.text import MACRON, Rich, plain
-from attnc.diagrams.draw import diagram
+from attnc.diagrams.draw import making
 from attnc.diagrams.draw.sheet import Sheet
 from attnc.diagrams.layout.wires import Wire
 from attnc.diagrams.scene.steps import DrawStep, Section, StepKind
@@ -108,7 +108,7 @@ class Seen(Sheet):
 
 def seen(graph: Graph, names: Mapping[str, str] | None = None, **options: Any) -> Signature:
     """The signature of the figure that `draw` makes. names: what each name stands for, to compare renamed figures."""
-    with patch.object(diagram, "Sheet", Seen):
+    with patch.object(making, "Sheet", Seen):
         sheet = cast(Seen, draw(graph, title="", **options)._sheet)
     return _Figure(sheet, names or {}).signature()
 
