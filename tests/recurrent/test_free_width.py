@@ -76,12 +76,16 @@ FAMILIES = {
     "before its item": (state("T = S\n    S = a * S + k * v", "first", out="dot[key](q, T)"), 64),
     "delta rule": (state("S = a * S\n    S = S + k * (v - dot[key](k, S))", "first"), 32),
     "delta rule that keeps its start": (state("S = S + 0.1 * k * (v - dot[key](k, S))", "first"), 32),
+    "delta rule that starts as a number": (state("S = S + k * (v - dot[key](k, S))", "0.5"), 32),
     "running": (state("S = a * S + k * v", "first", out="dot[key](q, tanh(S))"), 16),
     "running before": (state("T = S\n    S = a * S + k * v", "first", out="dot[key](q, tanh(T))"), 16),
     "LSTM": (network(4, LSTM), 16),
     "GRU": (network(3, GRU), 16),
     "plain": (network(1, "return tanh(X[gate = 0] + H[gate = 0])"), 16),
 }
+
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the exporter
 
 
 def inputs(model: attnc.Model, n: int, batch: int) -> dict[str, torch.Tensor]:
@@ -107,18 +111,21 @@ def check(text: str, chunk: int, dtype: torch.dtype, strict: bool = False) -> No
         return
     program, limit = exported(model, net, strict=strict), 1e-10 if dtype == torch.float64 else 2e-5
     for n in (1, 2, chunk - 1, chunk, chunk + 1, 3 * chunk + 5):
-        (mine, *ours), (wanted, *theirs) = (results(one, inputs(model, n, 3), dtype) for one in (program, net))
+        names = [name for name, _ in program.named_parameters()]  # a strict one has none that nothing reads
+        (mine, *ours), (wanted, *theirs) = (results(one, inputs(model, n, 3), names, dtype) for one in (program, net))
         assert float((mine - wanted).abs().max()) <= limit * max(float(wanted.std(correction=0)), 1e-2)
         for one, other in zip(ours, theirs, strict=True):
             assert float((one - other).abs().max()) <= limit * max(float(other.abs().max()), 1)
 
 
-def results(net: torch.nn.Module, given: dict[str, torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
-    """The result and all gradients."""
+def results(
+    net: torch.nn.Module, given: dict[str, torch.Tensor], names: list[str], dtype: torch.dtype
+) -> list[torch.Tensor]:
+    """The result and the gradients of what is given and of these weights."""
     given = {name: x.to(dtype).requires_grad_() for name, x in given.items()}
     out = net(**given)
     upstream = torch.linspace(-1, 1, out.numel(), dtype=dtype).reshape(out.shape)
-    leaves = [*given.values(), *(x for _, x in sorted(net.named_parameters()))]
+    leaves = [*given.values(), *(dict(net.named_parameters())[name] for name in names)]
     return [
         out.detach(),
         *torch.autograd.grad((out * upstream).sum(), leaves, allow_unused=True, materialize_grads=True),
@@ -149,7 +156,8 @@ def test_what_stays_a_loop_has_the_width_of_its_example() -> None:
 def test_any_width_of_random_programs(group: int) -> None:
     for seed in range(group * 20, group * 20 + 20):
         text, kind = program(seed)
-        if kind != "loop" and (kind != "cell" or torch.__version__ >= "2.13"):
+        looped = "unbind(" in attnc.loads(text).model("net").source("torch")
+        if not looped and (kind != "cell" or torch.__version__ >= "2.13"):
             follows(text, seed)
 
 
@@ -160,7 +168,8 @@ def follows(text: str, seed: int) -> None:
         free = exported(model, net, 7)
         for n in (2, 17, 70, 130):
             given = inputs(model, n, 3)
-            found, wanted = free(**given), net(**given)
+            with torch.no_grad():
+                found, wanted = free(**given), net(**given)
             assert float((found - wanted).abs().max()) <= 1e-10 * max(float(wanted.std(correction=0)), 1e-2)
     except Exception as error:
         error.add_note(f"seed {seed}\n{text}")

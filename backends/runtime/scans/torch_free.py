@@ -19,9 +19,14 @@ GROUP = 16  # items or chunks that are done one by one
 LOOPS = torch.__version__ >= "2.13"  # gradients of its loop are wrong in PyTorch 2.11, and 2.6 has none
 
 
+def leaves_open(n: int) -> bool:
+    """Whether torch.export makes a graph that is to hold for more than n. torch.compile makes one for each n."""
+    return bool(getattr(torch.compiler, "_is_exporting_flag", False)) and is_free(n)
+
+
 def is_walked(n: int) -> bool:
-    """Whether a graph is being made by torch.export that can have a loop of n steps."""
-    return LOOPS and bool(getattr(torch.compiler, "_is_exporting_flag", False)) and is_free(n)
+    """Whether such a graph can have a loop of n steps."""
+    return LOOPS and leaves_open(n)
 
 
 def in_groups(x: Tensor, dim: int, size: int, fill: float = 0) -> Tensor:
@@ -90,6 +95,7 @@ def mapped(maps: Tensor, x: Tensor, first: Tensor | None) -> Tensor:
     What y is behind each group solves one system, whose matrix has the map of a group before that of its own y.
     """
     if first is not None:
+        first = first.expand(*first.shape[:-2], *x.shape[-2:])
         x = with_first(x, -3, maps.select(-3, 0) @ first)
     ms, xs = (in_groups(one, -3, GROUP).unbind(-3) for one in (maps, x))
     m, end = ms[0], xs[0]

@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..torch.ops import is_free
-from .torch_free import along, before_each, faded, in_groups, mapped, out_of_groups, with_first
+from .torch_free import along, before_each, faded, in_groups, leaves_open, mapped, out_of_groups, with_first
 
 CHUNK = 64  # items that are computed as pairs
 FINE = 16  # where each pair has a decay of its own for each channel
@@ -76,7 +75,7 @@ def linear_attention(
     out = pairs @ v
     if states is not None:
         out = out + (q if since is None else q * since) @ states
-    return out_of_groups(out, -2, n) if is_free(n) else out.flatten(-3, -2)[..., :n, :]
+    return out_of_groups(out, -2, n) if leaves_open(n) else out.flatten(-3, -2)[..., :n, :]
 
 
 def linear_attention_and_sums(
@@ -91,7 +90,7 @@ def chunks(x: Tensor, size: int, fill: float = 0) -> Tensor:
     """[.., n, d] -> [.., chunks, size, d], filled up behind the last item; what all items share stays one."""
     if x.shape[-2] == 1 and size > 1:
         return x.unsqueeze(-2)
-    if is_free(x.shape[-2]):
+    if leaves_open(x.shape[-2]):
         return in_groups(x, -2, size, fill)
     n = (x.shape[-2] + size - 1) // size or 1
     return torch.unflatten(F.pad(x, [0, 0, 0, n * size - x.shape[-2]], value=fill), -2, (n, size))
@@ -114,7 +113,7 @@ def carried(total: Tensor | None, added: Tensor, start: Tensor | None) -> Tensor
     if total is None:
         sums = F.pad(added.cumsum(-3), [0, 0, 0, 0, 1, -1])
         return sums if start is None else sums + start.unsqueeze(-3)
-    if is_free(n):
+    if leaves_open(n):
         total = total.expand(*total.shape[:-3], n, -1, -1)
         added = added if start is None else with_first(added, -3, total.select(-3, 0) * start)
         return before_each(faded(total, added, -3, 1), -3, start)
@@ -135,7 +134,7 @@ def corrected(
     new: what they would put into a state of 0; seen: how much of a state before the chunk each takes out, by channel.
     """
     n = new.shape[-3]
-    if is_free(n):
+    if leaves_open(n):
         unit = torch.eye(k.shape[-1], dtype=k.dtype, device=k.device)
         before = mapped((unit if total is None else unit * total) - k.mT @ seen, k.mT @ new, start)
         return before, new - seen @ before
@@ -170,18 +169,18 @@ def running(
         decay, x, *starts = torch.broadcast_tensors(*given)  # type: ignore[no-untyped-call]
         n = x.shape[dim]
         for one in starts:
-            if is_free(n):
+            if leaves_open(n):
                 x = with_first(x, dim, decay.select(dim, 0) * one.select(dim, 0))
                 continue
             head, rest = x.tensor_split([1], dim)
             x = torch.cat([head + decay.tensor_split([1], dim)[0] * one.tensor_split([1], dim)[0], rest], dim)
-        if is_free(n):
+        if leaves_open(n):
             y = faded(decay if left.dim() < -dim else along(left, dim, n), x, dim, 2)
         else:
             y = decayed(decay, x, dim, n if x.numel() > WIDE * n else math.isqrt(n))
     if not before:
         return y
-    if is_free(y.shape[dim]):
+    if leaves_open(y.shape[dim]):
         return before_each(y, dim, start)
     head = torch.zeros_like(y.tensor_split([1], dim)[0])
     return torch.cat([head if first is None else head + first, y.tensor_split([-1], dim)[0]], dim)
