@@ -32,6 +32,11 @@ class Mesh:
     def devices(self) -> int:
         return math.prod(axis.size for axis in self.axes)
 
+    @property
+    def copies(self) -> int:
+        """How many of them split the batch: each has a copy of the model, or a part of one with others."""
+        return math.prod(axis.size for axis in self.axes if BATCH in axis.splits)
+
     def __str__(self) -> str:
         return ", ".join(f"{axis.name} = {axis.size}" for axis in self.axes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from ..cost.memory import Memory
 from ..cost.polynomials.polynomial import Poly, largest, total
 from ..cost.report import Cost, cost
 from ..cost.work import Meter
+from ..graph.inventory import extent
 from ..graph.nodes import Call, Graph, Repeat
 from ..rewrites.kernels.attention import fuse_attention
 from ..rewrites.numerics.exact import mark_exact
@@ -47,11 +49,7 @@ class ShardingPlan:
     @property
     def copies(self) -> int:
         """How many devices split the batch."""
-        found = 1
-        for axis in self.mesh.axes:
-            if BATCH in axis.splits:
-                found *= axis.size
-        return found
+        return self.mesh.copies
 
     @cached_property
     def sent(self) -> tuple[Sending, ...]:
@@ -66,13 +64,10 @@ class ShardingPlan:
     def items(self, path: str) -> int:
         """How many items of a weight a device has, not counted what is scattered over the batch."""
         placed = self.weights[path]
-        count = 1
-        for dim in placed.weight.dims:
-            for axis in dim:
-                count *= axis.extent or axis.bound or 1
-        for number, axis_ in enumerate(placed.place):
-            if axis_ is not None:
-                count //= self.mesh.axes[number].size
+        count = _items(placed)
+        for axis, by in zip(placed.place, self.mesh.axes, strict=True):
+            if axis is not None:
+                count //= by.size
         return count
 
     @cached_property
@@ -192,24 +187,16 @@ def plan(
 
     Raises Indivisible for an axis that does not divide over the devices which split it, and CostError as a bill does.
     """
-    copies = 1
-    for axis in mesh.axes:
-        if BATCH in axis.splits:
-            copies *= axis.size
-    batch = copies if batch is None else batch
+    batch = mesh.copies if batch is None else batch
     found = spread(graph, mesh)
-    local = cost(mark_exact(found.graph), sizes, batch=max(batch // copies, 1), dtype=dtype)
+    local = cost(mark_exact(found.graph), sizes, batch=max(batch // mesh.copies, 1), dtype=dtype)
     weights = placed_weights(found)
     whole = sum(_items(placed) for placed in weights.values())
     return ShardingPlan(mesh, weights, local, batch, stage, whole)
 
 
 def _items(placed: PlacedWeight) -> int:
-    count = 1
-    for dim in placed.weight.dims:
-        for axis in dim:
-            count *= axis.extent or axis.bound or 1
-    return count
+    return math.prod(extent(axis) for dim in placed.weight.dims for axis in dim)
 
 
 def planned(

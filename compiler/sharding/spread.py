@@ -11,6 +11,7 @@ at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -73,9 +74,7 @@ class Spreading:
             return axis
         if (axis, by) not in self.parts:
             one = [self.mesh.axes[number] for number in by]
-            devices = 1
-            for each in one:
-                devices *= each.size
+            devices = math.prod(each.size for each in one)
             if axis.extent is not None and axis.extent % devices:
                 raise Indivisible(axis, one, devices)
             id = next(_IDS)

@@ -4,6 +4,8 @@ A tensor is a *part* along an axis of the mesh where each of its devices has som
 it is whole: the same on each. What is whole has the gradient of the whole, what is a part that of its part.
 
 The functions take the name of an axis of the mesh; `use_mesh` says which mesh that is.
+
+PyTorch gives `Function.apply` no types: hence the ignores.
 """
 
 from __future__ import annotations
