@@ -14,14 +14,16 @@ from ..graph.values import IndexInto, Scalar, Type
 from ..problems.axes import AxisUse, BroadcastTwice, JoinedTwice, TargetsAlong
 from ..problems.elements import MixedElements, SwappedTargets, Wanted, WrongElement
 from ..problems.forms import MapShape, WrongParts, WrongShape
-from ..problems.marks import SizesDiffer
+from ..problems.marks import MergedInOtherOrder, SizesDiffer
 from ..sizes.arithmetic import provably_different
 from ..sizes.axes import Arith, Axis, Number, SizeOf, Static, evaluate
+from .broadcasting import may_broadcast
+from .marks import check_scores
 from .table import Brackets, Notation, Op, Option
+from .use import OpCall, lacks, numbers, one_axis, outside, twice, wrong_table
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
-    from .use import OpCall
 
 
 def broadcast(call: OpCall) -> TypedValue | None:
@@ -49,17 +51,18 @@ def _sizes(call: OpCall, whole: Axis, parts: Sequence[Axis], sign: str) -> bool:
 def split(call: OpCall) -> TypedValue | None:
     """a = b * |c| + c: one axis as several. It may change the kind."""
     x = call.operands[0]
-    if not call.one_axis():
+    if not one_axis(call):
         return None
     axis = call.axes[0]
     if not x.has(axis):
-        return call.lacks(x, axis, call.spans[0], AxisUse.SPLITS, call.axis_spans[0])
+        return lacks(call, x, axis, call.spans[0], AxisUse.SPLITS, call.axis_spans[0])
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
-            return call.twice(made, span)
+            return twice(call, made, span)
     if not _sizes(call, axis, call.made, "*"):
         return None
-    call.remember_split(axis, tuple(call.made))
+    key = (axis.id, frozenset(part.id for part in call.made))
+    call.splits[key] = (*call.splits.get(key, ()), (tuple(call.made), call.span))
     axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
     mark = (x.mark - {axis}) | set(call.made) if axis in x.mark else x.mark
     return call.make(Type(x.element, axes, x.type.broadcast_axes), mark=frozenset(mark), range=x.range)
@@ -75,12 +78,12 @@ def merge(call: OpCall) -> TypedValue | None:
     made = call.made[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(x, axis, call.spans[0], AxisUse.MERGES, span)
+            return lacks(call, x, axis, call.spans[0], AxisUse.MERGES, span)
     if x.has(made) and made not in call.axes:
-        return call.twice(made, call.made_spans[0])
+        return twice(call, made, call.made_spans[0])
     if not _sizes(call, made, call.axes, "*"):
         return None
-    call.check_merge()
+    _in_the_order_of_the_split(call, made)
     place = x.type.axes.index(call.axes[0])
     rest = [axis for axis in x.type.axes if axis not in call.axes]
     before = sum(axis in rest for axis in x.type.axes[:place])
@@ -91,6 +94,16 @@ def merge(call: OpCall) -> TypedValue | None:
     return call.make(Type(x.element, axes, x.type.broadcast_axes), mark=frozenset(mark), range=x.range)
 
 
+def _in_the_order_of_the_split(call: OpCall, made: Axis) -> None:
+    """Axes split from one axis go back to it only in the order of the split."""
+    found = call.splits.get((made.id, frozenset(axis.id for axis in call.axes)), ())
+    if not found or any(parts == tuple(call.axes) for parts, _ in found):
+        return
+    parts, span = found[-1]
+    place = call.axis_spans[0].to(call.axis_spans[-1])
+    call.fail(MergedInOtherOrder(place, made, parts, tuple(call.axes), span))
+
+
 def concat(call: OpCall) -> TypedValue | None:
     """Operands one after the other along an axis: `concat[a, b -> c](x, y)`, one axis for each operand."""
     if len(call.made) != 1 or len(call.axes) != len(call.operands):
@@ -98,17 +111,17 @@ def concat(call: OpCall) -> TypedValue | None:
     made = call.made[0]
     for axis, span, wire, place in zip(call.axes, call.axis_spans, call.operands, call.spans, strict=True):
         if not wire.has(axis):
-            return call.lacks(wire, axis, place, AxisUse.JOINS, span)
+            return lacks(call, wire, axis, place, AxisUse.JOINS, span)
         if wire.element != call.operands[0].element and not (wire.is_number and call.operands[0].is_number):
             return call.fail(MixedElements(place, call.operands[0].type, wire.type, chosen=False))
         for other, joined, where in zip(call.operands, call.axes, call.spans, strict=True):
             if other.has(made) and made not in call.axes:
-                return call.twice(made, call.made_spans[0])
+                return twice(call, made, call.made_spans[0])
             if joined != axis and other.has(axis):
                 return call.fail(JoinedTwice(where, axis, made, other.type, place))
     if not _sizes(call, made, call.axes, "+"):
         return None
-    if not call.may_broadcast(ignore=frozenset(call.axes), outer=True):
+    if not may_broadcast(call, ignore=frozenset(call.axes), outer=True):
         return None
     axes, broadcast_axes = union(call.operands)
     gone = set(call.axes)
@@ -124,13 +137,13 @@ def flip(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(x, axis, call.spans[0], AxisUse.FLIPS, span)
+            return lacks(call, x, axis, call.spans[0], AxisUse.FLIPS, span)
     return call.make(x.type, mark=x.mark, range=x.range)
 
 
 def dropout(call: OpCall) -> TypedValue | None:
     """x with each item left out with probability p and the rest scaled by 1 / (1 - p), in training only."""
-    if not call.numbers():
+    if not numbers(call):
         return None
     x = call.operands[0]
     return call.make(Type(Scalar.REAL, x.type.axes, x.type.broadcast_axes), mark=x.mark)
@@ -143,14 +156,14 @@ def index(call: OpCall) -> TypedValue | None:
         return call.fail(WrongElement(call.spans[0], i.type, Wanted.INT))
     if len(call.made) != 1:
         return call.fail(WrongShape(call.bracket_span, MapShape.INDEX, call.shown, call.op.usage))
-    if call.outside(i, call.made[0], call.spans[0]):
+    if outside(call, i, call.made[0], call.spans[0]):
         return None
     return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.broadcast_axes), range=i.range)
 
 
 def cross_entropy(call: OpCall) -> TypedValue | None:
     """Minus the log-probability of each target under softmax over the axis in brackets (nats)."""
-    if not call.one_axis():
+    if not one_axis(call):
         return None
     logits, ids = call.operands
     vocab = call.axes[0]
@@ -158,16 +171,16 @@ def cross_entropy(call: OpCall) -> TypedValue | None:
         first, second = call.spans
         return call.fail(SwappedTargets(first, logits.type, ids.type, second, call.span))
     if not logits.has(vocab):
-        return call.lacks(logits, vocab, call.spans[0], AxisUse.LOGITS, call.axis_spans[0])
+        return lacks(call, logits, vocab, call.spans[0], AxisUse.LOGITS, call.axis_spans[0])
     if not isinstance(ids.element, IndexInto):
         return call.fail(WrongElement(call.spans[1], ids.type, Wanted.TARGETS, axis=vocab))
     if ids.element.axis.family != vocab.family:
-        return call.wrong_table(ids, vocab, call.spans[1])
+        return wrong_table(call, ids, vocab, call.spans[1])
     if ids.has(vocab):
         return call.fail(TargetsAlong(call.spans[1], vocab, ids.type))
-    if not call.may_broadcast(ignore=frozenset({vocab}), always=True, outer=True):
+    if not may_broadcast(call, ignore=frozenset({vocab}), always=True, outer=True):
         return None
-    call.check_scores()
+    check_scores(call)
     axes, broadcast_axes = union(call.operands)
     return call.make(Type(Scalar.REAL, tuple(a for a in axes if a != vocab), broadcast_axes))
 

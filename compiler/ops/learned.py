@@ -16,11 +16,11 @@ from ..problems.elements import Wanted, WrongElement
 from ..problems.forms import XavierScale
 from ..sizes.axes import Number
 from .table import Brackets, Op, Option
+from .use import OpCall, lacks, numbers, one_axis, truth, twice, wrong_table
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
-    from .use import OpCall
 
 
 def _positive(value: Number) -> str | None:
@@ -41,8 +41,8 @@ def linear(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(x, axis, call.spans[0], AxisUse.MAPS, span)
-    if not call.numbers():
+            return lacks(call, x, axis, call.spans[0], AxisUse.MAPS, span)
+    if not numbers(call):
         return None
     ok = _fixed(call, call.axes, call.axis_spans) and _fixed(call, call.made, call.made_spans)
     if not ok or not _fixed(call, call.each, call.each_spans):
@@ -55,7 +55,7 @@ def linear(call: OpCall) -> TypedValue | None:
     eaten, made = tuple(call.axes), tuple(call.made)
     init = _fans(call.init or Init("default"), eaten, made)
     weights = [Weight(f"{call.name}.weight", (*((a,) for a in each), made, eaten), init, False, call.span)]
-    if call.truth("bias"):
+    if truth(call, "bias"):
         bias = Init("zeros") if call.init else init
         weights.append(Weight(f"{call.name}.bias", (*((a,) for a in each), made), bias, False, call.span))
     axes = (*left, *(a for a in each if a not in left), *made)
@@ -71,7 +71,7 @@ def _fans(init: Init, fan_in: tuple[Axis, ...], fan_out: tuple[Axis, ...]) -> In
 def embed(call: OpCall) -> TypedValue | None:
     """ids `vocab[..]` -> [.., model]: the rows of a learned table."""
     if (
-        not call.one_axis()
+        not one_axis(call)
         or not _fixed(call, call.axes, call.axis_spans)
         or not _fixed(call, call.made, call.made_spans)
     ):
@@ -80,10 +80,10 @@ def embed(call: OpCall) -> TypedValue | None:
     if not isinstance(ids.element, IndexInto):
         return call.fail(WrongElement(call.spans[0], ids.type, Wanted.EMBEDDED, axis=vocab))
     if ids.element.axis.family != vocab.family:
-        return call.wrong_table(ids, vocab, call.spans[0])
+        return wrong_table(call, ids, vocab, call.spans[0])
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if axis in ids.type.axes:
-            return call.twice(axis, span)
+            return twice(call, axis, span)
     init = call.init or Init("normal", (1.0,))
     weight = Weight(
         f"{call.name}.weight", ((vocab,), tuple(call.made)), _fans(init, (vocab,), tuple(call.made)), False, call.span
@@ -98,16 +98,16 @@ def norm(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
-            return call.lacks(x, axis, call.spans[0], AxisUse.NORMALISES, span)
-    if not call.numbers():
+            return lacks(call, x, axis, call.spans[0], AxisUse.NORMALISES, span)
+    if not numbers(call):
         return None
     if call.init is not None and call.init.kind == "xavier":
         return call.fail(XavierScale(call.span, call.shown))
     dims = tuple((axis,) for axis in call.axes)
     weights = []
-    if call.truth("scale"):
+    if truth(call, "scale"):
         weights.append(Weight(f"{call.name}.weight", dims, call.init or Init("ones"), False, call.span))
-    if "bias" in call.options and call.truth("bias"):
+    if "bias" in call.options and truth(call, "bias"):
         weights.append(Weight(f"{call.name}.bias", dims, Init("zeros"), False, call.span))
     if weights and not _fixed(call, call.axes, call.axis_spans):
         return None

@@ -13,11 +13,11 @@ from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
 from .reduce import masked_axes, masks
 from .table import Brackets, Op, Option
+from .use import OpCall, lacks, numbers, twice
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
-    from .use import OpCall
 
 
 def window(call: OpCall) -> TypedValue | None:
@@ -27,8 +27,8 @@ def window(call: OpCall) -> TypedValue | None:
         return call.fail(WrongShape(call.bracket_span, MapShape.WINDOW, call.shown, call.op.usage))
     axis, (place, tap) = call.axes[0], call.made
     if not x.has(axis):
-        return call.lacks(x, axis, call.spans[0], AxisUse.SLIDES, call.axis_spans[0])
-    if not call.numbers():
+        return lacks(call, x, axis, call.spans[0], AxisUse.SLIDES, call.axis_spans[0])
+    if not numbers(call):
         return None
     if tap.extent is None and tap.is_width:
         return call.fail(WidthOfWindow(call.made_spans[1], tap))
@@ -37,7 +37,7 @@ def window(call: OpCall) -> TypedValue | None:
         return call.fail(FewerWindows(call.made_spans[0], axis, tap, stride))
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
-            return call.twice(made, span)
+            return twice(call, made, span)
     axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
     return call.make(Type(x.element, axes, x.type.broadcast_axes))
 
@@ -49,11 +49,11 @@ def pad(call: OpCall) -> TypedValue | None:
         return call.fail(WrongShape(call.bracket_span, MapShape.PAD, call.shown, call.op.usage))
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):
-        return call.lacks(x, axis, call.spans[0], AxisUse.PADS, call.axis_spans[0])
-    if not call.numbers():
+        return lacks(call, x, axis, call.spans[0], AxisUse.PADS, call.axis_spans[0])
+    if not numbers(call):
         return None
     if x.has(made) and made != axis:
-        return call.twice(made, call.made_spans[0])
+        return twice(call, made, call.made_spans[0])
     small, large, left = known(SizeOf(axis)), known(SizeOf(made)), known(call.options["left"])
     needed = Arith("+", (SizeOf(axis), call.options["left"])) if left != 0 else SizeOf(axis)
     if call.taken and provably_more(needed, SizeOf(made)):
@@ -97,9 +97,9 @@ def _ranked(call: OpCall) -> Axis | None:
         return None
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):
-        call.lacks(x, axis, call.spans[0], AxisUse.ORDERS, call.axis_spans[0])
+        lacks(call, x, axis, call.spans[0], AxisUse.ORDERS, call.axis_spans[0])
         return None
-    if not call.numbers():
+    if not numbers(call):
         return None
     if not masks(call):
         return None

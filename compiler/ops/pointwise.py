@@ -25,19 +25,30 @@ from ..graph.traits import (
 )
 from ..graph.typed_value import Range, union
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
-from ..problems.elements import DividedByIndex, IdsAsFeatures, MixedElements, RootOfIndex, Wanted, WrongElement
+from ..problems.elements import (
+    ComparedWithItself,
+    DividedByIndex,
+    IdsAsFeatures,
+    MixedElements,
+    NotCompared,
+    RootOfIndex,
+    Wanted,
+    WrongElement,
+)
 from ..problems.sizes import Invalid, NoValue
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from ..sizes.functions import LARGEST_EXPONENT, OPERATIONS
+from .broadcasting import may_broadcast
+from .marks import check_scale
 from .table import Notation, Op, Precedence, Rule
+from .use import OpCall, truth_value
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
     from ..base.problems import Problems
     from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
-    from .use import OpCall
 
 
 def _meaning(call: OpCall) -> Meaning | None:
@@ -52,6 +63,11 @@ def _numbers(call: OpCall) -> bool:
             call.fail(WrongElement(span, wire.type, Wanted.ITEMS, call.shown))
             return False
     return True
+
+
+def _families(call: OpCall, a: Axis, b: Axis) -> TypedValue | None:
+    """Two indices that do not compare (D5)."""
+    return call.fail(NotCompared(call.span, a, b, call.surroundings))
 
 
 def function(call: OpCall) -> TypedValue | None:
@@ -123,7 +139,7 @@ def arithmetic(call: OpCall) -> TypedValue | None:
     axes, broadcast_axes = union(call.operands)
     indices = [wire.element.axis for wire in (a, b) if isinstance(wire.element, IndexInto)]
     if isinstance(meaning, Sum) and len(indices) == 2 and indices[0].family != indices[1].family:
-        return call.families(indices[0], indices[1])
+        return _families(call, indices[0], indices[1])
     exponent = known(b.static) if isinstance(meaning, Power) and b.static is not None else None
     if isinstance(meaning, Quotient) and b.power_of is not None:
         return _divided_by_index(call, b.power_of, 1)
@@ -132,7 +148,7 @@ def arithmetic(call: OpCall) -> TypedValue | None:
     divided = b.static if isinstance(meaning, Quotient | Remainder) and a.static is None else None
     if divided is not None and not call.in_each_pass(_divisor, call.spans[1], divided):
         return None
-    if not call.may_broadcast(outer=isinstance(meaning, Product)):
+    if not may_broadcast(call, outer=isinstance(meaning, Product)):
         return None
     _ids_as_features(call)
     if isinstance(meaning, Product):
@@ -146,7 +162,7 @@ def arithmetic(call: OpCall) -> TypedValue | None:
         power_of = _multiplied(a, b) if factors else _powered(a, exponent)
         wire = replace(wire, scaled=_scaled(meaning, a, b), power_of=power_of)
     if factors and wire is not None:
-        call.check_scale(a, b)
+        check_scale(call, a, b)
     return wire
 
 
@@ -274,9 +290,9 @@ def extreme(call: OpCall) -> TypedValue | None:
     elif indices:
         for other in indices[1:]:
             if other.axis.family != indices[0].axis.family:
-                return call.families(indices[0].axis, other.axis)
+                return _families(call, indices[0].axis, other.axis)
         element = indices[0]
-    if not call.may_broadcast():
+    if not may_broadcast(call):
         return None
     meaning = _meaning(call)
     found = _extreme_range(meaning.largest, call.operands) if isinstance(meaning, Extreme) else None
@@ -303,7 +319,7 @@ def clamp(call: OpCall) -> TypedValue | None:
     if element is not Scalar.REAL and Scalar.REAL in (low.element, high.element):
         element = Scalar.REAL
     found = Range(low.range.low, high.range.high, False) if low.range and high.range else None
-    if not call.may_broadcast():
+    if not may_broadcast(call):
         return None
     return call.make(Type(element, axes, broadcast_axes), range=found)
 
@@ -314,10 +330,11 @@ def compare(call: OpCall) -> TypedValue | None:
     ia = a.element if isinstance(a.element, IndexInto) else None
     ib = b.element if isinstance(b.element, IndexInto) else None
     if a.index_of is not None and a.index_of == b.index_of:
-        call.compares_itself(a.index_of)
+        itself = ComparedWithItself(call.span, a.index_of, call.op.name, call.op.reads, call.surroundings)
+        call.fail(itself)
     if ia and ib:
         if ia.axis.family != ib.axis.family:
-            return call.families(ia.axis, ib.axis)
+            return _families(call, ia.axis, ib.axis)
     elif a.is_bool != b.is_bool:
         wire, span = (a, call.spans[0]) if a.is_bool else (b, call.spans[1])
         return call.fail(WrongElement(span, wire.type, Wanted.COMPARED, call.shown))
@@ -330,7 +347,7 @@ def compare(call: OpCall) -> TypedValue | None:
 def truth(call: OpCall) -> TypedValue | None:
     """and, or, not."""
     for wire, span in zip(call.operands, call.spans, strict=True):
-        if not call.truth_value(wire):
+        if not truth_value(call, wire):
             return call.fail(WrongElement(span, wire.type, Wanted.TRUTH, call.shown))
     axes, broadcast_axes = union(call.operands)
     return call.make(Type(Scalar.BOOL, axes, broadcast_axes))
@@ -339,7 +356,7 @@ def truth(call: OpCall) -> TypedValue | None:
 def select(call: OpCall) -> TypedValue | None:
     """select(c, x, y): x where c holds, else y."""
     c, x, y = call.operands
-    if not call.truth_value(c):
+    if not truth_value(call, c):
         return call.fail(WrongElement(call.spans[0], c.type, Wanted.CONDITION))
     if x.is_bool != y.is_bool:
         return call.fail(MixedElements(call.spans[2], x.type, y.type, chosen=True))
@@ -348,9 +365,9 @@ def select(call: OpCall) -> TypedValue | None:
         elements = (x.element, y.element)
         indices = [e for e in elements if isinstance(e, IndexInto)]
         if len(indices) == 2 and indices[0].axis.family != indices[1].axis.family:
-            return call.families(indices[0].axis, indices[1].axis)
+            return _families(call, indices[0].axis, indices[1].axis)
         element = Scalar.REAL if Scalar.REAL in elements else indices[0] if indices else Scalar.INT
-    if not call.may_broadcast():
+    if not may_broadcast(call):
         return None
     found = None
     if x.range and y.range:

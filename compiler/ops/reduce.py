@@ -23,12 +23,13 @@ from ..graph.typed_value import union
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..problems.axes import AxisUse, UnmaskedAxis
 from ..problems.elements import Wanted, WrongElement
+from .marks import check_marks, check_scores
 from .table import Brackets, Op, Option, Precedence, Rule
+from .use import OpCall, lacks, numbers, one_axis
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
     from ..sizes.axes import Axis
-    from .use import OpCall
 
 
 def dot(call: OpCall) -> TypedValue | None:
@@ -40,7 +41,7 @@ def dot(call: OpCall) -> TypedValue | None:
         if len(holders) < (2 if several else 1):  # of a chain, `dot[k, l](a, b, c)`, each axis joins two
             places = zip(call.operands, call.spans, strict=True)
             wire, place = next((wire, place) for wire, place in places if not wire.has(axis))
-            call.lacks(wire, axis, place, AxisUse.CONTRACTS_BOTH if several else AxisUse.CONTRACTS, span)
+            lacks(call, wire, axis, place, AxisUse.CONTRACTS_BOTH if several else AxisUse.CONTRACTS, span)
             ok = False
     for wire, place in zip(call.operands, call.spans, strict=True):
         if wire.is_bool or (isinstance(wire.element, IndexInto) and wire.role > Role.TABLE):
@@ -48,7 +49,7 @@ def dot(call: OpCall) -> TypedValue | None:
             ok = False
     if not ok:
         return None
-    call.check_marks()
+    check_marks(call)
     axes, broadcast_axes = _contracted(call)
     kept = tuple(axis for axis in axes if axis not in call.axes)
     return call.make(Type(Scalar.REAL, kept, broadcast_axes - set(call.axes)), product_of=tuple(call.axes))
@@ -72,7 +73,7 @@ def _present(call: OpCall) -> bool:
         if x.role < Role.DATA and call.mask is not None and call.mask.has(axis):
             continue
         if not x.has(axis):
-            call.lacks(x, axis, call.spans[0], AxisUse.ACTS, span)
+            lacks(call, x, axis, call.spans[0], AxisUse.ACTS, span)
             return False
     return masks(call)
 
@@ -106,14 +107,14 @@ def _masked(call: OpCall, kept: tuple[Axis, ...], element: Element, **more: obje
 def reduce(call: OpCall) -> TypedValue | None:
     """sum, mean, max, min, logsumexp: the axes in brackets go."""
     x = call.operands[0]
-    if not call.numbers() or not _present(call):
+    if not numbers(call) or not _present(call):
         return None
     return _masked(call, (), _combined(call.op.reads, x.element))
 
 
 def running(call: OpCall) -> TypedValue | None:
     """cumsum and its like: the axis stays. What picks an item keeps its kind."""
-    if not call.numbers() or not call.one_axis() or not _present(call):
+    if not numbers(call) or not one_axis(call) or not _present(call):
         return None
     x = call.operands[0]
     return call.make(Type(_combined(call.op.reads, x.element), x.type.axes, x.type.broadcast_axes))
@@ -141,17 +142,17 @@ def quantify(call: OpCall) -> TypedValue | None:
 
 def argmax(call: OpCall) -> TypedValue | None:
     """The index of the largest: an index into the axis in brackets."""
-    if not call.numbers() or not call.one_axis() or not _present(call):
+    if not numbers(call) or not one_axis(call) or not _present(call):
         return None
     return _masked(call, (), IndexInto(call.axes[0]))
 
 
 def normalise(call: OpCall) -> TypedValue | None:
     """softmax sums to one over its axes and carries that mark (D6); log_softmax and l2norm keep the axes."""
-    if not call.numbers() or not _present(call):
+    if not numbers(call) or not _present(call):
         return None
     if isinstance(call.op.reads, Normalise) and call.op.reads.weights:
-        call.check_scores()
+        check_scores(call)
     mark = frozenset(call.axes) if call.op.reads == Normalise(weights=True) else frozenset()
     return _masked(call, tuple(call.axes), Scalar.REAL, mark=mark)
 

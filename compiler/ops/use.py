@@ -1,22 +1,28 @@
-"""What a type rule sees of one use of an op, and the ways in which it answers. See `typing.application`."""
+"""What a type rule sees of one use of an op, the ways in which it answers, and questions that several rules ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ...dsl.source import Span
 from ..base.problems import Problem, Problems
 from ..graph.nodes import Init, Weight
-from ..graph.traits import Reads
+from ..graph.traits import Gather, Reads
 from ..graph.typed_value import Range, TypedValue
-from ..graph.values import Role, Type
-from ..problems.axes import AxisUse
+from ..graph.values import IndexInto, Role, Type
+from ..problems.axes import AxisTwice, AxisUse, Namesakes, NoAxis
+from ..problems.elements import IndexOutside, IndexTaker, Wanted, WrongElement, WrongTable
+from ..problems.forms import OneAxis
 from ..problems.surroundings import Surroundings
-from ..sizes.axes import Axis, Static
+from ..sizes.arithmetic import at_most
+from ..sizes.axes import Axis, Literal, SizeOf, Static, evaluate, known
 
 Validator = Callable[[Problems, tuple[Static, ...], Span], object]
 """Reports what is wrong with numbers at a place."""
+
+Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
+"""By an axis and the set of axes that it was split into: the orders that were written, and where."""
 
 
 class Row(Protocol):
@@ -96,67 +102,100 @@ class OpCall(Protocol):
     def surroundings(self) -> Surroundings:
         """What is known of axes here."""
 
-    # -- questions: each reports what is wrong
+    # -- the place where it stands
 
     @property
-    def taken(self) -> bool: ...
+    def taken(self) -> bool:
+        """Whether sizes must fit: not in a branch that is not taken."""
+
+    @property
+    def roles_known(self) -> bool:
+        """Whether it is known which values carry data: else only a call decides what may broadcast (D7)."""
+
+    @property
+    def variables(self) -> Mapping[str, TypedValue | None]:
+        """What is bound here."""
+
+    @property
+    def splits(self) -> Splits:
+        """What was split so far."""
+
+    def is_open(self, static: Static | None) -> bool:
+        """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
+
+    def lacks_size(self, axis: Axis) -> bool:
+        """Whether it is a width whose size only a run knows."""
 
     def in_each_pass(self, validator: Validator, span: Span, *statics: Static) -> bool:
         """Whether nothing is wrong with these numbers, as far as they are known. What depends on the number of a pass
         is validated in each pass too.
         """
 
-    def outside(self, e: TypedValue, axis: Axis, span: Span) -> bool:
-        """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
 
-    def truth(self, option: str) -> bool:
-        """An option that is a truth value."""
+# -- questions that several rules ask: each reports what is wrong ------------------------------------------------------
 
-    def truth_value(self, wire: TypedValue) -> bool:
-        """Whether it is a truth value, or a const parameter that may be one: only a call decides."""
 
-    def numbers(self) -> bool:
-        """Whether the operand is made of numbers, not of truth values or indices; else that is reported."""
+def outside(call: OpCall, e: TypedValue, axis: Axis, span: Span) -> bool:
+    """Whether an index is surely no index of the axis; reported. What may be none is checked at run time."""
+    if e.range is None:
+        return False
+    tight, clamped = e.range.tight, e.static is None
 
-    def one_axis(self) -> bool:
-        """Whether it acts on one axis."""
+    def validate(problems: Problems, ends: tuple[Static, ...], place: Span) -> None:
+        low, high, size = ends
+        below = at_most(low if tight else high, Literal(-1))
+        if not below and not at_most(size, high if tight else low):
+            return
+        written = span.text if place == span else "i"
+        problems.add(IndexOutside(place, axis, below, known(low if below else high), written, clamped))
 
-    def twice(self, axis: Axis, span: Span) -> TypedValue | None:
-        """The op makes an axis that its operand has, and keeps."""
+    size = SizeOf(axis) if axis.size is None or axis.extent is not None else axis.size
+    return not call.in_each_pass(validate, span, e.range.low, e.range.high, size)
 
-    def lacks(self, wire: TypedValue, axis: Axis, operand: Span, use: AxisUse, place: Span) -> TypedValue | None:
-        """The operand has no such axis, which stands at `place`."""
 
-    def families(self, a: Axis, b: Axis) -> TypedValue | None:
-        """Two indices that do not compare (D5)."""
+def truth(call: OpCall, option: str) -> bool:
+    return bool(evaluate(call.options[option]))
 
-    def wrong_table(self, ids: TypedValue, vocab: Axis, span: Span) -> TypedValue | None:
-        """These are indices into another axis than the table is over."""
 
-    def may_broadcast(self, ignore: frozenset[Axis] = frozenset(), always: bool = False, outer: bool = False) -> bool:
-        """D7: of two operands that both carry data, one may lack a depth of the other, never a width.
+def truth_value(call: OpCall, wire: TypedValue) -> bool:
+    """Whether it is a truth value, or a const parameter that may be one: only a call decides."""
+    return wire.is_bool or call.is_open(wire.static)
 
-        outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
-        outer sum must be written with `broadcast`.
-        """
 
-    def check_marks(self) -> None:
-        """D6: a `dot` that averages must average over the axes along which its weights sum to one, all of them."""
+def numbers(call: OpCall) -> bool:
+    """Whether the operand is made of numbers, not of truth values or indices; else that is reported."""
+    wire, span = call.operands[0], call.spans[0]
+    if wire.is_bool or (isinstance(wire.element, IndexInto) and wire.role > Role.TABLE):
+        call.fail(WrongElement(span, wire.type, Wanted.NUMBERS, call.shown))
+        return False
+    return True
 
-    def check_scores(self) -> None:
-        """Warn of weights where scores belong: the softmax of a softmax is nearly flat, and so are its gradients."""
 
-    def check_scale(self, a: TypedValue, b: TypedValue) -> None:
-        """Warn of scores scaled by the root of a size that is not what they are summed over."""
+def one_axis(call: OpCall) -> bool:
+    if len(call.axes) == 1:
+        return True
+    call.fail(OneAxis(call.bracket_span, call.shown, tuple(call.axes)))
+    return False
 
-    def compares_itself(self, axis: Axis) -> None:
-        """Warn of an index compared with itself."""
 
-    def remember_split(self, axis: Axis, parts: tuple[Axis, ...]) -> None:
-        """What an axis was split into, for the merges of it."""
+def twice(call: OpCall, axis: Axis, span: Span) -> TypedValue | None:
+    """The op makes an axis that its operand has, and keeps."""
+    return call.fail(AxisTwice(span, axis, call.surroundings))
 
-    def check_merge(self) -> None:
-        """Axes split from one axis go back to it only in the order of the split."""
 
-    def lacks_size(self, axis: Axis) -> bool:
-        """Whether it is a width whose size only a run knows."""
+def lacks(
+    call: OpCall, wire: TypedValue, axis: Axis, operand: Span, use: AxisUse, place: Span, renamed: str = ""
+) -> TypedValue | None:
+    """The operand has no such axis, which stands at `place`; one of its name may be of another file."""
+    namesake = next((other for other in wire.axes if other.name == axis.name), None)
+    if namesake is not None:
+        return call.fail(Namesakes(place, axis, namesake, ((operand, None),)))
+    operands, axes = tuple(call.operands), tuple(call.axes)
+    return call.fail(NoAxis(place, wire, axis, operand, use, call.shown, operands, axes, call.surroundings, renamed))
+
+
+def wrong_table(call: OpCall, ids: TypedValue, vocab: Axis, span: Span) -> TypedValue | None:
+    assert isinstance(ids.element, IndexInto)
+    named = span.text.isidentifier() and span.text not in call.surroundings.names
+    table = IndexTaker.PICKS if isinstance(call.op.reads, Gather) and not named else IndexTaker.OP
+    return call.fail(WrongTable(span, ids.type, ids.element.axis, vocab, table))

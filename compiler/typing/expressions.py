@@ -21,6 +21,7 @@ from ..graph.typed_value import TypedValue
 from ..graph.values import IndexInto, Scalar, Type
 from ..names.written_sizes import checked_number, may_be_list, read_of
 from ..ops import INITS, OPS, WRITABLE, Brackets, Notation, Op, written
+from ..ops.use import lacks, outside, truth, wrong_table
 from ..problems.axes import AxisUse, NamedTwice, NoCopies, RenamedBackwards, RenamedToAnother
 from ..problems.elements import Wanted, WrongElement
 from ..problems.forms import (
@@ -271,7 +272,7 @@ class Expressions(Scope):
         if old not in wire.type.axes and new in wire.type.axes and old.family == new.family:
             return call.fail(RenamedBackwards(item.name.span, old, new, wire.type, expr.value.span))
         if old not in wire.type.axes:
-            return call.lacks(wire, old, expr.value.span, AxisUse.RENAMES, item.name.span, new.name)
+            return lacks(call, wire, old, expr.value.span, AxisUse.RENAMES, item.name.span, new.name)
         if old.family != new.family:
             return call.fail(NoCopies(item.span, old, new, self.environment.surroundings))
         if new in wire.type.axes and new != old:
@@ -305,13 +306,13 @@ class Expressions(Scope):
             [item.name.span],
         )
         if not wire.has(axis) and axis not in wire.spread:
-            return call.lacks(wire, axis, expr.value.span, AxisUse.PICKS, item.name.span)
+            return lacks(call, wire, axis, expr.value.span, AxisUse.PICKS, item.name.span)
         if isinstance(e.element, IndexInto):
             if e.element.axis.family != axis.family:
-                return call.wrong_table(e, axis, item.value.span)
+                return wrong_table(call, e, axis, item.value.span)
         elif e.element is not Scalar.INT:
             return call.fail(WrongElement(item.value.span, e.type, Wanted.GATHERED, axis=axis))
-        if call.outside(e, axis, item.value.span):
+        if outside(call, e, axis, item.value.span):
             return None
         if axis in wire.spread:
             return replace(wire, span=expr.span, spread=(wire.spread - {axis}) | frozenset(e.type.axes))
@@ -415,7 +416,7 @@ class Expressions(Scope):
         return call.op.rule(call) or wire
 
     def _learned_name(self, call: s.CallExpr, op: Op, made: OpApplication, binding: str | None) -> bool:
-        if op.optional and not any(made.truth(option) for option in op.optional):
+        if op.optional and not any(truth(made, option) for option in op.optional):
             return True
         if call.label is not None:
             made.name = call.label.text

@@ -20,6 +20,7 @@ from ..graph.typed_value import Range, TypedValue, static_element
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..names.modules import ELEMENTS, BlockDef
 from ..names.written_sizes import checked_number, has_no_value
+from ..ops.use import Splits
 from ..problems.axes import TypedTwice
 from ..problems.elements import KindOfElement
 from ..problems.forms import NumberForAxis
@@ -30,9 +31,6 @@ from .builder import Builder
 from .environment import Environment
 from .facts import Facts
 from .specialisation import Formula, Specialisation
-
-Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
-"""By an axis and the set of axes that it was split into: the orders that were written, and where."""
 
 
 @dataclass
