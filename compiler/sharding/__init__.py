@@ -7,9 +7,8 @@ needs may differ from that, and its result, too; each such difference is one col
 
     mesh.py         the axes of a mesh, and which axes of the spec they split; choose.py: where nobody says so
     placement.py    where a value lies, from its type
-    ops.py          along which axes an op can be split; elementary.py: ops as several that can
     sends.py        collectives as ops of a graph
-    spread.py       the graph of one device
+    spread/         the graph of one device
     weights.py      where each weight lies; collectives.py: what is sent, in bytes
     plan.py         what that comes to on each device; page.py: as text; find.py: on which mesh it is best
 """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Constant, Node, Parameter
-from ..graph.traits import (
+from ...graph.nodes import Apply, Constant, Parameter
+from ...graph.traits import (
     ADDED,
     LARGEST,
     Gather,
@@ -19,10 +19,10 @@ from ..graph.traits import (
     Reduce,
     Sum,
 )
-from ..graph.values import Role, Scalar, Type, Value
-from ..ops import OPS, op_meaning, op_named, op_reading
-from ..rewrites.kernels.halves import EXP
-from ..sizes.axes import Literal, SizeOf, Static
+from ...graph.values import Role, Scalar, Type, Value
+from ...ops import OPS, op_meaning, op_named, op_reading
+from ...rewrites.kernels.halves import EXP
+from ...sizes.axes import Literal, SizeOf, Static
 
 PLUS, MINUS = op_meaning(Sum((1, 1))), op_meaning(Sum((1, -1)))
 TIMES, DIVIDED = op_meaning(Product()), op_meaning(Quotient())
@@ -33,7 +33,7 @@ SUM, MOST = op_reading(Reduce(ADDED, skips_zeros=True)), op_reading(Reduce(LARGE
 New = Callable[[Value], Value]
 
 
-def elementary(node: Apply, fresh: New) -> tuple[Node, ...]:
+def elementary(node: Apply, fresh: New) -> tuple[Apply | Constant | Parameter, ...]:
     """The same as several ops, the last of which makes the node's result; the node alone where it is one already."""
     write = _ElementarySteps(fresh, node)
     match node.traits.reads:
@@ -93,7 +93,7 @@ class _ElementarySteps:
 
     def __init__(self, fresh: New, node: Apply) -> None:
         self.fresh, self.node = fresh, node
-        self.nodes: list[Node] = []
+        self.nodes: list[Apply | Constant | Parameter] = []
 
     def new(self, type: Type, role: Role) -> Value:
         return replace(self.fresh(self.node.out), type=type, role=role, name=None)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..graph.nodes import Apply
-from ..graph.traits import Arrange, Combination, Gather, IndexMap, Lookup, Normalise, Pointwise, Reduce
-from ..sizes.axes import Axis
-from .placement import Claims
+from ...graph.nodes import Apply
+from ...graph.traits import Arrange, Combination, Gather, IndexMap, Lookup, Normalise, Pointwise, Reduce
+from ...sizes.axes import Axis
+from ..placement import Claims
 
 
 def splittable(node: Apply, axis: Axis, mesh: int, claims: Claims, graded: bool) -> bool:
