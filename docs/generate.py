@@ -1,5 +1,5 @@
 """Write what is generated in docs/: errors.md from the catalogue, ops.md from the op table, passes.md from the table of
-rewrites, attentions.md, table1.md and the pictures from examples; and the grammar of the VS Code extension.
+rewrites, attentions.md, table1.md, meshes.md and the pictures from examples; and the grammar of the VS Code extension.
 
     make docs
 
@@ -117,6 +117,7 @@ def passes() -> str:
 
 
 ATTENTIONS = runpy.run_path(str(DOCS / "attention_page.py"))
+MESHES = runpy.run_path(str(DOCS / "meshes_page.py"))
 GRAMMAR = runpy.run_path(str(DOCS.parent / "editors" / "grammar.py"))
 PAGES = {
     "ops.md": ops,
@@ -124,6 +125,7 @@ PAGES = {
     "passes.md": passes,
     "attentions.md": ATTENTIONS["page"],
     "table1.md": table1,
+    "meshes.md": MESHES["page"],
     "../editors/vscode/syntaxes/attn.tmLanguage.json": GRAMMAR["textmate"],
 }
 

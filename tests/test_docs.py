@@ -162,6 +162,11 @@ def headings(page: Path) -> set[str]:
 GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))["PAGES"]
 
 
-@pytest.mark.parametrize("name", GENERATED)
+SLOW = {"meshes.md"}  # plans of a dozen large models
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in GENERATED]
+)
 def test_generated_pages_are_current(name: str, golden: Callable[[Path, str], None]) -> None:
     golden(ROOT / "docs" / name, GENERATED[name]())

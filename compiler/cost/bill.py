@@ -205,18 +205,28 @@ def bill(
         raise CostError(f"no dtype `{dtype}`: there are {listed(REALS)}")
     if not isinstance(batch, int) or batch < 1:
         raise CostError(f"a batch of {batch}: it must be a whole number of 1 or more")
-    scope = SizeScope(sizes=Sizes())
-    values, assumed = _values(graph, scope, sizes or {})
+    scope, values, assumed = sized(graph, sizes)
     values[BATCH] = batch
-    for axis in graph.axes:
-        scope.size(axis)
-    _divide(scope, values, assumed)
     try:
         return _counted(graph, scope, dict(values), assumed, dtype, kind)
     except CostError:
         if not _divide(scope, values, assumed):  # by the sizes of blocks within, which are met while counting
             raise
     return _counted(graph, scope, dict(values), assumed, dtype, kind)
+
+
+def sized(
+    graph: Graph, sizes: Mapping[str, Number] | None = None
+) -> tuple[SizeScope, dict[SizeSymbol, int], list[Axis]]:
+    """The sizes of a graph as polynomials, a number for each symbol, and the widths that nobody gave one. Raises
+    CostError.
+    """
+    scope = SizeScope(sizes=Sizes())
+    values, assumed = _values(graph, scope, sizes or {})
+    for axis in graph.axes:
+        scope.size(axis)
+    _divide(scope, values, assumed)
+    return scope, values, assumed
 
 
 def _counted(

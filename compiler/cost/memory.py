@@ -37,7 +37,8 @@ class Result:
 class Memory:
     """peak: bytes alive at once beyond the inputs. saved: bytes, inputs and results left out; which inputs are saved.
 
-    below: the same of each node that is an op, a call, a repeat (its largest pass) or a scan (one step), by its place.
+    below: the same of each node that is an op, a call, a repeat (the peak of its largest pass; what all of them save,
+           and hand on) or a scan (one step), by its place.
     passes: of a repeat that of each pass, or of one for all if they are the same.
     """
 
@@ -341,7 +342,7 @@ class _Frame:
             return
         peak = largest((one.peak for one in every), values)
         alike = node.index is None and len(node.bodies) == 1
-        self.below[self.index] = Memory(peak, passes=(found,) if alike else tuple(every))
+        self.below[self.index] = Memory(peak, saved, passes=(found,) if alike else tuple(every))
         self.saved[("repeat", node.outs[0].id)] = saved
         self._results(node.outs, found.results, node.args)
 

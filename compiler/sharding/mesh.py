@@ -21,6 +21,11 @@ class MeshAxis:
     size: int
     splits: tuple[str, ...]
 
+    @property
+    def copies(self) -> bool:
+        """Whether it splits the batch."""
+        return BATCH in self.splits
+
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
@@ -35,7 +40,7 @@ class Mesh:
     @property
     def copies(self) -> int:
         """How many of them split the batch: each has a copy of the model, or a part of one with others."""
-        return math.prod(axis.size for axis in self.axes if BATCH in axis.splits)
+        return math.prod(axis.size for axis in self.axes if axis.copies)
 
     def __str__(self) -> str:
         return ", ".join(f"{axis.name} = {axis.size}" for axis in self.axes)

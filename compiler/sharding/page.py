@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 
 from ..base.names import listed
+from .estimates.activations import Checkpointing
+from .estimates.cautions import HOST, cautions
+from .estimates.memory import DeviceMemory
 from .plan import ShardingPlan
 from .weights import PlacedWeight
 
 UNITS = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+HEADS = ("all kept", "selective", "full checkpointing")
+PARTS = {"optimiser": "AdamW", "again": "a pass done again", "loss": "logits in the loss"}
 STAGES = {1: "optimiser", 2: "optimiser and gradients", 3: "optimiser, gradients and weights"}
 
 
-def page(plan: ShardingPlan, *, bandwidth: float, flops: float) -> list[str]:
-    """What `attnc shard` prints. bandwidth: bytes that a device sends in a second; flops: what it computes in one."""
+def page(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int = HOST) -> list[str]:
+    """What `attnc shard` prints. bandwidth: bytes that a device sends in a second; flops: what it computes in one.
+    host: devices of one host.
+    """
     sizes = {axis.name: plan.cost.sizes[axis.name] for axis in plan.cost.graph.axes if axis.name in plan.cost.sizes}
     shown = (f"{name} = {count:,}" for name, count in sizes.items() if not name.endswith("_part"))
     lines = [
         f"{plan.cost.name} on {plan.mesh.devices:,} devices: {plan.mesh}",
         "splits   " + "; ".join(f"{axis.name}: {', '.join(axis.splits)}" for axis in plan.mesh.axes),
-        f"a step   a batch of {plan.batch:,}, {plan.cost.batch:,} on a device, {plan.cost.dtype}",
+        f"a step   a batch of {plan.batch:,}, {_shares(plan)}, {plan.cost.dtype}",
         "sizes    " + ", ".join(shown),
     ]
     if plan.cost.assumed:
         them = "it" if len(plan.cost.assumed) == 1 else "them"
         lines.append(f"assumed  {listed(plan.cost.assumed)}, as nobody set {them}")
-    return [*lines, "", *_weights(plan), "", *_sent(plan), "", *_memory(plan), "", *_time(plan, bandwidth, flops)]
+    lines = [*lines, "", *_weights(plan), "", *_sent(plan), "", *_memory(plan), "", *_time(plan, bandwidth, flops)]
+    return lines + [f"warning: {said}" for said in cautions(plan, host)]
+
+
+def _shares(plan: ShardingPlan) -> str:
+    parts = f" in {plan.micro:,} micro-batches" if plan.micro > 1 else ""
+    return f"{plan.cost.batch * plan.micro:,} on a device{parts}"
 
 
 def _weights(plan: ShardingPlan) -> list[str]:
@@ -55,10 +69,10 @@ def _sent(plan: ShardingPlan) -> list[str]:
         key = one.path or plan.cost.name, "backward" if one.backward else "forward", one.means.value, axis.name
         times, sent = groups.get(key, (0, 0))
         more = one.times * one.means.sent(plan.bytes_of(one.given), axis.size)
-        groups[key] = times + one.times, sent + more
-    for why, mesh, means, given in plan.weight_sendings:
+        groups[key] = times + one.times * plan.micro, sent + more * plan.micro
+    for why, mesh, means, given, times in plan.weight_sendings:
         axis = plan.mesh.axes[mesh]
-        groups[why, "", means.value, axis.name] = 0, means.sent(given, axis.size)
+        groups[why, "", means.value, axis.name] = 0, means.sent(given, axis.size) * times
     if not groups:
         return ["nothing is sent"]
     head = ("sent in a step", "", "", "along", "times", "by a device")
@@ -67,17 +81,16 @@ def _sent(plan: ShardingPlan) -> list[str]:
 
 
 def _memory(plan: ShardingPlan) -> list[str]:
-    rows = [
-        ("memory of a device", "all kept", "passes done again"),
-        ("weights", size(plan.weight_bytes), size(plan.weight_bytes)),
-        ("gradients", size(plan.gradient_bytes), size(plan.gradient_bytes)),
-        ("AdamW", size(plan.optimiser_bytes), size(plan.optimiser_bytes)),
-        ("activations", size(plan.activation_bytes), size(plan.checkpointed_bytes)),
-        ("", size(plan.memory()), size(plan.memory(True))),
-    ]
-    if not plan.stage or plan.copies == 1:
-        return aligned(rows)
-    return [*aligned(rows), f"{STAGES[plan.stage]} scattered over the {plan.copies} copies of the model"]
+    held = [plan.held(how.value) for how in Checkpointing]
+    rows: list[tuple[str, ...]] = [("memory of a device", *HEADS)]
+    for part in fields(DeviceMemory):
+        parts = [getattr(one, part.name) for one in held]
+        if any(parts):
+            rows.append((PARTS.get(part.name, part.name), *(size(each) if each else "" for each in parts)))
+    lines = aligned([*rows, ("", *(size(one.all) for one in held))])
+    if not plan.stage or not any(map(plan.copied, plan.weights)):
+        return lines
+    return [*lines, f"{STAGES[plan.stage]} scattered over the devices that have the same of them"]
 
 
 def _time(plan: ShardingPlan, bandwidth: float, flops: float) -> list[str]:
@@ -86,6 +99,7 @@ def _time(plan: ShardingPlan, bandwidth: float, flops: float) -> list[str]:
     return [
         f"computing  {plan.flops / 1e12:,.3g} TFLOP on a device, {time(working)} at {flops / 1e12:,.4g} TFLOP/s",
         f"sending    {size(plan.sent_bytes)}, {time(sending)} at {size(int(bandwidth))}/s: {share} if nothing overlaps",
+        f"balance    most work of a device: {plan.imbalance:.2f} times the mean; memory is the same on each",
         f"limited by {'computing' if working >= sending else 'sending'}",
     ]
 

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..base.names import did_you_mean, listed
-from ..cost.bill import REALS
-from ..cost.memory import Memory
-from ..cost.polynomials.polynomial import Poly, largest, total
+from ..cost.bill import BATCH as BATCH_SIZE
+from ..cost.bill import REALS, sized
+from ..cost.polynomials.polynomial import Poly
 from ..cost.report import Cost, cost
 from ..cost.work import Meter
 from ..graph.inventory import extent
-from ..graph.nodes import Call, Graph, Repeat
-from ..rewrites.kernels.attention import fuse_attention
+from ..graph.nodes import Graph
+from ..graph.values import IndexInto, Value
 from ..rewrites.numerics.exact import mark_exact
-from ..rewrites.simplify.constants import fold_truths
 from ..sizes.axes import Number
 from .choose import NoSplit, axes_named, splits_of
 from .collectives import Means, Sending, sendings
+from .estimates.activations import Checkpointing, activations
+from .estimates.balance import imbalance
+from .estimates.memory import AHEAD, HALF_STATES, LOSS, LOSS_BY_PARTS, STATES, DeviceMemory, unit
 from .mesh import BATCH, Mesh, mesh_of
-from .spread import spread
+from .spread import GraphSpread, spread
 from .weights import PlacedWeight, placed_weights
-
-STATES = {"float64": 16, "float32": 8}
-"""Bytes that an optimiser keeps for each weight: AdamW's two moments."""
-HALF_STATES = 12  # of weights in half precision: the moments, and the weight, in float32
 
 
 @dataclass(frozen=True)
 class ShardingPlan:
-    """A model on a mesh, what each device has and does.
+    """A model on a mesh, what each device has and does in a step of training.
 
-    weights: every weight by its path. cost: of what one device does, in a batch of its own.
+    weights: every weight by its path. cost: of what one device does, in a micro-batch of its own.
     batch:   of all devices together. stage: what of the optimiser (1), gradients (2) and weights (3) is scattered over
-             the devices that split the batch (ZeRO: Rajbhandari et al. 2020); 0: nothing.
+             the devices that have the same of them (ZeRO: Rajbhandari et al. 2020); 0: nothing.
+    whole:   how many parameters the model has. logits: the results of a device that are logits, each with the float32
+             arrays of its size that cross-entropy makes of it.
+    reduce:  the dtype in which gradients are summed and kept. micro: how many micro-batches a step has.
+    behind:  the mesh axes along which later devices do more, as they have later items of a causal model; imbalance: how
+             many times as much as the mean the one does that does most.
     """
 
     mesh: Mesh
@@ -44,7 +48,12 @@ class ShardingPlan:
     cost: Cost
     batch: int
     stage: int
-    whole: int  # how many parameters the model has
+    whole: int
+    logits: tuple[tuple[Value, int], ...]
+    reduce: str
+    micro: int
+    behind: tuple[str, ...] = ()
+    imbalance: float = 1.0
 
     @property
     def copies(self) -> int:
@@ -52,9 +61,13 @@ class ShardingPlan:
         return self.mesh.copies
 
     @cached_property
+    def meter(self) -> Meter:
+        return Meter(self.cost.scope, REALS[self.cost.dtype], self.cost.values)
+
+    @cached_property
     def sent(self) -> tuple[Sending, ...]:
         """The collectives of a pass through the model, forward and backward, but for those of its weights."""
-        return tuple(sendings(self.cost.graph, Meter(self.cost.scope, REALS[self.cost.dtype], self.cost.values)))
+        return tuple(sendings(self.cost.graph, self.meter))
 
     def bytes_of(self, poly: Poly) -> int:
         return self.cost.figure(poly).value
@@ -62,7 +75,7 @@ class ShardingPlan:
     # -- weights -------------------------------------------------------------------------------------------------
 
     def items(self, path: str) -> int:
-        """How many items of a weight a device has, not counted what is scattered over the batch."""
+        """How many items of a weight a device has, not counted what is scattered over copies."""
         placed = self.weights[path]
         count = _items(placed)
         for axis, by in zip(placed.place, self.mesh.axes, strict=True):
@@ -75,65 +88,116 @@ class ShardingPlan:
         """How many items of all weights a device has."""
         return sum(map(self.items, self.weights))
 
-    @cached_property
-    def weight_sendings(self) -> tuple[tuple[str, int, Means, int], ...]:
-        """What is sent of weights and their gradients in a step of training: why, along which mesh axis, how, and the
-        bytes that a device gives.
+    def copied(self, path: str) -> tuple[int, ...]:
+        """The mesh axes along which a weight can be scattered: devices have the same of it, and work of their own: a
+        part of the batch or, where no weight at all is split along that axis, of a width.
         """
-        size = REALS[self.cost.dtype]
-        found = []
-        for number, axis in enumerate(self.mesh.axes):
-            items = sum(
-                self.items(path)
-                for path, placed in self.weights.items()
-                if number in placed.partial and not placed.weight.frozen
-            )
-            if not items or axis.size == 1:
-                continue
-            given = items * size
-            if BATCH in axis.splits and self.stage:
-                found.append(("gradients", number, Means.REDUCE_SCATTER, given))
-                times = ("weights, forward", "weights, backward") if self.stage == 3 else ("weights",)
-                found += [(why, number, Means.ALL_GATHER, given // axis.size) for why in times]
-            else:
-                found.append(("gradients", number, Means.ALL_REDUCE, given))
-        return tuple(found)
+        partial = self.weights[path].partial
+        return tuple(n for n, axis in enumerate(self.mesh.axes) if n in partial and (axis.copies or n in self.unsplit))
+
+    @cached_property
+    def unsplit(self) -> frozenset[int]:
+        """The mesh axes along which no weight is split."""
+        split = {n for placed in self.weights.values() for n, axis in enumerate(placed.place) if axis is not None}
+        return frozenset(range(len(self.mesh.axes))) - split
+
+    @cached_property
+    def weight_sendings(self) -> tuple[tuple[str, int, Means, int, int], ...]:
+        """What is sent of weights and their gradients in a step of training: why, along which mesh axis, how, the bytes
+        that a device gives, and how often. What is scattered along one axis is less along the next.
+        """
+        size, summed = REALS[self.cost.dtype], REALS[self.reduce]
+        given: dict[tuple[str, int, Means, int], int] = {}
+
+        def add(why: str, mesh: int, means: Means, times: int, bytes: int) -> None:
+            given[why, mesh, means, times] = given.get((why, mesh, means, times), 0) + bytes
+
+        for path, placed in self.weights.items():
+            items, copied = self.items(path), self.copied(path) if self.stage else ()
+            for number, axis in enumerate(self.mesh.axes):
+                if number not in placed.partial or placed.weight.frozen or axis.size == 1:
+                    continue
+                if number not in copied:
+                    add("gradients", number, Means.ALL_REDUCE, 1, items * summed)
+                    continue
+                add("gradients", number, Means.REDUCE_SCATTER, self.micro if self.stage > 1 else 1, items * summed)
+                items //= axis.size
+                for why in ("weights, forward", "weights, backward") if self.stage == 3 else ("weights",):
+                    add(why, number, Means.ALL_GATHER, self.micro if self.stage == 3 else 1, items * size)
+        return tuple((why, mesh, means, bytes, times) for (why, mesh, means, times), bytes in given.items())
 
     # -- memory --------------------------------------------------------------------------------------------------
 
     @property
+    def _cast(self) -> bool:
+        """Whether weights are only there in float32, and cast when gathered: mixed precision of `fully_shard`."""
+        return self.stage == 3 and REALS[self.reduce] > REALS[self.cost.dtype]
+
+    @cached_property
     def weight_bytes(self) -> int:
-        return self._scattered(REALS[self.cost.dtype], 3)
+        return self._scattered(REALS[self.reduce if self._cast else self.cost.dtype], 3)
 
-    @property
+    @cached_property
     def gradient_bytes(self) -> int:
-        return self._scattered(REALS[self.cost.dtype], 2)
+        return self._scattered(REALS[self.reduce], 2, learned=True)
 
-    @property
+    @cached_property
     def optimiser_bytes(self) -> int:
-        return self._scattered(STATES.get(self.cost.dtype, HALF_STATES), 1)
+        return self._scattered(STATES.get(self.reduce if self._cast else self.cost.dtype, HALF_STATES), 1, learned=True)
 
-    def _scattered(self, each: int, stage: int) -> int:
-        """Bytes of something that each weight has, scattered over the batch from this stage on."""
-        return -(-self.parameters * each // (self.copies if self.stage >= stage else 1))
+    def _scattered(self, each: int, stage: int, learned: bool = False) -> int:
+        """Bytes of something that each weight has, scattered over its copies from this stage on."""
+        found = 0
+        for path, placed in self.weights.items():
+            if not (learned and placed.weight.frozen):
+                found += -(-self.items(path) * each // self._devices(path, stage))
+        return found
+
+    def _devices(self, path: str, stage: int) -> int:
+        """Over how many devices something of a weight is scattered."""
+        return math.prod(self.mesh.axes[n].size for n in self.copied(path)) if self.stage >= stage else 1
+
+    @cached_property
+    def gathered_bytes(self) -> int:
+        """Weights that are scattered, while they are used, and gradients that are to be scattered: those of a unit."""
+        size, units = REALS[self.cost.dtype], Counter[str]()
+        for path in self.weights:
+            if self._devices(path, 2) > 1:
+                units[unit(path)] += self.items(path)
+        always = units.pop("", 0)
+        largest = max(units.values(), default=0)
+        summed = largest * (size + REALS[self.reduce])
+        return summed + (always + AHEAD * largest) * size if self.stage == 3 else summed
 
     @cached_property
     def activation_bytes(self) -> int:
-        """What the gradients need of the forward pass, with fused attention."""
+        """What the gradients need of the forward pass of a micro-batch, with fused attention."""
         return self.cost.fused_saved.value
 
     @cached_property
-    def checkpointed_bytes(self) -> int:
-        """The same where each pass of a repeat is done again for its gradients: what enters each pass, and one pass."""
-        graph, _ = fuse_attention(fold_truths(self.cost.graph)[0])
-        meter = Meter(self.cost.scope, REALS[self.cost.dtype], self.cost.values)
-        results = total(result.bytes for result in self.cost.fused.results if result.saved)
-        return self.bytes_of(_checkpointed(graph, self.cost.fused, meter) + results)
+    def loss_bytes(self) -> int:
+        return sum(self.bytes_of(self.meter.items(value)) * 4 * arrays for value, arrays in self.logits)
 
-    def memory(self, checkpointed: bool = False) -> int:
-        """The bytes of one device in a step of training."""
-        activations = self.checkpointed_bytes if checkpointed else self.activation_bytes
-        return self.weight_bytes + self.gradient_bytes + self.optimiser_bytes + activations
+    def held(self, checkpointing: str = "none", flight: int = 1) -> DeviceMemory:
+        """What one device holds, part by part. checkpointing: "none", "selective" or "full". flight: of how many
+        micro-batches activations are kept at once.
+
+        Raises ValueError for another word.
+        """
+        kept, again = activations(self.cost.graph, self.cost.fused, self.meter, Checkpointing(checkpointing))
+        return DeviceMemory(
+            self.weight_bytes,
+            self.gradient_bytes,
+            self.optimiser_bytes,
+            self.gathered_bytes,
+            self.bytes_of(kept) * flight,
+            self.bytes_of(again),
+            self.loss_bytes,
+        )
+
+    def memory(self, checkpointing: str = "none", flight: int = 1) -> int:
+        """The bytes of one device in a step of training, as `held`."""
+        return self.held(checkpointing, flight).all
 
     # -- time ----------------------------------------------------------------------------------------------------
 
@@ -141,37 +205,19 @@ class ShardingPlan:
     def flops(self) -> int:
         """Of one device in a step of training: forward and backward, of what masks keep."""
         work = self.cost.part.work
-        return 2 * self.bytes_of(work.kept + work.kept_back)
+        return 2 * self.bytes_of(work.kept + work.kept_back) * self.micro
 
     @cached_property
     def sent_bytes(self) -> int:
         """What a device sends in a step of training."""
         sizes = [axis.size for axis in self.mesh.axes]
         passing = sum(one.times * one.means.sent(self.bytes_of(one.given), sizes[one.mesh]) for one in self.sent)
-        return passing + sum(means.sent(given, sizes[mesh]) for _, mesh, means, given in self.weight_sendings)
+        weights = sum(means.sent(given, sizes[mesh]) * times for _, mesh, means, given, times in self.weight_sendings)
+        return passing * self.micro + weights
 
     def seconds(self, bandwidth: float, flops: float) -> float:
         """What a step of training takes where nothing overlaps. bandwidth: bytes a second; flops: of a device."""
         return self.flops / flops + self.sent_bytes / bandwidth
-
-
-def _checkpointed(graph: Graph, memory: Memory, meter: Meter) -> Poly:
-    """What is saved in a graph where each pass of a repeat keeps what enters it alone, and one pass all."""
-    saved = memory.saved
-    for place, node in enumerate(graph.nodes):
-        below = memory.below.get(place)
-        if below is None:
-            continue
-        if isinstance(node, Call):
-            inner = Meter(meter.scope.inside(node), meter.real, meter.values)
-            saved = saved - below.saved + _checkpointed(node.graph, below, inner)
-        elif isinstance(node, Repeat):
-            passes = [one.saved for one in below.passes or (below,)]
-            count = meter.scope.number(node.count)
-            every = passes[0] * count if len(passes) == 1 else total(passes)
-            entering = total(meter.bytes(value) for value in node.args[: node.carried]) * count
-            saved = saved - every + largest(passes, meter.values) + entering
-    return saved
 
 
 def plan(
@@ -182,17 +228,34 @@ def plan(
     batch: int | None = None,
     dtype: str = "bfloat16",
     stage: int = 3,
+    reduce: str | None = None,
+    micro: int = 1,
 ) -> ShardingPlan:
-    """The plan of a model on a mesh. batch: of all devices; None: one item for each that splits it.
+    """The plan of a model on a mesh. batch: of all devices; None: one item a micro-batch for each that splits it.
 
     Raises Indivisible for an axis that does not divide over the devices which split it, and CostError as a bill does.
     """
-    batch = mesh.copies if batch is None else batch
+    batch = mesh.copies * micro if batch is None else batch
     found = spread(graph, mesh)
-    local = cost(mark_exact(found.graph), sizes, batch=max(batch // mesh.copies, 1), dtype=dtype)
+    local = cost(mark_exact(found.graph), sizes, batch=max(batch // mesh.copies // micro, 1), dtype=dtype)
     weights = placed_weights(found)
     whole = sum(_items(placed) for placed in weights.values())
-    return ShardingPlan(mesh, weights, local, batch, stage, whole)
+    made = ShardingPlan(mesh, weights, local, batch, stage, whole, logits_of(found), reduce or dtype, micro)
+    behind, most = imbalance(graph, mesh, sizes)
+    return replace(made, behind=behind, imbalance=most)
+
+
+def logits_of(found: GraphSpread) -> tuple[tuple[Value, int], ...]:
+    """The results of a device that have an axis of which items of an input are the index: of a vocabulary."""
+    words = {entry.value.type.element for entry in found.old.inputs}
+    named = {element.axis.family for element in words if isinstance(element, IndexInto)}
+    made = []
+    for old, new in zip(found.old.outputs, found.graph.outputs, strict=True):
+        axes = {axis for axis in old.value.type.axes if axis.family in named}
+        if axes:
+            parts = axes & {*found.place(old.value)}
+            made.append((new.value, LOSS_BY_PARTS if parts else LOSS))
+    return tuple(made)
 
 
 def _items(placed: PlacedWeight) -> int:
@@ -208,15 +271,18 @@ def planned(
     batch: int | None,
     dtype: str,
     stage: int,
+    reduce: str | None = None,
+    micro: int = 1,
 ) -> ShardingPlan:
     """The plan on a mesh of these sizes, which splits what is named, and else what is best. Raises NoSplit, too."""
     for name in splits:
         if name not in mesh:
             raise NoSplit(f"there is no mesh axis `{name}` to split {listed(splits[name])}: there are {listed(mesh)}")
     _known(graph, splits)
-    bill = cost(mark_exact(graph), sizes, dtype=dtype)
-    found = splits_of(graph, mesh, splits, bill.scope, bill.values)
-    return plan(graph, mesh_of(mesh, found), sizes, batch=batch, dtype=dtype, stage=stage)
+    scope, values, _ = sized(graph, sizes)
+    found = splits_of(graph, mesh, splits, scope, {**values, BATCH_SIZE: 1})
+    made = mesh_of(mesh, found)
+    return plan(graph, made, sizes, batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro)
 
 
 def _known(graph: Graph, splits: Mapping[str, Sequence[str]]) -> None:

@@ -389,6 +389,8 @@ class Model:
         batch: int | None = None,
         dtype: str = "bfloat16",
         stage: int = 3,
+        reduce: str | None = None,
+        micro: int = 1,
     ) -> ShardingPlan:
         """What it comes to on a mesh of devices, `{"data": 2, "model": 4}`: where each weight lies, what is sent, what
         each device holds and does in a step of training.
@@ -397,15 +399,20 @@ class Model:
                 that are not here `data` splits the batch, `model` the depths that shorten a step most, `expert` the
                 axes of experts and then the batch, `context` the widths of inputs.
         sizes:  as of `cost`. batch: of all devices together; None: one item for each copy of the model.
-        stage:  what is scattered over the devices that split the batch (ZeRO): 1 the optimiser's state, 2 gradients,
-                too, 3 weights, too; 0 nothing.
+        stage:  what is scattered over the devices that have the same of it (ZeRO): 1 the optimiser's state, 2
+                gradients, too, 3 weights, too; 0 nothing.
+        reduce: the dtype in which gradients are summed and kept; None: `dtype`.
+        micro:  in how many micro-batches the batch of a step is done, one after another.
 
         Raises Indivisible or NoSplit (each a ValueError) for an axis that does not divide over the devices that split
         it and for an axis of the mesh that has nothing to split, CostError as `cost` does.
         """
         from .compiler.sharding.plan import planned
 
-        return planned(self._sized, mesh, splits or {}, _of_bill(sizes or {}), batch=batch, dtype=dtype, stage=stage)
+        return planned(
+            self._sized, mesh, splits or {}, _of_bill(sizes or {}),
+            batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro,
+        )  # fmt: skip
 
     @cached_property
     @deep()

@@ -95,6 +95,10 @@ class Poly:
     def __mul__(self, other: Poly | int | Fraction) -> Poly:
         if not isinstance(other, Poly):
             return Poly({monomial: c * other for monomial, c in self.terms.items()} if other else {})
+        for one, more in ((self, other), (other, self)):  # most often by 1, and by a number
+            if len(one.terms) == 1 and () in one.terms:
+                factor = one.terms[()]
+                return more if factor == 1 else Poly({monomial: c * factor for monomial, c in more.terms.items()})
         out: dict[Monomial, Fraction] = {}
         for a, x in self.terms.items():
             for b, y in other.terms.items():

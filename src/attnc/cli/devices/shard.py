@@ -14,6 +14,7 @@ from ..output import CLEAN, CannotRun
 if TYPE_CHECKING:
     from ...compiler.sharding.plan import ShardingPlan
 
+REALS = ("float64", "float32", "bfloat16", "float16")
 SUMMARY = "plan a model over many devices"
 
 
@@ -28,9 +29,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", type=float, default=80.0, metavar="GB", help="what a device has, for --find (80)")
     parser.add_argument("--batch", type=whole, metavar="N", help="items of all devices together (one for each copy)")
     parser.add_argument("--dtype", default="bfloat16", metavar="DTYPE", help="of reals: bfloat16, float32, ...")
+    parser.add_argument("--micro", type=whole, default=1, metavar="N", help="micro-batches in a step (1)")
+    parser.add_argument(
+        "--reduce", choices=REALS, metavar="DTYPE", help="in which gradients are summed and kept (as --dtype)"
+    )
     parser.add_argument("--zero", type=int, choices=range(4), default=3, metavar="N", help="ZeRO's stage, 0 to 3 (3)")
+    parser.add_argument("--host", type=whole, default=8, metavar="N", help="devices of a host, with fast links (8)")
     parser.add_argument("--bandwidth", type=float, default=100.0, metavar="GB/S", help="what a device sends (100)")
     parser.add_argument("--flops", type=float, default=400.0, metavar="TFLOP/S", help="what a device computes (400)")
+    parser.add_argument("--json", action="store_true", help="the plan as JSON")
 
 
 def mesh(text: str) -> dict[str, int]:
@@ -57,24 +64,32 @@ def run(args: argparse.Namespace) -> int:
     splits the batch, `model` heads, inner layers and vocabularies, `expert` experts, `context` widths; `--split` says
     otherwise.
     """
+    import json
+
     from ...compiler.cost.bill import CostError
     from ...compiler.sharding.choose import NoSplit
+    from ...compiler.sharding.estimates.data import data
     from ...compiler.sharding.find import found
     from ...compiler.sharding.mesh import Indivisible
     from ...compiler.sharding.page import page
 
     if (args.mesh is None) == (args.find is None):
         raise CannotRun("which devices? write --mesh data=2,model=4, or --find N for the best meshes of N")
+    if args.find is not None and args.json:
+        raise CannotRun("--json is of one plan: it goes with --mesh")
     speeds = {"bandwidth": args.bandwidth * 1e9, "flops": args.flops * 1e12}
     try:
         model, given = opened(args.target, args)
 
         def planned(mesh: Mapping[str, int]) -> ShardingPlan:
             splits = dict(args.split)
-            return model.plan(mesh, given, splits=splits, batch=args.batch, dtype=args.dtype, stage=args.zero)
+            how = {"dtype": args.dtype, "stage": args.zero, "reduce": args.reduce, "micro": args.micro}
+            return model.plan(mesh, given, splits=splits, batch=args.batch, **how)
 
-        if args.find is None:
-            lines = page(planned(args.mesh), **speeds)
+        if args.find is None and args.json:
+            lines = [json.dumps(data(planned(args.mesh), **speeds, host=args.host), indent=2)]
+        elif args.find is None:
+            lines = page(planned(args.mesh), **speeds, host=args.host)
         else:
             lines = found(planned, args.find, args.memory * 1e9, **speeds)
     except (CostError, NoSplit, Indivisible) as problem:

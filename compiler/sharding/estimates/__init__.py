@@ -1,0 +1,7 @@
+"""What a plan comes to on a device, beyond what a bill says.
+
+activations.py   what is kept of a forward pass, by how much of it is done again
+memory.py        what a device holds in a step of training, part by part
+balance.py       how evenly work is spread; data.py: all of a plan as plain data
+cautions.py      plans that papers warn of
+"""

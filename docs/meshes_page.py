@@ -1,0 +1,227 @@
+"""docs/meshes.md: plans on published meshes beside what was published of them. docs/generate.py writes it.
+
+Figures of others are typed here from their sources, each named in its row's footnote; nothing of ours is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import attnc
+from attnc.compiler.sharding.collectives import Means
+from attnc.compiler.sharding.page import percent
+from attnc.compiler.sharding.plan import ShardingPlan
+from attnc.spec import Size
+
+ZOO = Path(__file__).parents[1] / "examples" / "zoo"
+GIB, GB = 2**30, 10**9
+LLAMA_70B = {"model": 8192, "inner": 28672, "layers": 80, "sharing": 8}
+LLAMA_405B = {"model": 16384, "inner": 53248, "layers": 126, "sharing": 16}
+GPT_175B = {"model": 12288, "heads": 96, "layers": 96, "vocab": 51200, "longest": 2048, "drop": 0.0}
+WHOLE = ["groups", "inner", "vocab", "seq"]  # norms by parts of the sequence, too
+
+INTRODUCTION = """\
+# Plans of published meshes
+
+Models that were trained on many devices, planned by [`attnc shard`](sharding.md) on the mesh that their authors
+published, and beside it what they published of memory. Everything here is calculated: no device was used, and nothing
+is fitted to their figures. [What is counted](#what-is-counted) stands below, with its sources.
+
+## Memory that was measured
+
+torchtitan's figures are the largest that PyTorch's allocator had reserved, on H100s, in December 2024
+([llama3_h100_202412](https://github.com/pytorch/torchtitan/blob/main/benchmarks/llama3_h100_202412_torchtitan.md)),
+of Llama 3.1 with sequences of 8,192; its settings are those of commit 9dec370: weights, gradients and AdamW's state
+in float32 and scattered, computing in bfloat16, `selective` by `op` or `full` checkpointing, norms by parts of the
+sequence along `model`. In GiB, as there; *states* are weights, gradients and AdamW's two moments.
+
+| model | mesh | batch a device | checkpointing | states | gathered | activations | loss | ours | theirs | difference |
+|---|---|---|---|---|---|---|---|---|---|---|
+"""
+
+MISSED = """
+Those without `torch.compile` are {eager}. With it theirs need less: of results that selective checkpointing keeps,
+those that no gradient needs are not kept. Float8 changes what is multiplied, not what is kept; it is not counted, nor
+are the buffers of asynchronous tensor parallelism.
+
+Of 405B each of eight stages is planned as a model of its own, for `pipe` is no axis of a mesh yet: the first (15
+layers and the embedding, of eight micro-batches on their way), the second (16 layers, seven on their way) and the
+last (15 layers, the norm and the logits). Gradients are not scattered until the last micro-batch is done, weights are
+gathered once: `--zero 1`. The largest stage is compared, and it misses: {missed}. What a schedule keeps beside is not
+counted, such as what stages receive and send for each micro-batch, and gradients in both forms while they are
+scattered at last. Interleaved stages (theirs: 72.7) are not planned.
+
+## Memory that was not published
+
+Meshes of papers, with one micro-batch of one sequence at a time. In GB. *Sending* is its share of a step at 400
+TFLOP/s and 100 GB/s for all collectives alike, where nothing overlaps.
+
+| model | devices | mesh | `--zero` | checkpointing | states | activations | ours | theirs | sending | limited by |
+|---|---|---|---|---|---|---|---|---|---|---|
+"""
+
+END = """
+Sources. Llama 3: table 4 and section 3.3.2 of [Dubey et al. 2024](https://arxiv.org/abs/2407.21783): FSDP that
+scatters optimiser and gradients and leaves weights gathered, gradients summed in float32; 126 layers in 16 stages,
+the first and the last with one less. They trained on sequences of 8,192 without checkpointing with 80 GB a device,
+where this plan does not fit: {gathered} of its {kept} GB of activations are norms that were gathered for maps, which
+Megatron gathers anew for the gradient ([Korthikanti et al. 2022](https://arxiv.org/abs/2205.05198), section 4.2.2),
+and their schedule keeps fewer micro-batches on their way. With `context = 16` the paper gives each device a part from
+either end of a sequence, so that its mask costs all as much. DeepSeek-V3: sections 3.2 and 4.2 of [the
+report](https://arxiv.org/abs/2412.19437): 2,048 devices, 16 stages, experts over 64, ZeRO 1, sequences of 4,096 in
+batches of 15,360; 61 layers, planned as a stage of four with experts; in bfloat16, where theirs has float8, and
+without what predicts further tokens. GPT-3 175B: table 2 of [Narayanan et al.
+2021](https://arxiv.org/abs/2104.04473): 384 devices, model-parallel over 96 (8 and 12 stages), batches of 1,536 and
+micro-batches of one, all activations done again.
+
+## What is counted
+
+- **Weights, gradients, AdamW's state**, each as its dtype has it, divided over the devices that have the same of it
+  from its stage on (ZeRO: [Rajbhandari et al. 2020](https://arxiv.org/abs/1910.02054); their example of 7.5 billion
+  weights on 64 devices is a test). Experts are divided over the devices that have the same experts. With `--reduce
+  float32` and `--zero 3` weights are kept in float32 alone, and cast when they are gathered, as PyTorch's
+  `fully_shard` does.
+- **Gathered**: with `--zero 3` the weights outside of repeats, those of the pass at work and of the next, which is
+  gathered meanwhile; from stage 2 on the gradients of a pass, in both dtypes, until they are scattered ([Zhao et al.
+  2023](https://arxiv.org/abs/2304.11277)).
+- **Activations**: what each op's gradient needs, with fused attention ([how](cost.md)). *Full* checkpointing keeps
+  what enters each pass of a repeat ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)), *selective* the results of
+  attention, of scattered sums, and of every second map by weights, too, as torchtitan's `op`; one pass is there that
+  is done again.
+- **Loss**: of results over a vocabulary that an input is of, three float32 arrays (log-probabilities, their gradient,
+  that of the logits: `cross_entropy`), or four where devices have parts of the vocabulary (`loss_parallel`).
+
+All of these are added: an allocator has a segment that is free for something smaller, not for something larger. Not
+counted: what an allocator leaves unused, buffers of collectives, temporaries of the optimiser, NCCL's and CUDA's own
+memory.
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A published run: its plans (of stages, if it has such), what is kept, and what was measured, in GiB."""
+
+    model: str
+    mesh: str
+    plans: Sequence[tuple[ShardingPlan, int]]  # and of how many micro-batches activations are kept
+    how: str
+    theirs: Mapping[str, float]
+
+    def largest(self) -> tuple[ShardingPlan, int]:
+        return max(self.plans, key=lambda one: one[0].memory(self.how, one[1]))
+
+
+def llama(sizes: Mapping[str, Size] | None = None) -> attnc.Model:
+    return attnc.load(ZOO / "llama.attn", sizes=sizes).model("llama")
+
+
+def stage(part: str, layers: int) -> attnc.Model:
+    """A stage of Llama's layers: the first has the embedding, the last the norm and the logits."""
+    text = (ZOO / "llama.attn").read_text(encoding="utf-8")
+    if part != "last":
+        text = text.replace("-> [seq, vocab] causal", "-> [seq, model] causal")
+        text = text.replace("linear.logits[model -> vocab](rmsnorm.last[model](x, eps), bias = false)", "x")
+    if part != "first":
+        ids = ", ids: vocab[seq]" if part == "last" else ""  # so that its results are known to be logits
+        text = text.replace("(ids: vocab[seq], ", "(x: [seq, model], ").replace("= true) ->", f"= true{ids}) ->")
+        text = text.replace("    x = embed.E[vocab -> model](ids)\n", "")
+    return attnc.loads(text, sizes={**LLAMA_405B, "layers": layers}).model("llama")
+
+
+def measured() -> list[Run]:
+    """The rows of torchtitan's tables 1, 3, 4 and 5."""
+    runs = []
+    for devices, theirs in ((8, {"": 82.4, "compiled": 77.0}), (128, {"": 67.0, "compiled": 62.0})):
+        plan = llama().plan({"data": devices}, {"seq": 8192}, batch=2 * devices, reduce="float32")
+        runs.append(Run("8B", f"data = {devices}", [(plan, 1)], "selective", theirs))
+    plan = llama(LLAMA_70B).plan(
+        {"data": 32, "model": 8}, {"seq": 8192}, splits={"model": WHOLE}, batch=512, reduce="float32"
+    )
+    theirs = {"compiled, float8": 71.9, "asynchronous, too": 67.6}
+    runs.append(Run("70B", "data = 32, model = 8", [(plan, 1)], "full", theirs))
+    parts = (("first", 15, 8), ("middle", 16, 7), ("last", 15, 1))
+    stages = [(staged(part, layers, {"data": 8, "model": 8}, 256, 8, 1), flight) for part, layers, flight in parts]
+    runs.append(Run("405B", "data = 8, model = 8, 8 stages", stages, "full", {"compiled, float8": 82.5}))
+    return runs
+
+
+def staged(
+    part: str, layers: int, mesh: Mapping[str, int], batch: int, micro: int, zero: int, seq: int = 8192
+) -> ShardingPlan:
+    absent = {"vocab"} if part == "middle" else set()
+    splits = {"model": [name for name in WHOLE if name not in absent | ({"seq"} if "context" in mesh else set())]}
+    return stage(part, layers).plan(
+        mesh, {"seq": seq}, splits=splits, batch=batch, micro=micro, stage=zero, reduce="float32"
+    )
+
+
+def unmeasured() -> list[tuple[Run, int]]:
+    """The meshes of papers, and how many stages their pipelines have."""
+    runs = []
+    for mesh, batch, seq in (
+        ({"data": 64, "model": 8}, 32 * 64, 8192),
+        ({"data": 128, "model": 8}, 16 * 128, 8192),
+        ({"data": 8, "context": 16, "model": 8}, 16 * 8, 131072),
+    ):
+        micro = batch // mesh["data"]
+        parts = (("first", 7, 16), ("middle", 8, 15), ("last", 7, 1))
+        plans = [
+            (staged(part, layers, mesh, batch, micro, 2, seq), min(flight, micro)) for part, layers, flight in parts
+        ]
+        shown = ", ".join(f"{name} = {count}" for name, count in mesh.items())
+        runs.append((Run("Llama 3 405B", shown, plans, "none", {}), 16))
+    deepseek = attnc.load(ZOO / "mixed" / "latent.attn", sizes={"layers": 4, "dense": 0}).model("decoder")
+    plan = deepseek.plan({"data": 2, "expert": 64}, {"seq": 4096}, batch=15360, micro=120, stage=1)
+    runs.append((Run("DeepSeek-V3", "data = 2, expert = 64", [(plan, 16)], "full", {}), 16))
+    gpt = attnc.load(ZOO / "gpt2.attn", sizes={**GPT_175B, "layers": 8}).model("gpt2")
+    depths = {"model": ["heads", "inner", "vocab"]}
+    plan = gpt.plan({"data": 4, "model": 8}, {"seq": 2048}, splits=depths, batch=1536, micro=384, stage=0)
+    runs.append((Run("GPT-3 175B", "data = 4, model = 8", [(plan, 12)], "full", {}), 12))
+    return runs
+
+
+def page() -> str:
+    text = [INTRODUCTION.replace("\n\n", "\n\n<!-- Written by docs/generate.py (`make docs`): do not edit. -->\n", 1)]
+    differences = {}
+    for run in measured():
+        plan, flight = run.largest()
+        held = plan.held(run.how, flight)
+        states = held.weights + held.gradients + held.optimiser
+        parts = (states, held.gathered, held.activations + held.again, held.loss, held.all)
+        for what, theirs in run.theirs.items():
+            off = f"{held.all / GIB / theirs - 1:+.1%}"
+            differences[run.model, what] = off
+            name = f"{run.model} ({what})" if what else run.model
+            figures = " | ".join(f"{each / GIB:.1f}" for each in parts)
+            batch = plan.cost.batch * plan.micro
+            text.append(f"| {name} | {run.mesh} | {batch} | {run.how} | {figures} | {theirs} | {off} |\n")
+    eager = " and ".join(off for (_, what), off in differences.items() if not what)
+    missed = next(off for (model, _), off in differences.items() if model == "405B")
+    text.append(MISSED.format(eager=eager, missed=missed))
+    kept = gathered = 0.0
+    for run, stages in unmeasured():
+        plan, flight = run.largest()
+        held = plan.held(run.how, flight)
+        states = held.weights + held.gradients + held.optimiser
+        if not kept:
+            kept = held.activations / GB
+            gathered = flight * sum(
+                plan.bytes_of(one.given) * plan.mesh.axes[one.mesh].size * one.times
+                for one in plan.sent
+                if one.means is Means.ALL_GATHER and not one.backward
+            ) / GB  # fmt: skip
+        computing, sending = plan.flops / 4e14, plan.sent_bytes / 1e11
+        share = percent(sending, computing + sending)
+        limit = "computing" if computing > sending else "sending"
+        figures = " | ".join(f"{each / GB:.0f}" for each in (states, held.activations + held.again, held.all))
+        text.append(
+            f"| {run.model} | {plan.mesh.devices * stages:,} | {run.mesh}; {stages} stages | {plan.stage} | "
+            f"{run.how} | {figures} | no published memory | {share} | {limit} |\n"
+        )
+    return "".join(text) + END.format(gathered=round(gathered), kept=round(kept))
+
+
+if __name__ == "__main__":
+    print(page())

@@ -1,0 +1,87 @@
+"""What a device holds: by hand, and beside published measurements; and what is warned of."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import attnc
+from attnc.cli import main
+from attnc.compiler.sharding.estimates.cautions import cautions
+
+from .subjects import EXAMPLES
+
+LLAMA = EXAMPLES / "zoo/llama.attn"
+GIB = 2**30
+PUBLISHED = [(8, 82.4, 77.0), (128, 67.0, 62.0)]
+"""torchtitan's tables 1 and 3 (December 2024): Llama 8B on so many devices, with and without torch.compile."""
+
+
+@pytest.mark.parametrize(("devices", "eager", "compiled"), PUBLISHED)
+def test_memory_of_torchtitan(devices: int, eager: float, compiled: float) -> None:
+    plan = attnc.load(LLAMA).model("llama").plan({"data": devices}, {"seq": 8192}, batch=2 * devices, reduce="float32")
+    ours = plan.memory("selective") / GIB
+    assert ours == pytest.approx(eager, rel=0.1)
+    assert ours == pytest.approx(compiled, rel=0.1)
+    held = plan.held("selective")
+    assert held.weights == held.gradients == 4 * plan.whole // devices  # float32, scattered
+    assert held.loss == 3 * 4 * 2 * 8192 * 128256
+
+
+def test_checkpointing_keeps_what_enters_each_pass() -> None:
+    """Of 32 layers each a stream, once, and one layer; beside them what the last norm and the logits need."""
+    of = attnc.load(LLAMA).model("llama")
+    plan = of.plan({"data": 1}, {"seq": 8192})
+    stream = 8192 * 4096 * 2
+    full, all, some = plan.held("full"), plan.held("none"), plan.held("selective")
+    table = 8192 * 8192  # the mask, one byte for each pair
+    assert 32 * stream <= full.activations <= 32 * stream + 3 * stream + 2 * table
+    assert all.again == 0 and all.activations > 32 * full.again
+    # of each layer Q, V, the gate, and the last map, and what attention makes (8 of 32 heads in V)
+    assert some.activations - full.activations == 32 * (stream + stream // 4 + 8192 * 14336 * 2 + stream + stream)
+    with pytest.raises(ValueError, match="'some' is not a valid Checkpointing"):
+        plan.held("some")
+
+
+def test_experts_are_scattered_over_those_alone_that_have_the_same() -> None:
+    text = (
+        "width seq\ndepth m = 8, e = 4, f = 16\n"
+        "model some(x: [seq, m]) -> [e, seq, f] {\n"
+        "    return linear.W[e: m -> f](linear.V[m -> m](x, bias = false), bias = false)\n}\n"
+    )
+    plan = attnc.loads(text).model("some").plan({"data": 2, "expert": 4}, {"seq": 4})
+    assert plan.copied("W.weight") == (0,) and plan.copied("V.weight") == (0, 1)
+    assert plan.weight_bytes == 2 * (4 * 8 * 16 // (4 * 2) + 8 * 8 // (4 * 2))
+
+
+@pytest.mark.parametrize(
+    ("mesh", "more", "says"),
+    [
+        (
+            {"model": 16},
+            {},
+            "`model` are not on one host of 8: 66 collectives of `inner` and `vocab` wait for slow links",
+        ),
+        ({"model": 4, "data": 8}, {}, "over at most 8, and name it last in --mesh, so that they are neighbours"),
+        ({"data": 8}, {"batch": 12}, "12 leaves no whole number of items for each of 8 copies"),
+        ({"data": 2}, {"batch": 4, "micro": 4}, "4 in 4 micro-batches leaves no whole number of items for each of 2"),
+        ({"context": 8}, {}, "the last device of `context` does 1.11 times the work of the mean"),
+        ({"data": 2}, {"micro": 8}, "weights are gathered 16 times in a step: with --zero 2 once"),
+        ({"data": 2, "model": 8}, {}, ""),
+    ],
+)
+def test_what_papers_warn_of(mesh: dict[str, int], more: dict[str, int], says: str) -> None:
+    plan = attnc.load(LLAMA).model("llama").plan(mesh, {"seq": 8192}, **more)
+    said = cautions(plan)
+    assert any(says in one for one in said) if says else not said
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shard", str(LLAMA), "--mesh", "data=2,model=4", "--set", "seq=8192", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    plan = attnc.load(LLAMA).model("llama").plan({"data": 2, "model": 4}, {"seq": 8192})
+    assert data["memory"]["full"]["all"] == plan.memory("full")
+    assert sum(one["sent"] for one in data["sent"] + data["sent_of_weights"]) == data["sent_bytes"] == plan.sent_bytes
+    assert data["weights"]["layers.0.self.Q.weight"]["split"] == {"model": "groups"}
+    assert main(["shard", str(LLAMA), "--find", "4", "--json"]) == 2
