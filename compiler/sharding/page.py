@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
 from ..base.names import listed
+from .cautions import HOST, cautions
 from .estimates.activations import Checkpointing
-from .estimates.cautions import HOST, cautions
 from .estimates.memory import DeviceMemory
 from .plan import ShardingPlan
 from .weights import PlacedWeight

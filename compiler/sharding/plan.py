@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..base.names import did_you_mean, listed
-from ..cost.bill import BATCH as BATCH_SIZE
 from ..cost.bill import REALS, sized
 from ..cost.polynomials.polynomial import Poly
 from ..cost.report import Cost, cost
+from ..cost.work import BATCH as ONE_BATCH
 from ..cost.work import Meter
 from ..graph.inventory import extent
 from ..graph.nodes import Graph
@@ -280,7 +280,7 @@ def planned(
             raise NoSplit(f"there is no mesh axis `{name}` to split {listed(splits[name])}: there are {listed(mesh)}")
     _known(graph, splits)
     scope, values, _ = sized(graph, sizes)
-    found = splits_of(graph, mesh, splits, scope, {**values, BATCH_SIZE: 1})
+    found = splits_of(graph, mesh, splits, scope, {**values, ONE_BATCH: 1})
     made = mesh_of(mesh, found)
     return plan(graph, made, sizes, batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro)
 

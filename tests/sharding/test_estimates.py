@@ -8,7 +8,7 @@ import pytest
 
 import attnc
 from attnc.cli import main
-from attnc.compiler.sharding.estimates.cautions import cautions
+from attnc.compiler.sharding.cautions import cautions
 
 from .subjects import EXAMPLES
 

@@ -2,6 +2,5 @@
 
 activations.py   what is kept of a forward pass, by how much of it is done again
 memory.py        what a device holds in a step of training, part by part
-balance.py       how evenly work is spread; data.py: all of a plan as plain data
-cautions.py      plans that papers warn of
+balance.py       how evenly work is spread
 """

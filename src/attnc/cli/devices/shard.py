@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
     from ...compiler.cost.bill import CostError
     from ...compiler.sharding.choose import NoSplit
-    from ...compiler.sharding.estimates.data import data
+    from ...compiler.sharding.data import data
     from ...compiler.sharding.find import found
     from ...compiler.sharding.mesh import Indivisible
     from ...compiler.sharding.page import page

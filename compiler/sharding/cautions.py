@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...base.names import listed
+from ..base.names import listed
 
 if TYPE_CHECKING:
-    from ..plan import ShardingPlan
+    from .plan import ShardingPlan
 
 HOST = 8  # devices of a host, where nothing is said
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from .activations import Checkpointing
 from .cautions import cautions
-from .memory import DeviceMemory
+from .estimates.activations import Checkpointing
+from .estimates.memory import DeviceMemory
 
 if TYPE_CHECKING:
-    from ..plan import ShardingPlan
+    from .plan import ShardingPlan
 
 
 def data(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int) -> dict[str, object]:
