@@ -20,7 +20,7 @@ def data(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int) -> di
     weights = {
         path: {
             "axes": [[axis.name for axis in dim] for dim in placed.weight.dims],
-            "split": {
+            "placed": {
                 name: axis.name for name, axis in zip(names, placed.place, strict=True) if axis is not None
             },
             "summed": [names[number] for number in sorted(placed.partial)],
@@ -47,7 +47,7 @@ def data(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int) -> di
     memory = {}
     for how in Checkpointing:
         held = plan.held(how.value)
-        memory[how.value] = {part.name: getattr(held, part.name) for part in fields(DeviceMemory)} | {"all": held.all}
+        memory[how.value] = {part.name: getattr(held, part.name) for part in fields(DeviceMemory)} | {"total": held.all}
     return {
         "model": plan.cost.name,
         "mesh": {axis.name: {"devices": axis.size, "splits": axis.splits} for axis in plan.mesh.axes},

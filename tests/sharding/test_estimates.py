@@ -81,7 +81,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shard", str(LLAMA), "--mesh", "data=2,model=4", "--set", "seq=8192", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     plan = attnc.load(LLAMA).model("llama").plan({"data": 2, "model": 4}, {"seq": 8192})
-    assert data["memory"]["full"]["all"] == plan.memory("full")
+    assert data["memory"]["full"]["total"] == plan.memory("full")
     assert sum(one["sent"] for one in data["sent"] + data["sent_of_weights"]) == data["sent_bytes"] == plan.sent_bytes
-    assert data["weights"]["layers.0.self.Q.weight"]["split"] == {"model": "groups"}
+    assert data["weights"]["layers.0.self.Q.weight"]["placed"] == {"model": "groups"}
     assert main(["shard", str(LLAMA), "--find", "4", "--json"]) == 2
