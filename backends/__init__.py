@@ -11,22 +11,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .files.code import version_of_runtime
     from .loading.load import WeightsError, build_numpy, build_torch
+    from .loading.parallel import build_parallel
     from .numpy.module import numpy_code, numpy_source
     from .plan.capture import CaptureError, capturable
     from .report.reports import explain
     from .text.values import CannotEmit
     from .torch.module import torch_code, torch_source
+    from .torch.parallel_file import parallel_code
 
 _HOMES = {
     "CannotEmit": "text.values",
     "CaptureError": "plan.capture",
     "WeightsError": "loading.load",
     "build_numpy": "loading.load",
+    "build_parallel": "loading.parallel",
     "build_torch": "loading.load",
     "capturable": "plan.capture",
     "explain": "report.reports",
     "numpy_code": "numpy.module",
     "numpy_source": "numpy.module",
+    "parallel_code": "torch.parallel_file",
     "torch_code": "torch.module",
     "torch_source": "torch.module",
     "version_of_runtime": "files.code",
@@ -37,11 +41,13 @@ __all__ = [
     "CaptureError",
     "WeightsError",
     "build_numpy",
+    "build_parallel",
     "build_torch",
     "capturable",
     "explain",
     "numpy_code",
     "numpy_source",
+    "parallel_code",
     "torch_code",
     "torch_source",
     "version_of_runtime",

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...compiler.advice.methods import why_no_step
 from ...compiler.base.names import DECODING, METHODS
-from ...compiler.graph.inventory import WeightSpec, inventory
+from ...compiler.graph.inventory import Law, WeightSpec, inventory, law
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
 from ..files.code import ModelCode
@@ -28,7 +28,7 @@ from ..numpy.module import numpy_code
 from ..plan.plan import parts
 from ..text.carried import homes
 from ..torch.module import torch_code
-from .init import Law, initial, initial_weights, law
+from .init import initial, initial_weights
 from .memory import Mappings, as_array, as_tensor, mapped_anew
 
 if TYPE_CHECKING:

@@ -62,8 +62,9 @@ TORCH = (
     "torch/fixed",
     "torch/exported",
     "torch/decoding",
-    "parallel/torch_parts",
 )
+PARALLEL = ("parallel/torch_parts", "parallel/torch_weights", "parallel/torch_modules")
+"""What files of models that are divided over a mesh import besides."""
 NUMPY = (
     "common/numbers",
     "numpy/arrays",

@@ -41,6 +41,7 @@ _HOMES = {
     "Int": "jaxtyping",
     "Tensor": "torch",
     "nn": "torch",
+    "DeviceMesh": "torch.distributed.device_mesh",
     "checkpoint": "torch.utils.checkpoint",
 }
 _STANDARD = ("collections.abc", "contextlib", "functools", "typing")
@@ -185,7 +186,7 @@ class Spelling:
     @property
     def imports(self) -> list[str]:
         """All lines of imports."""
-        packages = ("jaxtyping", "torch", "torch.utils.checkpoint")
+        packages = ("jaxtyping", "torch", "torch.distributed.device_mesh", "torch.utils.checkpoint")
         groups = [self.standard, [*self.modules("np", "torch", "F"), *self.parts(*packages)], self._beside]
         lines = [line for group in groups if group for line in ("", *group)][1:]
         return [*lines, *self._own]

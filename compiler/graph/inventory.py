@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -55,6 +56,36 @@ class WeightSpec:
             kind, args = ("uniform", (self.fan_in**-0.5,)) if self.fan_in else ("normal", (1.0,))
         text = f"{kind}({', '.join(f'{arg:.4g}' for arg in args)})" if args else kind
         return f"{text} frozen" if self.frozen else text
+
+
+Law = tuple[str, float, float] | tuple[str, float]
+
+
+def law(spec: WeightSpec) -> Law:
+    """How a weight is drawn: ("fill", value), ("normal", mean, deviation) or ("uniform", least, largest).
+
+    `default` is what torch gives `nn.Linear`: uniform in +-1/sqrt(fan_in).
+    `xavier` is Glorot and Bengio 2010, equation 16: uniform in +-sqrt(6 / (fan_in + fan_out)).
+    """
+    init = spec.init
+    match init.kind:
+        case "zeros":
+            return "fill", 0.0
+        case "ones":
+            return "fill", 1.0
+        case "constant":
+            return "fill", float(init.args[0])
+        case "normal":
+            return "normal", 0.0, float(init.args[0])
+        case "uniform":
+            bound = float(init.args[0])
+        case "xavier":
+            bound = math.sqrt(6 / max(spec.fan_in + spec.fan_out, 1))
+        case "default":
+            bound = 1 / math.sqrt(max(spec.fan_in, 1))
+        case kind:
+            raise ValueError(f"initialisation {kind!r} of `{spec.path}`")
+    return "uniform", -bound, bound
 
 
 class Inventory(dict[str, WeightSpec]):

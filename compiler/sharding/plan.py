@@ -275,14 +275,23 @@ def planned(
     micro: int = 1,
 ) -> ShardingPlan:
     """The plan on a mesh of these sizes, which splits what is named, and else what is best. Raises NoSplit, too."""
+    made = mesh_over(graph, mesh, splits, sizes)
+    return plan(graph, made, sizes, batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro)
+
+
+def mesh_over(
+    graph: Graph,
+    mesh: Mapping[str, int],
+    splits: Mapping[str, Sequence[str]],
+    sizes: Mapping[str, Number] | None = None,
+) -> Mesh:
+    """The mesh of these sizes, which splits what is named, and else what is best for such sizes of the model."""
     for name in splits:
         if name not in mesh:
             raise NoSplit(f"there is no mesh axis `{name}` to split {listed(splits[name])}: there are {listed(mesh)}")
     _known(graph, splits)
-    scope, values, _ = sized(graph, sizes)
-    found = splits_of(graph, mesh, splits, scope, {**values, ONE_BATCH: 1})
-    made = mesh_of(mesh, found)
-    return plan(graph, made, sizes, batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro)
+    scope, values, _ = sized(graph, sizes or {})
+    return mesh_of(mesh, splits_of(graph, mesh, splits, scope, {**values, ONE_BATCH: 1}))
 
 
 def _known(graph: Graph, splits: Mapping[str, Sequence[str]]) -> None:

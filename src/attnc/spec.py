@@ -21,6 +21,7 @@ from .version import __version__
 if TYPE_CHECKING:
     import torch
     from numpy.typing import ArrayLike, DTypeLike
+    from torch.distributed.device_mesh import DeviceMesh
 
     from .backends.files.code import ModelCode
     from .compiler.causality.witness import Tried
@@ -246,6 +247,16 @@ class Spec:
         return f"<attnc.Spec {self.name!r}: models {list(self.models)}, blocks {list(self.blocks)}>"
 
 
+def _dtype(given: torch.dtype | str) -> torch.dtype:
+    """A type of reals. Raises TypeError for another one."""
+    import torch
+
+    found = getattr(torch, given, given) if isinstance(given, str) else given
+    if not (isinstance(found, torch.dtype) and found.is_floating_point):
+        raise TypeError(f"dtype is {given}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
+    return found
+
+
 def _fitting(weights: object, seed: object, capture: object) -> None:
     """Arguments of other kinds than `Model.torch` takes: TypeError or ValueError, before anything is made."""
     if isinstance(weights, str | os.PathLike):
@@ -459,15 +470,28 @@ class Model:
         decoding: bool = False,
         checked: bool = False,
         without: Sequence[str] = (),
+        mesh: Mapping[str, int] | None = None,
+        splits: Mapping[str, Sequence[str]] | None = None,
     ) -> dict[str, str]:
         """The model as files of one folder, by their names: `NAME.py`, what `source` gives; with `decoding`
         `NAME_decoding.py`, functions over a cache (`prepare`, `step`, `generate`, `stream`) for its classes; and, if
         these import it, `attnc_runtime_torch.py` (or `attnc_runtime_numpy.py`), one for all models of a folder.
 
+        mesh: of devices, as for `plan`: adds `NAME_parallel.py`, the classes of one device and `parallelize(net,
+        mesh)`, and `attnc_parallel_torch.py`, which that imports; only for "torch". splits: as for `plan`.
+
         name: of the module, which Python can import; the model's, if there is none. All else as for `source`.
         """
         name = self.name if name is None else name
-        known = {"torch", "numpy", "jaxtyping", "attnc_runtime_torch", "attnc_runtime_numpy", *sys.stdlib_module_names}
+        known = {
+            "torch",
+            "numpy",
+            "jaxtyping",
+            "attnc_runtime_torch",
+            "attnc_runtime_numpy",
+            "attnc_parallel_torch",
+            *sys.stdlib_module_names,
+        }
         if not name.isidentifier() or keyword.iskeyword(name) or name in known:
             what = "the files import a module of that name" if name in known else "Python cannot import such a name"
             raise ValueError(f"name: {name!r}: {what}; name the file of the model otherwise")
@@ -477,7 +501,29 @@ class Model:
             found[f"{name}_decoding.py"] = code.beside(name)
         if decoding or code.needs_runtime:
             found[f"{code.library.runtime}.py"] = code.library.runtime_file()
+        if mesh is not None:
+            if backend != "torch":
+                raise ValueError(f"a mesh of devices takes PyTorch: there is no such file for {backend!r}")
+            found |= self._parallel(name, mesh, splits or {}, checked, without)
         return found
+
+    @deep()
+    def _parallel(
+        self,
+        name: str,
+        mesh: Mapping[str, int],
+        splits: Mapping[str, Sequence[str]],
+        checked: bool,
+        without: Sequence[str],
+    ) -> dict[str, str]:
+        """The files of a model that is divided over a mesh."""
+        from . import backends
+        from .compiler.pipeline import passes_without
+        from .compiler.sharding.plan import mesh_over
+
+        over, passes = mesh_over(self._sized, mesh, splits), passes_without(without)
+        code = backends.parallel_code(self._sized, over, header=self._header, passes=passes, checked=checked)
+        return {f"{name}_parallel.py": code.default(), f"{code.library.runtime}.py": code.library.runtime_file()}
 
     @deep()
     def _code(self, backend: str, checked: bool, decoding: bool, without: Sequence[str]) -> ModelCode:
@@ -504,6 +550,63 @@ class Model:
 
         passes = passes_without(without)
         return backends.explain(self._sized, described(self._sized, passes), passes)
+
+    @deep()
+    def parallelize(
+        self,
+        mesh: DeviceMesh,
+        *,
+        splits: Mapping[str, Sequence[str]] | None = None,
+        weights: Mapping[str, ArrayLike] | None = None,
+        seed: int = 0,
+        dtype: torch.dtype | str = "float32",
+        computed_in: torch.dtype | str | None = None,
+        zero: int = 3,
+        checkpoint: bool = False,
+        without: Sequence[str] = (),
+    ) -> torch.nn.Module:
+        """The model on a mesh of devices, as `plan` says: an `nn.Module` of this device, called on each of them alike.
+
+        mesh:        of `torch.distributed`, its axes named: `init_device_mesh("cuda", (2, 4), mesh_dim_names=("data",
+                     "model"))`. splits: as of `plan`.
+        weights:     {path: array} as for `torch`, of which each device reads its parts alone; without it they are drawn
+                     by `seed`, the same on every mesh and as `torch(seed=...)` draws them.
+        dtype:       of the weights, and of gradients' sums. computed_in: another one for what is computed, such as
+                     "bfloat16": of weights that are scattered.
+        zero:        3: weights, gradients and what the optimiser keeps are scattered over the copies of the model
+                     (FSDP2) and gathered for each pass of a repeat; 2: weights are gathered once a step; 0: nothing is.
+        checkpoint:  each pass of a repeat keeps what enters it alone, and is done again for its gradients.
+
+        Its parameters are DTensors with the keys and shapes of the whole model. Each device is given its part of the
+        batch, `net.batch_part(x)`, and has its parts of the results, `net.whole_result(y)` puts them together.
+        Gradients are sums over all devices: divide a loss by what all of them count.
+
+        Raises ValueError for a mesh that does not fit: Indivisible or NoSplit as `plan`, before anything is sent; and
+        as `torch` does for weights.
+        """
+        from . import backends
+        from .compiler.pipeline import passes_without
+        from .compiler.sharding.plan import mesh_over
+
+        names = mesh.mesh_dim_names
+        if not names:
+            raise ValueError(
+                'the axes of the mesh have no names: init_device_mesh(.., mesh_dim_names=("data", "model"))'
+            )
+        sizes = dict(zip(names, mesh.shape, strict=True))
+        return backends.build_parallel(
+            self._sized,
+            mesh_over(self._sized, sizes, splits or {}),
+            mesh,
+            header=self._header,
+            weights=weights,
+            seed=seed,
+            dtype=_dtype(dtype),
+            computed_in=None if computed_in is None else _dtype(computed_in),
+            zero=zero,
+            checkpoint=checkpoint,
+            passes=passes_without(without),
+        )
 
     @deep()
     def torch(

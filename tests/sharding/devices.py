@@ -18,7 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnc.backends import torch_code
+from attnc.backends.emit.file import written
+from attnc.backends.torch.parallel_file import SplitEmitter
 from attnc.compiler.pipeline import passes_without
 from attnc.compiler.sharding.mesh import BATCH, Mesh, mesh_of
 from attnc.compiler.sharding.spread import GraphSpread, spread
@@ -89,8 +90,8 @@ class Devices:
 
     def module(self, files: Mapping[str, str], name: str) -> types.ModuleType:
         """The generated module, its runtime's sending replaced by ours."""
-        runtime = types.ModuleType("attnc_runtime_torch")
-        exec(compile(files["attnc_runtime_torch.py"], "attnc_runtime_torch.py", "exec"), runtime.__dict__)
+        runtime = types.ModuleType("attnc_parallel_torch")
+        exec(compile(files["attnc_parallel_torch.py"], "attnc_parallel_torch.py", "exec"), runtime.__dict__)
         ours = {
             "_summed": self.summed,
             "_gathered": self.gathered,
@@ -103,15 +104,15 @@ class Devices:
         assert ours.keys() <= runtime.__dict__.keys()
         runtime.__dict__.update(ours)
         module = types.ModuleType(name)
-        before = sys.modules.get("attnc_runtime_torch")
-        sys.modules["attnc_runtime_torch"] = runtime
+        before = sys.modules.get("attnc_parallel_torch")
+        sys.modules["attnc_parallel_torch"] = runtime
         try:
             exec(compile(files[f"{name}.py"], f"{name}.py", "exec"), module.__dict__)
         finally:
             if before is None:
-                del sys.modules["attnc_runtime_torch"]
+                del sys.modules["attnc_parallel_torch"]
             else:
-                sys.modules["attnc_runtime_torch"] = before
+                sys.modules["attnc_parallel_torch"] = before
         return module
 
     def run(self, work: Callable[[tuple[int, ...]], None]) -> None:
@@ -202,10 +203,10 @@ def compared(
 
     mesh = mesh_of(sizes, splits)
     found = spread(model._sized, mesh)
-    code = torch_code(found.graph, header="", passes=passes_without(), checked=False)
+    code = written(SplitEmitter, found.graph, "", (), passes_without(), False)
     devices = Devices(mesh)
     module = devices.module(
-        {"split.py": code.default(), "attnc_runtime_torch.py": code.library.runtime_file()}, "split"
+        {"split.py": code.default(), "attnc_parallel_torch.py": code.library.runtime_file()}, "split"
     )
     kind = next(v for k, v in vars(module).items() if k.lower() == model.name.replace("_", "").lower())
     weights = placed_weights(found)

@@ -99,3 +99,22 @@ def _number(text: str, value: str) -> Size:
         whole = "." not in value and number.is_integer() and abs(number) < 1e18  # 2e3 counts as 2000 does
         return int(number) if whole else number
     raise argparse.ArgumentTypeError(f"in `{text}`, `{value}` is not a number, true or false")
+
+
+def mesh_sizes(text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in text.split(","):
+        named = re.fullmatch(r"\s*([A-Za-z_]\w*)=([0-9]+)\s*", one)
+        if not named or int(named[2]) < 1:
+            raise argparse.ArgumentTypeError(f"`{one}` is not NAME=DEVICES, such as data=2")
+        if named[1] in found:
+            raise argparse.ArgumentTypeError(f"the mesh has two axes named `{named[1]}`")
+        found[named[1]] = int(named[2])
+    return found
+
+
+def split_axes(text: str) -> tuple[str, tuple[str, ...]]:
+    named = re.fullmatch(r"([A-Za-z_]\w*)=([A-Za-z_]\w*(?:,[A-Za-z_]\w*)*)", text)
+    if not named:
+        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=AXIS,AXIS, such as model=heads,inner")
+    return named[1], tuple(named[2].split(","))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...spec import Model
-from ..arguments import sizes, target
+from ..arguments import mesh_sizes, sizes, split_axes, target
 from ..output import CLEAN, CannotRun, complain, writable, write, write_all
 from ..target import open_model
 
@@ -55,6 +55,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put all in one file, the model first, then what else it would import of ours",
     )
+    parser.add_argument(
+        "--mesh",
+        type=mesh_sizes,
+        metavar="NAME=N,..",
+        help="write OUT_parallel.py too: the model divided over a mesh of devices, such as data=2,model=4, as "
+        "`attnc shard` plans it",
+    )
+    parser.add_argument(
+        "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
+    )
     sizes(parser)
 
 
@@ -88,22 +98,25 @@ def _check(args: argparse.Namespace) -> None:
     if args.out is not None:
         writable(args.out, ())
     if args.explain:
-        given = [f"--{name.replace('_', '-')}" for name in FILES if getattr(args, name)]
+        given = [f"--{name.replace('_', '-')}" for name in (*FILES, "mesh") if getattr(args, name)]
         if given:
             raise CannotRun(f"--explain writes no code: leave {' and '.join(given)} out")
         return
     if args.to is None:
         raise CannotRun("what is the code to use? --to torch or --to numpy (or --explain, which writes no code)")
-    if not args.decoding or args.single_file:
+    if args.mesh and (args.to != "torch" or args.single_file):
+        raise CannotRun("--mesh writes a file of PyTorch beside the model's: it takes --to torch, not --single-file")
+    if not (args.decoding or args.mesh) or args.single_file:
         return
     if not _is_a_file(args.out):
-        raise CannotRun("--decoding writes a file beside the model's: name that with -o, or add --single-file")
+        option, or_else = ("--mesh", "") if args.mesh else ("--decoding", ", or add --single-file")
+        raise CannotRun(f"{option} writes a file beside the model's: name that with -o{or_else}")
     path = Path(args.out)
     if path.suffix != ".py" or not path.stem.isidentifier() or keyword.iskeyword(path.stem):
         wish = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in path.stem)
         wish = wish if wish.isidentifier() and not keyword.iskeyword(wish) else f"_{wish}"
         raise CannotRun(
-            f"{args.out}: the file of decoding imports the model's, whose name must be one that Python can import: "
+            f"{args.out}: a file beside it imports the model's, whose name must be one that Python can import: "
             f"-o {path.with_name(f'{wish}.py')}"
         )
 
@@ -121,8 +134,8 @@ def _texts(args: argparse.Namespace, model: Model) -> dict[str, str]:
     try:
         if args.single_file:
             return {"": model.source(args.to, single_file=True, **shared)}
-        name = Path(args.out).stem if args.decoding else "model"
-        return model.files(args.to, name, **shared)
+        name = Path(args.out).stem if args.decoding or args.mesh else "model"
+        return model.files(args.to, name, mesh=args.mesh, splits=dict(args.split), **shared)
     except (CannotEmit, ValueError) as problem:
         raise CannotRun(str(problem)) from None
 
@@ -145,9 +158,10 @@ def _write(args: argparse.Namespace, texts: Mapping[str, str]) -> None:
         path = folder / name
         if path.name == Path(args.out).name:
             raise CannotRun(f"cannot write {args.out}: the code imports a file of that name; name another one")
-        if name.startswith("attnc_runtime") and _is_there(path, other):
+        ours = name.startswith(("attnc_runtime", "attnc_parallel"))
+        if ours and _is_there(path, other):
             continue
-        if not name.startswith("attnc_runtime") and not _may_go(path):
+        if not ours and not _may_go(path):
             raise CannotRun(f"{path} is there, and attnc did not write it: move it, or name another file with -o")
         found[str(path)] = other
     write_all(found)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..arguments import sizes, target
+from ..arguments import mesh_sizes, sizes, split_axes, target
 from ..commands.cost import opened, whole
 from ..output import CLEAN, CannotRun
 
@@ -21,9 +20,9 @@ SUMMARY = "plan a model over many devices"
 def arguments(parser: argparse.ArgumentParser) -> None:
     target(parser)
     sizes(parser)
-    parser.add_argument("--mesh", type=mesh, metavar="NAME=N,..", help="the devices, such as data=2,model=4")
+    parser.add_argument("--mesh", type=mesh_sizes, metavar="NAME=N,..", help="the devices, such as data=2,model=4")
     parser.add_argument(
-        "--split", action="append", default=[], type=split, metavar="NAME=AXIS,..", help="what a mesh axis splits"
+        "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
     )
     parser.add_argument("--find", type=whole, metavar="N", help="the best meshes of N devices, in place of --mesh")
     parser.add_argument("--memory", type=float, default=80.0, metavar="GB", help="what a device has, for --find (80)")
@@ -38,25 +37,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bandwidth", type=float, default=100.0, metavar="GB/S", help="what a device sends (100)")
     parser.add_argument("--flops", type=float, default=400.0, metavar="TFLOP/S", help="what a device computes (400)")
     parser.add_argument("--json", action="store_true", help="the plan as JSON")
-
-
-def mesh(text: str) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in text.split(","):
-        named = re.fullmatch(r"\s*([A-Za-z_]\w*)=([0-9]+)\s*", one)
-        if not named or int(named[2]) < 1:
-            raise argparse.ArgumentTypeError(f"`{one}` is not NAME=DEVICES, such as data=2")
-        if named[1] in found:
-            raise argparse.ArgumentTypeError(f"the mesh has two axes named `{named[1]}`")
-        found[named[1]] = int(named[2])
-    return found
-
-
-def split(text: str) -> tuple[str, tuple[str, ...]]:
-    named = re.fullmatch(r"([A-Za-z_]\w*)=([A-Za-z_]\w*(?:,[A-Za-z_]\w*)*)", text)
-    if not named:
-        raise argparse.ArgumentTypeError(f"`{text}` is not NAME=AXIS,AXIS, such as model=heads,inner")
-    return named[1], tuple(named[2].split(","))
 
 
 def run(args: argparse.Namespace) -> int:

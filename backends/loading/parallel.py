@@ -1,0 +1,82 @@
+"""From a typed graph to a module on a mesh of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...compiler.graph.inventory import WeightSpec, inventory
+from ...compiler.graph.nodes import Graph
+from ...compiler.pipeline import PASSES, Pass
+from ...compiler.sharding.mesh import Mesh
+from ..torch.parallel_file import parallel_code
+from .init import initial_rows
+from .load import Texts, check_weights
+from .memory import as_array, as_tensor
+
+if TYPE_CHECKING:
+    import torch
+    from torch.distributed.device_mesh import DeviceMesh
+
+    from ..runtime.parallel.torch_weights import Lies, Rows, Values
+
+
+def build_parallel(
+    graph: Graph,
+    mesh: Mesh,
+    devices: DeviceMesh,
+    *,
+    header: str = "",
+    weights: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    dtype: torch.dtype,
+    computed_in: torch.dtype | None = None,
+    zero: int = 3,
+    checkpoint: bool = False,
+    passes: Sequence[Pass] = PASSES,
+) -> torch.nn.Module:
+    """The model divided over `devices`, each of which has its parts of the weights alone: see `Model.parallelize`."""
+    import torch
+
+    from ..runtime.parallel.torch_modules import divided
+    from .undrawn import Undrawn
+
+    specs = inventory(graph)
+    if weights is not None:
+        check_weights(specs, weights)
+    code = parallel_code(graph, mesh, header=header, passes=passes, checked=True)
+    module, _ = Texts.of(code, "").run()
+    kind = next(each for each in reversed(list(vars(module).values())) if _is_module(each, module.__name__))
+    with torch.device("meta"), Undrawn():
+        local = kind().to(dtype=dtype)
+    values = _drawn(devices, specs, seed) if weights is None else _parts(devices, weights)
+    return divided(local, devices, module.DIVISION, values, zero=zero, checkpoint=checkpoint, dtype=computed_in)
+
+
+def _is_module(value: object, home: str) -> bool:
+    import torch
+
+    return isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == home
+
+
+def _drawn(devices: DeviceMesh, specs: Mapping[str, WeightSpec], seed: int) -> Values:
+    """The same first values as on one device."""
+    import torch
+
+    from ..runtime.parallel.torch_weights import parts_by_rows
+
+    def rows(path: str, lies: Lies, shape: tuple[int, ...]) -> Rows:
+        give = initial_rows(specs[path], seed)
+        return lambda first, count: torch.from_numpy(give(first, count))
+
+    return parts_by_rows(devices, rows)
+
+
+def _parts(devices: DeviceMesh, weights: Mapping[str, Any]) -> Values:
+    """Parts of given weights: of what is mapped from a file, no more is read."""
+
+    def value(path: str, lies: Lies, shape: tuple[int, ...]) -> torch.Tensor:
+        tensor, _ = as_tensor(as_array(weights[path]))
+        return lies.part(tensor, devices)
+
+    return value

@@ -1,0 +1,348 @@
+"""A module of one device as a module of a mesh: its weights are parts of those of the whole model.
+
+Weights are DTensors of PyTorch, whose shapes and keys are those of the whole, so that optimisers, clipping and
+checkpoints see one model; the code of a device, which is written for parts, reads the part that it has.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor, Placement, Shard
+from torch.utils.checkpoint import checkpoint as done_again
+
+from .torch_parts import devices_along, gather_parts, use_mesh
+from .torch_weights import Lies, Values, drawn_parts, parts_of
+
+
+@dataclass(frozen=True)
+class Division:
+    """How a model is divided over a mesh, as its file says.
+
+    mesh:    the axes of the mesh that split something else than the batch, with their sizes.
+    batch:   the axes of the mesh that split the batch.
+    weights: where each weight lies, by its path; a `*` in it stands for the number of a layer.
+    results: of each result the dimensions that axes of the mesh split, counted from its end.
+    """
+
+    mesh: Mapping[str, int]
+    batch: tuple[str, ...]
+    weights: Mapping[str, Lies]
+    results: tuple[Mapping[str, int], ...]
+
+    def fits(self, mesh: DeviceMesh) -> None:
+        """Raises ValueError for a mesh of other axes, or of another size where the code is written for that."""
+        names = tuple(mesh.mesh_dim_names or ())
+        wanted = {*self.mesh, *self.batch}
+        if {*names} != wanted:
+            raise ValueError(f"the mesh has the axes {', '.join(names) or 'without names'}: it takes {_listed(wanted)}")
+        for name, size in self.mesh.items():
+            if mesh.size(names.index(name)) != size:
+                raise ValueError(
+                    f"`{name}` of the mesh has {mesh.size(names.index(name))} devices: this file is written for {size}"
+                )
+
+    def lies(self, path: str) -> Lies:
+        found = self.weights.get(path)
+        return self.weights[re.sub(r"(?<=\.)\d+(?=\.)", "*", path)] if found is None else found
+
+    def copies(self, mesh: DeviceMesh) -> tuple[str, ...]:
+        """Axes of the mesh along which devices have the same weights, each the gradient of its part of the work."""
+        every = self.weights.values()
+        return tuple(
+            axis
+            for axis in mesh.mesh_dim_names or ()
+            if all(axis in lies.summed and lies.dimension(axis) is None for lies in every)
+        )
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def split_over(
+    net: nn.Module,
+    make: Callable[[], nn.Module],
+    mesh: DeviceMesh,
+    division: Division,
+    zero: int,
+    checkpoint: bool,
+    dtype: torch.dtype | None,
+    seed: int,
+) -> Any:
+    """What `parallelize` of a file does. make: gives the module of one device."""
+    division.fits(mesh)
+    with torch.device("meta"):
+        local = make()
+    weights = net.state_dict()
+    reals = {each.dtype for each in weights.values() if each.is_floating_point()}
+    if len(reals) == 1:
+        local.to(dtype=reals.pop())
+    wanted = {path: division.lies(path).whole(each.shape, mesh) for path, _, _, each in _weights(local)}
+    given = {path: tuple(each.shape) for path, each in weights.items()}
+    if wanted != given:
+        path = next(path for path in {**wanted, **given} if wanted.get(path) != given.get(path))
+        has = f"has the shape {list(given[path])}" if path in given else "is not there"
+        takes = f"takes {list(wanted[path])}" if path in wanted else "has none of that name"
+        raise ValueError(f"`{path}` of `net` {has}, and this file {takes}: give `parallelize` the sizes of `net`")
+    drawn = any(each.is_meta for each in weights.values())
+    values = drawn_parts(mesh, seed) if drawn else parts_of(weights, mesh)
+    return divided(local, mesh, division, values, zero=zero, checkpoint=checkpoint, dtype=dtype)
+
+
+def divided(
+    local: nn.Module,
+    mesh: DeviceMesh,
+    division: Division,
+    values: Values,
+    *,
+    zero: int = 3,
+    checkpoint: bool = False,
+    dtype: torch.dtype | None = None,
+) -> nn.Module:
+    """The module of one device, which is on "meta", with its parts of the weights: see `parallelize` of a file."""
+    division.fits(mesh)
+    if zero not in (0, 2, 3):
+        raise ValueError(f"zero is {zero}: it is 3, 2 or 0 (an optimiser's state is not scattered without gradients)")
+    copies = division.copies(mesh) if zero else ()
+    if dtype is not None and not copies:
+        raise ValueError("dtype is of weights that are scattered over copies of the model, and this mesh has none")
+    use_mesh(mesh)
+    shared = _flat(mesh, copies) if copies else None
+    scattered, alone = _put_weights(local, mesh, division, values, copies, shared)
+    _becomes(local, _Computes)
+    if not {"batch_part", "whole_result", "division"} & {*local._modules, *local._parameters}:
+        _becomes(local, _Divided, division=division)
+    passes = [each for module in local.modules() if isinstance(module, nn.ModuleList) for each in module]
+    if checkpoint:
+        for each in _outermost(passes):
+            _becomes(each, _Computes)
+            _becomes(each, _DoneAgain)
+    if shared is not None and scattered:
+        _scatter(local, passes, shared, scattered, alone, zero == 3, dtype)
+    return local
+
+
+def _put_weights(
+    local: nn.Module,
+    mesh: DeviceMesh,
+    division: Division,
+    values: Values,
+    copies: tuple[str, ...],
+    shared: DeviceMesh | None,
+) -> tuple[dict[nn.Parameter, Shard], set[nn.Parameter]]:
+    """Gives the module its weights. shared: the axes `copies` of the mesh, as one.
+
+    Returns those that are to be scattered over copies of the model, each with its dimension, and those that are not.
+    """
+    names = tuple(mesh.mesh_dim_names or ())
+    others = tuple(name for name in names if name not in copies)
+    each_copy, every = _meshes(mesh, copies, others, shared)
+    device = _device(mesh)
+    scattered: dict[nn.Parameter, Shard] = {}
+    alone: set[nn.Parameter] = set()
+    read: dict[nn.Module, dict[str, Sequence[Placement]]] = {}
+    for path, module, name, weight in _weights(local):
+        lies = division.lies(path)
+        whole = lies.whole(weight.shape, mesh)
+        part = values(path, lies, whole)
+        assert part.shape == weight.shape, (path, part.shape, weight.shape)
+        made = part.detach().to(device=device, dtype=weight.dtype, copy=True).contiguous()
+        along = None if shared is None else _scattered_along(lies, made.shape, shared.size())
+        on, axes = every if along is None else each_copy
+        if on is not None:
+            made = DTensor.from_local(
+                made,
+                on,
+                [lies.placement(axis) for axis in axes],
+                run_check=False,
+                shape=torch.Size(whole),
+                stride=_strides(whole),
+            )
+            read.setdefault(module, {})[name] = [lies.gradient(axis) for axis in axes]
+        new = module._parameters[name] = nn.Parameter(made, requires_grad=weight.requires_grad)
+        if along is not None:
+            scattered[new] = along
+            continue
+        alone.add(new)
+        if new.requires_grad and any(axis in lies.summed for axis in names):
+            new.register_hook(_total(new))  # type: ignore[no-untyped-call]
+    for module, gradients in read.items():
+        _read_locally(module, gradients)
+    return scattered, alone
+
+
+Axes = tuple[DeviceMesh | None, tuple[str, ...]]
+
+
+def _meshes(
+    mesh: DeviceMesh, copies: tuple[str, ...], others: tuple[str, ...], shared: DeviceMesh | None
+) -> tuple[Axes, Axes]:
+    """The axes of one copy of the model, and all: axes of copies are one, as FSDP has them, for optimisers want weights
+    on one mesh.
+    """
+    if shared is None:
+        return (None, ()), (mesh, others)
+    inner = mesh[others] if others else None
+    if inner is None:
+        return (None, ()), (shared, copies[:1])
+    return (inner, others), (DeviceMesh._concatenate([shared, inner]), (copies[0], *others))
+
+
+def _scatter(
+    net: nn.Module,
+    passes: Sequence[nn.Module],
+    over: DeviceMesh,
+    weights: Mapping[nn.Parameter, Shard],
+    alone: set[nn.Parameter],
+    freed: bool,
+    dtype: torch.dtype | None,
+) -> None:
+    """Scatters weights over the copies of the model, those of each pass by themselves. freed: behind each pass, too."""
+    policy = MixedPrecisionPolicy(dtype, next(iter(weights)).dtype) if dtype else MixedPrecisionPolicy()
+    for module in (*reversed(passes), net):
+        fully_shard(
+            module,
+            mesh=over,
+            reshard_after_forward=freed,
+            shard_placement_fn=weights.get,
+            ignored_params=alone,
+            mp_policy=policy,
+        )
+    for module in net.modules():
+        if isinstance(module, FSDPModule):
+            module.set_gradient_divide_factor(1.0)
+    net.register_forward_hook(_scattered_again)
+
+
+def _scattered_again(net: nn.Module, *call: Any) -> None:
+    """Behind a call that no gradients follow, which would free them, no whole weights stay."""
+    if not torch.is_grad_enabled():
+        for module in net.modules():
+            if isinstance(module, FSDPModule):
+                module.reshard()
+
+
+def _weights(net: nn.Module) -> Iterator[tuple[str, nn.Module, str, nn.Parameter]]:
+    """Each parameter once: its path, the module that has it, and its name there."""
+    for prefix, module in net.named_modules():
+        for name, weight in list(module._parameters.items()):
+            if weight is not None:
+                yield f"{prefix}.{name}" if prefix else name, module, name, weight
+
+
+def _device(mesh: DeviceMesh) -> torch.device:
+    """That of this process."""
+    if mesh.device_type == "cuda":
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device(mesh.device_type)
+
+
+def _flat(mesh: DeviceMesh, axes: tuple[str, ...]) -> DeviceMesh:
+    return mesh[axes[0]] if len(axes) == 1 else mesh[axes]._flatten("_".join(axes))
+
+
+def _scattered_along(lies: Lies, part: Sequence[int], over: int) -> Shard | None:
+    """The dimension along which a part of a weight is scattered over copies of the model; None: there is none.
+
+    Where nothing splits it the first may leave a rest: DTensors know none of what is split by another axis, too; nor
+    of what is split block by block.
+    """
+    split = dict(found for axis in lies.split if (found := lies.dimension(axis)) is not None)  # dimension -> blocks
+    even = [dim for dim, size in enumerate(part) if size and size % over == 0 and split.get(dim, 1) == 1]
+    whole = [dim for dim in even if dim not in split]
+    if 0 in even:
+        return Shard(0)
+    if even:
+        return Shard((whole or even)[0])
+    return Shard(0) if part and 0 not in split else None
+
+
+def _strides(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(math.prod(shape[place + 1 :]) for place in range(len(shape)))
+
+
+def _total(weight: nn.Parameter) -> Callable[[Tensor], Tensor]:
+    """What makes the sum of the gradients that devices have."""
+
+    def total(gradient: Tensor) -> Tensor:
+        assert isinstance(gradient, DTensor) and isinstance(weight, DTensor)
+        return gradient.redistribute(placements=weight.placements)
+
+    return total
+
+
+def _becomes(module: nn.Module, kind: type[nn.Module], **own: Any) -> None:
+    """Makes a module one of a kind, too."""
+    module.__class__ = type(type(module).__name__, (kind, type(module)), own)
+
+
+def _read_locally(module: nn.Module, gradients: Mapping[str, Sequence[Placement]]) -> None:
+    """Makes weights, read as attributes of a module while it computes, the parts of this device."""
+
+    def reader(name: str, placements: Sequence[Placement]) -> property:
+        def read(self: nn.Module) -> Tensor | None:
+            weight: Tensor | None = self._parameters[name]
+            if _COMPUTING and isinstance(weight, DTensor):
+                return weight.to_local(grad_placements=placements)
+            return weight
+
+        return property(read)
+
+    own = {name: reader(name, placements) for name, placements in gradients.items()}
+    module.__class__ = type(type(module).__name__, (type(module),), own)
+
+
+_COMPUTING: list[nn.Module] = []
+"""Modules whose code of one device runs now. To all others weights are those of the whole model."""
+
+
+class _Computes(nn.Module):
+    """A module whose code is that of one device."""
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        _COMPUTING.append(self)
+        try:
+            return super().forward(*inputs, **named)
+        finally:
+            _COMPUTING.pop()
+
+
+class _DoneAgain(nn.Module):
+    """A pass that keeps what enters it alone, and is done again for its gradients."""
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        return done_again(super().forward, *inputs, use_reentrant=False, **named)
+
+
+def _outermost(passes: Sequence[nn.Module]) -> list[nn.Module]:
+    inner = {part for each in passes for part in each.modules() if part is not each}
+    return [each for each in passes if each not in inner]
+
+
+class _Divided(nn.Module):
+    """What a divided model has besides what its file says."""
+
+    division: Division
+
+    def batch_part(self, x: Tensor) -> Tensor:
+        """What this device is given of an input of the whole batch, whose first dimension that is."""
+        for axis in self.division.batch:
+            group = devices_along(axis)
+            x = x.chunk(dist.get_world_size(group))[dist.get_rank(group)]
+        return x
+
+    def whole_result(self, x: Tensor, number: int = 0) -> Tensor:
+        """A result (of several the number) of the whole batch, of what each device has of it; without its gradient."""
+        for axis, dim in reversed([*self.division.results[number].items()]):
+            x = gather_parts(x.detach(), dim, axis)
+        return x

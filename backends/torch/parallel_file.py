@@ -1,0 +1,139 @@
+"""The file of a model that is divided over a mesh: the classes of one device, and `parallelize`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...compiler.graph.inventory import WeightSpec, extent, inventory, law
+from ...compiler.graph.nodes import Graph
+from ...compiler.pipeline import PASSES, Pass
+from ...compiler.sharding.mesh import BATCH, Mesh
+from ...compiler.sharding.spread import GraphSpread, spread
+from ...compiler.sharding.weights import PlacedWeight, placed_weights
+from ..emit.file import written
+from ..files.code import Library, ModelCode
+from ..text.carried import PARALLEL, TORCH
+from .module import TorchEmitter
+
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")  # of a layer in a path
+_CLASS = re.compile(r"class (\w+)\(")
+
+
+class SplitEmitter(TorchEmitter):
+    """The modules of one device."""
+
+    library = Library(
+        "attnc_parallel_torch", (*TORCH, *PARALLEL), frozenset(), frozenset({"check"}), ("torch", "jaxtyping")
+    )
+
+
+@dataclass(frozen=True)
+class Lying:
+    """Where a weight lies on a mesh and how it begins, as `Lies` of the runtime has it."""
+
+    split: Mapping[str, int | tuple[int, int]]
+    summed: tuple[str, ...]
+    drawn: tuple[str | float, ...]
+
+    def code(self) -> str:
+        given = [
+            repr(dict(self.split)) if self.split or self.summed else "",
+            f"summed={self.summed!r}" if self.summed else "",
+            f"drawn={self.drawn!r}",
+        ]
+        return f"Lies({', '.join(each for each in given if each)})".replace("'", '"')
+
+
+def lying(found: GraphSpread, specs: Mapping[str, WeightSpec]) -> dict[str, Lying]:
+    """Where each weight lies, by its path."""
+    mesh = found.whole.mesh
+    return {path: _lies(each, mesh, specs[path]) for path, each in placed_weights(found).items()}
+
+
+def _lies(placed: PlacedWeight, mesh: Mesh, spec: WeightSpec) -> Lying:
+    split: dict[str, int | tuple[int, int]] = {}
+    for number, axis in enumerate(mesh.axes):
+        where = placed.split(number)
+        if where is not None:
+            dim, place, _ = where
+            blocks = 1
+            for before in placed.weight.dims[dim][:place]:
+                blocks *= extent(before)
+            split[axis.name] = dim if blocks == 1 else (dim, blocks)
+    summed = tuple(axis.name for number, axis in enumerate(mesh.axes) if number in placed.partial)
+    return Lying(split, summed, law(spec))
+
+
+def results(found: GraphSpread) -> Iterator[dict[str, int]]:
+    """Of each result the dimensions that axes of the mesh split, from its end; the batch is that before all others."""
+    for output in found.old.outputs:
+        dims = {}
+        for number, axis in enumerate(found.place(output.value)):
+            if axis is not None and axis.name == BATCH:
+                dims[found.whole.mesh.axes[number].name] = 0
+            elif axis in output.axes:
+                dims[found.whole.mesh.axes[number].name] = output.axes.index(axis) - len(output.axes)
+        yield dims
+
+
+def division(found: GraphSpread, specs: Mapping[str, WeightSpec]) -> str:
+    """What the file says of how the model is divided: a `Division` of the runtime."""
+    mesh = found.whole.mesh
+    fixed = {axis.name: axis.size for axis in mesh.axes if axis.splits != (BATCH,)}
+    batch = tuple(axis.name for axis in mesh.axes if BATCH in axis.splits)
+    alike: dict[str, dict[str, Lying]] = {}
+    for path, each in lying(found, specs).items():
+        alike.setdefault(_NUMBER.sub("*", path), {})[path] = each
+    lines = ["DIVISION = Division(", f"    mesh={_quoted(fixed)},", f"    batch={_quoted(batch)},", "    weights={"]
+    for pattern, paths in alike.items():
+        first, *others = paths.values()
+        shown = {pattern: first} if all(other == first for other in others) else paths
+        lines += [f'        "{path}": {each.code()},' for path, each in shown.items()]
+    lines += ["    },", f"    results=({''.join(f'{_quoted(each)}, ' for each in results(found)).rstrip()}),", ")"]
+    return "\n".join(lines)
+
+
+def _quoted(value: object) -> str:
+    return repr(value).replace("'", '"')
+
+
+PARALLELIZE = '''def parallelize(
+    net: nn.Module,
+    mesh: DeviceMesh,
+    *,
+    zero: int = 3,
+    checkpoint: bool = False,
+    dtype: torch.dtype | None = None,
+    seed: int = 0,
+    **sizes: Any,
+) -> {kind}:
+    """The model on a mesh of devices: each has its parts of the weights of `net`, which is the model of one device.
+
+    net:        of its weights each device takes its part; on "meta" they are drawn by `seed`, part by part.
+    zero:       3: weights, gradients and the optimiser's state are scattered over the devices that share the batch,
+                and gathered for each pass of a repeat; 2: weights are gathered once a step; 0: nothing is scattered.
+    checkpoint: each pass of a repeat is done again for its gradients.
+    dtype:      what is computed in, of scattered weights; gradients are summed in that of the weights.
+    sizes:      as `net` was made with, where these are not those of this file.
+
+    Each device is given its part of the batch (`batch_part`), and has its parts of the results (`whole_result`).
+    Gradients are sums over all devices: divide a loss by what all of them count. Raises ValueError for another mesh.
+    """
+    return split_over(net, lambda: {kind}(**sizes), mesh, DIVISION, zero, checkpoint, dtype, seed)'''
+
+
+def parallel_code(
+    graph: Graph, mesh: Mesh, *, header: str = "", passes: Sequence[Pass] = PASSES, checked: bool = False
+) -> ModelCode:
+    """The classes of one device of a mesh, `DIVISION`, and `parallelize`, which divides a model over such a mesh.
+
+    Raises Indivisible for an axis that does not divide over the devices which split it.
+    """
+    found = spread(graph, mesh)
+    code = written(SplitEmitter, found.graph, header, (), passes, checked)
+    root = _CLASS.match(code.model[-1])
+    assert root is not None
+    said = PARALLELIZE.replace("{kind}", root[1])
+    return replace(code, model=(*code.model, division(found, inventory(graph)), said), decoding=())

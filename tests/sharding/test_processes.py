@@ -1,0 +1,65 @@
+"""Divided models as processes over gloo: losses, gradients and weights after ten steps are those of one device."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from . import processes
+from .subjects import KINDS, draw
+
+BATCH = ("batch",)
+
+
+def check(world: int, cases: list[dict[str, Any]], seconds: float = 60.0) -> None:
+    for found in processes.run(world, cases, seconds):
+        off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
+        assert max(off.values()) < 1e-10, (found["case"], off)
+
+
+def test_two_processes() -> None:
+    splits = {"model": KINDS["zoo/decoder/decoder"][1]}
+    check(2, [{"name": "zoo/decoder/decoder", "mesh": {"model": 2}, "splits": splits, "seed": 0, "steps": 2}])
+
+
+DENSE = {"data": BATCH, "model": ("heads", "inner", "vocab")}
+KNOWN = [
+    {"name": "transformer_loss", "mesh": {"data": 2, "model": 2}, "splits": DENSE, "seed": 1, "zero": 2},
+    {"name": "zoo/gpt2", "mesh": {"data": 2, "model": 2}, "splits": DENSE, "seed": 2, "zero": 0, "accumulate": 2},
+    {
+        "name": "zoo/decoder/decoder",
+        "mesh": {"data": 2, "context": 2},
+        "splits": {"data": BATCH, "context": ("seq",)},
+        "seed": 3,
+        "checkpoint": True,
+    },
+    {"name": "zoo/vit", "mesh": {"data": 4}, "splits": {"data": BATCH}, "seed": 4, "accumulate": 2},
+]
+
+
+@pytest.mark.slow
+def test_four_processes() -> None:
+    """Each way of scattering, passes done again, gradients of several rounds, norms by parts, padded batches."""
+    check(4, KNOWN, 300.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [2, 4, 8])
+def test_random_meshes(world: int) -> None:
+    """Some 200 pairs of model and mesh together, each with its own way to train."""
+    seeds = iter(range(1000 * world, 1000 * world + 10_000))
+    cases: list[dict[str, Any]] = []
+    while len(cases) < {2: 70, 4: 70, 8: 60}[world]:
+        seed = next(seeds)
+        name, mesh, splits = draw(seed)
+        devices = 1
+        for size in mesh.values():
+            devices *= size
+        if devices == world:
+            rng = random.Random(seed)
+            more = {"zero": rng.choice((3, 3, 2, 0)), "checkpoint": rng.random() < 0.3, "steps": rng.choice((1, 3, 10))}
+            more |= {"accumulate": rng.choice((1, 1, 2)), "clip": rng.choice((0.1, 1.0, 100.0))}
+            cases.append({"name": name, "mesh": mesh, "splits": splits, "seed": seed, **more})
+    check(world, cases, 1800.0)

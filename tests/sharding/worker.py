@@ -1,0 +1,162 @@
+"""One of the processes that run divided models beside the whole, in float64: `python -m tests.sharding.worker`.
+
+It is given its rank, how many there are, a file to meet at, and a file of cases; the first of them prints what it found
+for each, a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .devices import redrawn
+from .subjects import inputs, model
+
+STEPS = 10
+
+
+class Sent(TorchDispatchMode):
+    """Counts what is given to collectives, below all code of ours and of PyTorch's engine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[tuple[str, int]] = Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.namespace in ("c10d", "_c10d_functional"):
+            given = next((x for arg in args for x in (arg if isinstance(arg, list | tuple) else [arg])
+                          if isinstance(x, Tensor)), None)  # fmt: skip
+            size = 0 if given is None else given.numel() * given.element_size()
+            self.calls[func._schema.name.split("::")[1], size] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def probed(net: torch.nn.Module, given: dict[str, Tensor], probes: list[Tensor | None]) -> Tensor:
+    """A loss that hangs on every item of the results."""
+    made = net(**given)
+    made = made if isinstance(made, tuple) else (made,)
+    parts = [(x * probe).sum() for x, probe in zip(made, probes, strict=True) if probe is not None]
+    return torch.stack(parts).sum()
+
+
+def full(x: Tensor) -> Tensor:
+    return x.full_tensor() if isinstance(x, DTensor) else x
+
+
+def own(probe: Tensor, split: Any, net: Any, mesh: Any) -> Tensor:
+    """What this device has of what is to be multiplied with a result."""
+    for axis, dim in split.items():
+        probe = probe.chunk(mesh.size(mesh.mesh_dim_names.index(axis)), dim)[mesh.get_local_rank(axis)]
+    return probe
+
+
+def far(found: Tensor, wanted: Tensor, least: float = 0.0) -> float:
+    """The largest difference in standard deviations."""
+    spread = max(float(wanted.std(correction=0)), least) or 1.0
+    return float((found - wanted).abs().max()) / spread
+
+
+def run(case: dict[str, Any]) -> dict[str, Any]:
+    """Losses, gradients and weights of ten steps of training beside those of one device."""
+    of = model(case["name"])
+    mesh = init_device_mesh("cpu", tuple(case["mesh"].values()), mesh_dim_names=tuple(case["mesh"]))
+    whole = of.torch(seed=case["seed"], dtype="float64")
+    torch.manual_seed(case["seed"])
+    redrawn(whole)
+    weights = {name: x.detach().numpy().copy() for name, x in whole.state_dict().items()}
+    net: Any = of.parallelize(
+        mesh, splits=case["splits"], weights=weights, dtype="float64", zero=case.get("zero", 3),
+        checkpoint=case.get("checkpoint", False),
+    )  # fmt: skip
+    for each in (whole, net):
+        each.eval()
+    optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3) for each in (whole, net)]
+    worst = {"loss": 0.0, "gradients": 0.0, "norm": 0.0, "weights": 0.0}
+    sent: Counter[tuple[str, int]] = Counter()
+    rounds = case.get("accumulate", 1)
+    for step in range(case.get("steps", STEPS)):
+        losses = [0.0, 0.0]
+        for turn in range(rounds):
+            given = inputs(of, case["seed"] + 100 * step + turn)
+            with torch.no_grad():
+                made = whole(**given)
+            made = made if isinstance(made, tuple) else (made,)
+            probes = [torch.randn(x.shape, dtype=x.dtype) if x.is_floating_point() else None for x in made]
+            loss = probed(whole, given, probes)
+            loss.backward()
+            losses[0] += float(loss)
+            mine = [p if p is None else own(p, net.division.results[n], net, mesh) for n, p in enumerate(probes)]
+            with counting(step + turn == 0) as counted:
+                part = probed(net, {name: net.batch_part(x) for name, x in given.items()}, mine)
+                part.backward()
+            sent += counted
+            with torch.no_grad():
+                found = net(**{name: net.batch_part(x) for name, x in given.items()})
+                found = found if isinstance(found, tuple) else (found,)
+                for number, x in enumerate(made):
+                    if x.is_floating_point():
+                        together = net.whole_result(found[number], number)
+                        worst["loss"] = max(worst["loss"], far(together, x) if step == 0 else 0.0)
+        own_gradients = {name: full(x.grad) for name, x in net.named_parameters() if x.grad is not None}
+        lost = [n for n, x in whole.named_parameters() if x.grad is not None and n not in own_gradients]
+        assert not lost, lost
+        least = 1e-3 * max(float(x.grad.std()) for x in whole.parameters() if x.grad is not None and x.numel() > 1)
+        if step == 0:
+            for name, x in whole.named_parameters():
+                gradient = torch.zeros_like(x) if x.grad is None else x.grad
+                if name in own_gradients or x.grad is not None:
+                    worst["gradients"] = max(worst["gradients"], far(own_gradients[name], gradient, least))
+        norms = [
+            full(torch.nn.utils.clip_grad_norm_(each.parameters(), case.get("clip", 1.0))) for each in (whole, net)
+        ]
+        worst["norm"] = max(worst["norm"], abs(float(norms[0]) - float(norms[1])) / float(norms[0]))
+        for each in optimisers:
+            each.step()
+            each.zero_grad()
+    after = {name: full(x.detach()) for name, x in net.named_parameters()}
+    assert after.keys() == dict(whole.named_parameters()).keys()
+    for name, x in whole.named_parameters():
+        worst["weights"] = max(worst["weights"], far(after[name], x.detach(), 1e-3))
+    return {**worst, "sent": sorted([what, size, count] for (what, size), count in sent.items())}
+
+
+@contextmanager
+def counting(really: bool) -> Iterator[Counter[tuple[str, int]]]:
+    if not really:
+        yield Counter()
+        return
+    with Sent() as counted:
+        yield counted.calls
+
+
+def main(rank: int, world: int, meet: str, cases: str) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{meet}", rank=rank, world_size=world)
+    with open(cases, encoding="utf-8") as file:
+        todo = json.load(file)
+    for case in todo:
+        try:
+            found = run(case)
+        except Exception:
+            found = {"failed": traceback.format_exc()}
+        if rank == 0 or "failed" in found:
+            print(json.dumps({"case": case, "rank": rank, **found}), flush=True)
+        if "failed" in found:
+            break  # the others wait for it
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:5])
