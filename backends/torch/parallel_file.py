@@ -48,7 +48,7 @@ class Lying:
 
 def lying(found: GraphSpread, specs: Mapping[str, WeightSpec]) -> dict[str, Lying]:
     """Where each weight lies, by its path."""
-    mesh = found.whole.mesh
+    mesh = found.places.mesh
     return {path: _lies(each, mesh, specs[path]) for path, each in placed_weights(found).items()}
 
 
@@ -70,17 +70,17 @@ def results(found: GraphSpread) -> Iterator[dict[str, int]]:
     """Of each result the dimensions that axes of the mesh split, from its end; the batch is that before all others."""
     for output in found.old.outputs:
         dims = {}
-        for number, axis in enumerate(found.place(output.value)):
+        for number, axis in enumerate(found.places.of(output.value)):
             if axis is not None and axis.name == BATCH:
-                dims[found.whole.mesh.axes[number].name] = 0
+                dims[found.places.mesh.axes[number].name] = 0
             elif axis in output.axes:
-                dims[found.whole.mesh.axes[number].name] = output.axes.index(axis) - len(output.axes)
+                dims[found.places.mesh.axes[number].name] = output.axes.index(axis) - len(output.axes)
         yield dims
 
 
 def division(found: GraphSpread, specs: Mapping[str, WeightSpec]) -> str:
     """What the file says of how the model is divided: a `Division` of the runtime."""
-    mesh = found.whole.mesh
+    mesh = found.places.mesh
     fixed = {axis.name: axis.size for axis in mesh.axes if axis.splits != (BATCH,)}
     batch = tuple(axis.name for axis in mesh.axes if BATCH in axis.splits)
     alike: dict[str, dict[str, Lying]] = {}
