@@ -431,6 +431,10 @@ class TorchBody(CodeBody):
 
     # -- spelling -----------------------------------------------------------------------------------------------
 
+    def drawing(self, node: Apply, function: str, *args: Code) -> Code:
+        """What draws at random while a model is trained."""
+        return call(function, *args)
+
     def expanded(self, x: Val, shape: Sequence[Code]) -> Code:
         if len(shape) == 1 and shape[0].text.startswith("*"):  # there may be no dimension at all
             shape = [replace(shape[0], text=shape[0].text[1:])]

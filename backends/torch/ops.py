@@ -304,7 +304,9 @@ def dropout(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> 
         return x
     # Each item is left out on its own: an axis along which the operand does not vary yet is written out first.
     x = body.full(x, [axis for axis in x.axes if axis not in node.out.type.broadcast_axes])
-    return body.combine([x], call("F.dropout", x.code, body.static(p), "self.training"), x.axes, node.out)
+    return body.combine(
+        [x], body.drawing(node, "F.dropout", x.code, body.static(p), Code("self.training")), x.axes, node.out
+    )
 
 
 def cross_entropy(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
@@ -390,7 +392,8 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
         if laid.bias is not None:
             word = "attn_mask" if function.startswith("F.") else "bias"
             args.append(Code.of("{}={}", word, laid.bias.code))
-    return replace(laid.result, code=call(function, *args, *options))
+    code = call(function, *args, *options) if p in ZERO else body.drawing(node, function, *args, *options)
+    return replace(laid.result, code=code)
 
 
 PYTHON = {"maximum": "max", "minimum": "min"}  # what it calls them

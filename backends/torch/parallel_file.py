@@ -7,26 +7,61 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...compiler.graph.inventory import WeightSpec, extent, inventory, law
-from ...compiler.graph.nodes import Graph
+from ...compiler.graph.nodes import Apply, Graph
+from ...compiler.graph.values import Role
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import BATCH, Mesh
 from ...compiler.sharding.spread import GraphSpread, spread
 from ...compiler.sharding.weights import PlacedWeight, placed_weights
+from ...compiler.sizes.axes import Axis
 from ..emit.file import written
 from ..files.code import Library, ModelCode
+from ..plan.plan import Plan
 from ..text.carried import PARALLEL, TORCH
+from ..text.expressions import Code, call
+from .body import TorchBody
 from .module import TorchEmitter
 
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")  # of a layer in a path
 _CLASS = re.compile(r"class (\w+)\(")
 
 
+class SplitBody(TorchBody):
+    """The code of one class, as one device runs it."""
+
+    def drawing(self, node: Apply, function: str, *args: Code) -> Code:
+        """Devices that have the same draw the same; along these axes of the mesh each has something else."""
+        assert isinstance(self.file, SplitEmitter)
+        apart = self.file.apart(node)
+        return call("own_draws", Code("self.training"), Code(_quoted(apart)), Code(function), *args)
+
+
 class SplitEmitter(TorchEmitter):
-    """The modules of one device."""
+    """The modules of one device. parts: of the axes that it has parts of, which axes of the mesh split each."""
 
     library = Library(
         "attnc_parallel_torch", (*TORCH, *PARALLEL), frozenset(), frozenset({"check"}), ("torch", "jaxtyping")
     )
+    mesh = Mesh(())
+    parts: Mapping[Axis, tuple[int, ...]] = {}
+
+    def body(self, plan: Plan) -> TorchBody:
+        return SplitBody(self, plan)
+
+    def apart(self, node: Apply) -> tuple[str, ...]:
+        """The axes of the mesh along which what an op computes with differs."""
+        values = (*node.operands, node.out)
+        by = {number for value in values for axis in value.type.axes for number in self.parts.get(axis, ())}
+        if any(value.role is Role.DATA for value in values):
+            by |= {number for number, axis in enumerate(self.mesh.axes) if BATCH in axis.splits}
+        return tuple(axis.name for number, axis in enumerate(self.mesh.axes) if number in by)
+
+
+def emitter(found: GraphSpread) -> type[SplitEmitter]:
+    """What writes the modules of one device of this mesh."""
+    parts = found.grown.places.parts.made
+    known = {"mesh": found.grown.places.mesh, "parts": {part: by for (_, by), part in parts.items()}}
+    return type("SplitEmitter", (SplitEmitter,), known)
 
 
 @dataclass(frozen=True)
@@ -48,7 +83,7 @@ class Lying:
 
 def lying(found: GraphSpread, specs: Mapping[str, WeightSpec]) -> dict[str, Lying]:
     """Where each weight lies, by its path."""
-    mesh = found.places.mesh
+    mesh = found.grown.places.mesh
     return {path: _lies(each, mesh, specs[path]) for path, each in placed_weights(found).items()}
 
 
@@ -70,17 +105,17 @@ def results(found: GraphSpread) -> Iterator[dict[str, int]]:
     """Of each result the dimensions that axes of the mesh split, from its end; the batch is that before all others."""
     for output in found.old.outputs:
         dims = {}
-        for number, axis in enumerate(found.places.of(output.value)):
+        for number, axis in enumerate(found.grown.places.of(output.value)):
             if axis is not None and axis.name == BATCH:
-                dims[found.places.mesh.axes[number].name] = 0
+                dims[found.grown.places.mesh.axes[number].name] = 0
             elif axis in output.axes:
-                dims[found.places.mesh.axes[number].name] = output.axes.index(axis) - len(output.axes)
+                dims[found.grown.places.mesh.axes[number].name] = output.axes.index(axis) - len(output.axes)
         yield dims
 
 
 def division(found: GraphSpread, specs: Mapping[str, WeightSpec]) -> str:
     """What the file says of how the model is divided: a `Division` of the runtime."""
-    mesh = found.places.mesh
+    mesh = found.grown.places.mesh
     fixed = {axis.name: axis.size for axis in mesh.axes if axis.splits != (BATCH,)}
     batch = tuple(axis.name for axis in mesh.axes if BATCH in axis.splits)
     alike: dict[str, dict[str, Lying]] = {}
@@ -132,7 +167,7 @@ def parallel_code(
     Raises Indivisible for an axis that does not divide over the devices which split it.
     """
     found = spread(graph, mesh)
-    code = written(SplitEmitter, found.graph, header, (), passes, checked)
+    code = written(emitter(found), found.graph, header, (), passes, checked)
     root = _CLASS.match(code.model[-1])
     assert root is not None
     said = PARALLELIZE.replace("{kind}", root[1])

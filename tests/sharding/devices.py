@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from attnc.backends.emit.file import written
-from attnc.backends.torch.parallel_file import SplitEmitter
+from attnc.backends.torch.parallel_file import emitter
 from attnc.compiler.pipeline import passes_without
 from attnc.compiler.sharding.mesh import BATCH, Mesh, mesh_of
 from attnc.compiler.sharding.spread import GraphSpread, spread
@@ -203,7 +203,7 @@ def compared(
 
     mesh = mesh_of(sizes, splits)
     found = spread(model._sized, mesh)
-    code = written(SplitEmitter, found.graph, "", (), passes_without(), False)
+    code = written(emitter(found), found.graph, "", (), passes_without(), False)
     devices = Devices(mesh)
     module = devices.module(
         {"split.py": code.default(), "attnc_parallel_torch.py": code.library.runtime_file()}, "split"

@@ -15,7 +15,7 @@ from attnc.spec import Model, Size
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BATCH, WIDTH = 4, 8
-DENSE: dict[str, Size] = {"model": 32, "heads": 4, "inner": 64, "vocab": 48, "layers": 2, "drop": 0.0}
+DENSE: dict[str, Size] = {"model": 32, "heads": 4, "inner": 64, "vocab": 48, "layers": 2, "drop": 0.1}
 GROUPED: dict[str, Size] = {
     "model": 32, "groups": 4, "sharing": 2, "key": 8, "inner": 64, "vocab": 48, "layers": 2
 }  # fmt: skip
@@ -23,7 +23,7 @@ KINDS: dict[str, tuple[dict[str, Size], tuple[str, ...], tuple[str, ...]]] = {
     "transformer_loss": (DENSE, ("heads", "inner", "vocab"), ("source", "target")),
     "transformer": (DENSE, ("heads", "inner", "vocab"), ("source", "target")),
     "zoo/gpt2": (DENSE, ("heads", "inner", "vocab"), ("seq",)),
-    "zoo/vit": ({"model": 32, "heads": 4, "inner": 64, "layers": 2, "drop": 0.0}, ("heads", "inner"), ()),
+    "zoo/vit": ({"model": 32, "heads": 4, "inner": 64, "layers": 2, "drop": 0.1}, ("heads", "inner"), ()),
     "zoo/decoder/decoder": (GROUPED, ("groups", "inner", "vocab"), ("seq",)),
 }
 """Specs, their sizes, the depths that a mesh may split, and the widths."""

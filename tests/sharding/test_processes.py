@@ -46,6 +46,18 @@ def test_four_processes() -> None:
 
 
 @pytest.mark.slow
+def test_dropout() -> None:
+    meshes = ({"data": 2, "model": 2}, {"model": 4})
+    cases: list[dict[str, Any]] = [
+        {"name": name, "mesh": mesh, "splits": {axis: DENSE[axis] for axis in mesh}, "seed": 5, "dropped": True}
+        for name in ("transformer", "zoo/gpt2")
+        for mesh in meshes
+    ]
+    for found in processes.run(4, cases, 300.0):
+        assert found["apart"] == 0.0 and found["again"] < 1e-12, found
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [2, 4, 8])
 def test_random_meshes(world: int) -> None:
     """Some 200 pairs of model and mesh together, each with its own way to train."""

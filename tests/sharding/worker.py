@@ -132,6 +132,32 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     return {**worst, "sent": sorted([what, size, count] for (what, size), count in sent.items())}
 
 
+def dropped(case: dict[str, Any]) -> dict[str, Any]:
+    """Training with dropout: passes done again draw what they drew, and what devices have in common stays the same."""
+    of = model(case["name"])
+    mesh = init_device_mesh("cpu", tuple(case["mesh"].values()), mesh_dim_names=tuple(case["mesh"]))
+    given = inputs(of, case["seed"])
+    after = []
+    for checkpoint in (False, True):
+        net: Any = of.parallelize(mesh, splits=case["splits"], dtype="float64", checkpoint=checkpoint)
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(2):
+            net.draw_from(step)
+            made = net(**{name: net.batch_part(x) for name, x in given.items()})
+            sum(x.square().sum() for x in (made if isinstance(made, tuple) else (made,))).backward()
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimiser.step()
+            optimiser.zero_grad()
+        after.append({name: full(x.detach()) for name, x in net.named_parameters()})
+    apart = 0.0
+    for x in after[0].values():  # each device made this of what it has itself
+        every = [torch.empty_like(x) for _ in range(dist.get_world_size())]
+        dist.all_gather(every, x)
+        apart = max(apart, *(float((x - other).abs().max()) for other in every))
+    again = max(far(after[1][name], x, 1e-3) for name, x in after[0].items())
+    return {"apart": apart, "again": again}
+
+
 @contextmanager
 def counting(really: bool) -> Iterator[Counter[tuple[str, int]]]:
     if not really:
@@ -148,7 +174,7 @@ def main(rank: int, world: int, meet: str, cases: str) -> None:
         todo = json.load(file)
     for case in todo:
         try:
-            found = run(case)
+            found = dropped(case) if case.get("dropped") else run(case)
         except Exception:
             found = {"failed": traceback.format_exc()}
         if rank == 0 or "failed" in found:

@@ -20,6 +20,7 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, Placement, Shard
 from torch.utils.checkpoint import checkpoint as done_again
 
+from .torch_draws import draw_from, same_draws
 from .torch_parts import devices_along, gather_parts, use_mesh
 from .torch_weights import Lies, Values, drawn_parts, parts_of
 
@@ -120,7 +121,7 @@ def divided(
     shared = _flat(mesh, copies) if copies else None
     scattered, alone = _put_weights(local, mesh, division, values, copies, shared)
     _becomes(local, _Computes)
-    if not {"batch_part", "whole_result", "division"} & {*local._modules, *local._parameters}:
+    if not {"batch_part", "whole_result", "draw_from", "division"} & {*local._modules, *local._parameters}:
         _becomes(local, _Divided, division=division)
     passes = [each for module in local.modules() if isinstance(module, nn.ModuleList) for each in module]
     if checkpoint:
@@ -321,7 +322,7 @@ class _DoneAgain(nn.Module):
     """A pass that keeps what enters it alone, and is done again for its gradients."""
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        return done_again(super().forward, *inputs, use_reentrant=False, **named)
+        return done_again(super().forward, *inputs, use_reentrant=False, context_fn=same_draws, **named)
 
 
 def _outermost(passes: Sequence[nn.Module]) -> list[nn.Module]:
@@ -340,6 +341,10 @@ class _Divided(nn.Module):
             group = devices_along(axis)
             x = x.chunk(dist.get_world_size(group))[dist.get_rank(group)]
         return x
+
+    def draw_from(self, seed: int) -> None:
+        """Lets dropout draw anew from a seed: from the number of a step, say, so that it can be gone on with."""
+        draw_from(seed)
 
     def whole_result(self, x: Tensor, number: int = 0) -> Tensor:
         """A result (of several the number) of the whole batch, of what each device has of it; without its gradient."""
