@@ -65,8 +65,17 @@ def collective(
     here: GrowingGraph, kind: SendKind, m: int, graded: bool, by_parts: bool = False, largest: bool = True
 ) -> Collective:
     along = here.places.mesh.axes[m].name
-    words = {"graded": graded, "by_parts": by_parts, "largest": largest}
-    return Collective(kind.value, reads=Anything(), cost=OpCost(work=0), kind=kind, mesh=m, along=along, **words)
+    return Collective(
+        kind.value,
+        reads=Anything(),
+        cost=OpCost(work=0),
+        kind=kind,
+        mesh=m,
+        along=along,
+        graded=graded,
+        by_parts=by_parts,
+        largest=largest,
+    )
 
 
 def send(here: GrowingGraph, op: Collective, value: Value, out: Value, along: tuple[Axis | None, Axis | None]) -> Value:

@@ -25,7 +25,11 @@ def splittable(node: Apply, axis: Axis, mesh: int, claims: Claims, graded: bool)
             return True
         case Reduce(combination=Combination(largest=bool())):
             return not graded
-        case Reduce(combination=Combination()) | Reduce(logits=True) | Normalise(weights=True):
+        case Reduce(combination=Combination(averages=True)):
+            return node.mask is None or all(axis in node.mask.type.axes for axis in node.axes)
+        case Reduce(combination=Combination()) | Normalise(weights=True):
+            return True
+        case Reduce(logits=True) | Normalise(squares=Combination()):
             return node.mask is None
         case _:
             return False
