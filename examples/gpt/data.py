@@ -82,6 +82,13 @@ def batches(ids: np.ndarray, *, width: int, size: int, seed: int) -> Iterator[Ma
         yield {"text": pieces[:, :-1], "next": pieces[:, 1:]}
 
 
+def batch_of_step(ids: np.ndarray, *, width: int, size: int, seed: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """As `batches`, two arrays [item, character]; drawn by the seed and the step alone, so any step can be next."""
+    starts = np.random.default_rng((seed, step)).integers(0, len(ids) - width, size)
+    pieces = ids[starts[:, None] + np.arange(width + 1)]
+    return pieces[:, :-1], pieces[:, 1:]
+
+
 def bigram_loss(text: Text) -> float:
     """The loss on the held-out text, in nats a character, of counting which character follows which."""
     counts = np.full((ALPHABET, ALPHABET), 0.1)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AttnError", "Diagnostic", "Model", "Port", "Severity", "Spec", "check", "format", "load", "loads", "probe"]
 
-_MODULES = ("backends", "compiler", "diagrams", "dsl", "hub", "inspect", "probing", "spec", "weights")
+_MODULES = ("backends", "checkpoints", "compiler", "diagrams", "dsl", "hub", "inspect", "probing", "spec", "weights")
 _HOMES = {
     "AttnError": ".dsl.errors",
     "Diagnostic": ".dsl.diagnostic",

@@ -1,0 +1,323 @@
+"""Train the GPT of gpt.attn on one device or many, so that the run survives what happens to it.
+
+    python examples/gpt/train.py [--mesh data=2,model=2] [--out out/train] [--steps N] ...
+    torchrun --standalone --nproc-per-node 4 examples/gpt/train.py --mesh data=2,model=2 ...
+
+Without torchrun it starts the processes of the mesh on this machine itself. Every --every steps a checkpoint is written
+while training goes on; `--resume` goes on from the last one, on whichever mesh: the batch of a step depends on the seed
+and the step alone. With `--restarts N` (torchrun's --max-restarts) it is resumed by itself when a rank dies. Ctrl-C, or
+SIGTERM, stops after a step, with a checkpoint. In the folder are checkpoints, log.jsonl with a line for each step,
+loss.png, and at the end weights.safetensors. Exit status: 0; 2 where it could not run; 3 where a rank was lost; 130
+after Ctrl-C.
+"""
+
+import argparse
+import itertools
+import json
+import math
+import os
+import resource
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # examples/: run from anywhere, nothing to install
+
+os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # what is said of a rank that died is ours
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
+
+import attnc
+from attnc.checkpoints import CheckpointError, Checkpoints, training_state
+from gpt import data
+from gpt.ranks import Ranks, begin, is_lost, launch, mesh_sizes, under_torchrun
+from training import console, whole
+
+SPEC = Path(__file__).with_name("gpt.attn")
+SAME = ("seed", "batch", "width", "dtype", "steps", "rate", "warmup", "decay", "clip", "set")  # or it is another run
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--mesh", default="data=1", metavar="AXIS=N,..", help="devices by the axes of the mesh (%(default)s)")
+    add("--out", type=Path, default=Path("out/train"), help="folder for what comes of it (%(default)s)")
+    add("--resume", action="store_true", help="go on from the last checkpoint there, if there is one")
+    add("--restarts", type=int, default=0, help="resume so often by itself; of torchrun: --max-restarts (%(default)s)")
+    add("--every", type=int, default=50, help="steps between checkpoints (%(default)s)")
+    add("--keep", type=int, default=3, help="checkpoints that are kept (%(default)s)")
+    add("--steps", type=int, default=600, help="training steps (%(default)s)")
+    add("--batch", type=int, default=16, help="texts in a step, on all devices together (%(default)s)")
+    add("--accumulate", type=int, default=1, metavar="N", help="do a step's texts in so many parts (%(default)s)")
+    add("--width", type=int, default=256, help="characters of a text (%(default)s)")
+    add("--rate", type=float, default=3e-3, help="the highest learning rate (%(default)s)")
+    add("--warmup", type=int, default=100, help="steps in which the rate rises (%(default)s)")
+    add("--decay", type=float, default=0.1, help="weight decay (%(default)s)")
+    add("--clip", type=float, default=1.0, help="largest norm of the gradients (%(default)s)")
+    add("--dtype", default="float32", choices=("float32", "float64", "bfloat16"), help="of the weights (%(default)s)")
+    add("--seed", type=int, default=0, help="for weights, texts and dropout (%(default)s)")
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="a size or const of the spec, as drop=0")
+    add("--library", type=Path, help="where Python files are whose docstrings it learns (those of this Python)")
+    add("--show", type=int, default=10, help="steps between lines (%(default)s)")
+    add("--timeout", type=int, default=600, help="seconds that a rank waits for the others (%(default)s)")
+    options = parser.parse_args(arguments)
+    for name in ("every", "keep", "steps", "batch", "accumulate", "width", "show", "timeout"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} is at least 1")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options = parsed(arguments)
+    ranks = None
+    try:
+        axes = mesh_sizes(options.mesh)
+        devices = math.prod(axes.values())
+        if not under_torchrun() and devices > 1:
+            return launch((__file__, *arguments), devices, options.restarts)
+        ranks = begin(axes, timedelta(seconds=options.timeout))
+        status = Run(options, ranks).train()
+        dist.destroy_process_group()
+        return status
+    except (attnc.AttnError, OSError, ValueError) as error:
+        if ranks is None or ranks.first:
+            print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+class Run:
+    """A model, its optimiser, its texts and its checkpoints."""
+
+    def __init__(self, options: argparse.Namespace, ranks: Ranks) -> None:
+        self.options, self.ranks = options, ranks
+        self.copies = ranks.mesh["data"].size() if "data" in (ranks.mesh.mesh_dim_names or ()) else 1
+        parts = options.accumulate * self.copies
+        if options.batch % parts:
+            raise ValueError(
+                f"--batch {options.batch} is not divided by {parts}: parts of a step, and devices of `data`"
+            )
+        torch.set_num_threads(1)
+        self.text = data.load(options.library)
+        sizes = {"character": data.ALPHABET, **dict(_setting(text) for text in options.set)}
+        model = attnc.load(SPEC, sizes=sizes).model("loss")
+        self.net = model.torch(seed=options.seed, device=ranks.device, dtype=options.dtype)
+        if ranks.size > 1:
+            for part in (*self.net.layers, self.net):  # gradients are sums
+                fully_shard(part, mesh=ranks.mesh).set_gradient_divide_factor(1.0)
+                part.set_force_sum_reduction_for_comms(True)
+        self.optimizer = torch.optim.AdamW(self.net.parameters(), betas=(0.9, 0.98), weight_decay=options.decay)
+        options.out.mkdir(parents=True, exist_ok=True)
+        limit = timedelta(seconds=options.timeout)
+        self.checkpoints = Checkpoints(options.out / "checkpoints", keep=options.keep, timeout=limit)
+        self.step = self.begun = self.saved = 0  # the last that was done, of which a checkpoint was begun, and is whole
+        self.log = Log(options.out / "log.jsonl")
+        self.start = time.perf_counter()
+
+    def say(self, text: str) -> None:
+        if self.ranks.first:
+            console.print(text)
+
+    def train(self) -> int:
+        """Returns the exit status."""
+        self.ranks.listen()
+        try:
+            self.resume()
+            while self.step < self.options.steps and not self.ranks.stop:
+                self.one_step()
+            if self.step > self.begun:
+                self.save()
+            self.report_saved(self.checkpoints.wait())
+        except CheckpointError as error:
+            raise ValueError(str(error)) from None
+        except Exception as error:
+            if not is_lost(error) or self.ranks.size == 1:
+                raise
+            last = f"The last checkpoint is of step {self.saved}" if self.saved else "There is no checkpoint yet"
+            how = "it is resumed" if self.ranks.restarts_left else "the same command with --resume goes on"
+            self.ranks.lost(error, f"in step {self.step + 1}", f"{last}: {how}.")
+        if self.step < self.options.steps:
+            self.say(f"stopped after step {self.step}: --resume goes on")
+            return 130
+        self.finish()
+        return 0
+
+    def resume(self) -> None:
+        """Raises CheckpointError, as ValueError, where there are checkpoints of another run."""
+        here = self.checkpoints.steps()
+        if here and not (self.options.resume or self.ranks.attempt):
+            raise ValueError(
+                f"{self.options.out} has checkpoints, the last of step {here[-1]}: "
+                f"--resume goes on from it, another --out begins anew"
+            )
+        found = self.checkpoints.restore(training_state(self.net, self.optimizer)) if here else None
+        if found is not None:
+            for told in found.passed_over:
+                self.say(f"{told}; the one before is taken")
+            for name in SAME:
+                if (mine := getattr(self.options, name)) != found.told[name]:
+                    raise ValueError(
+                        f"--{name} {mine}, and {found.told[name]} in the checkpoints of {self.options.out}"
+                    )
+            self.step = self.begun = self.saved = found.step
+            self.say(f"going on after step {found.step} of {self.options.steps}, on {self.options.mesh}")
+        elif self.ranks.attempt:
+            self.say("beginning anew: there was no checkpoint yet")
+        if self.ranks.first:
+            self.log.begin(self.step)
+
+    def one_step(self) -> None:
+        options, began = self.options, time.perf_counter()
+        step = self.step + 1
+        shown, following = data.batch_of_step(
+            self.text.train, width=options.width, size=options.batch, seed=options.seed, step=step
+        )
+        rate = options.rate * self.share(step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        mine = self.ranks.mesh.get_local_rank("data") if self.copies > 1 else 0
+        torch.manual_seed(hash((options.seed, step, mine)) % 2**63)  # dropout goes on alike after a break, too
+        nats = 0.0
+        size = options.batch // options.accumulate
+        for first in range(0, options.batch, size):
+            part = [self.own(texts[first : first + size]) for texts in (shown, following)]
+            total, _ = self.net(*part)
+            (total.sum() / (options.batch * options.width)).backward()  # gradients are sums over all devices
+            nats += float(total.detach().sum())
+        norm = nn.utils.clip_grad_norm_(self.net.parameters(), options.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        norm = float(norm.full_tensor() if isinstance(norm, DTensor) else norm)
+        # Devices that have the same texts say the same. Whoever was asked to stop says so to all: they stop together.
+        nats, stop = self.ranks.total([nats * self.copies / self.ranks.size, self.ranks.stop])
+        self.ranks.stop = int(stop)
+        loss = nats / (options.batch * options.width)
+        if not math.isfinite(loss + norm):
+            raise ValueError(f"step {step}: the loss is {loss}, the norm of its gradients {norm}: a lower --rate?")
+        self.step = step
+        self.record(loss=loss, norm=norm, rate=rate, seconds=time.perf_counter() - began)
+        try:
+            self.report_saved(self.checkpoints.done())
+            if step % options.every == 0:
+                self.save()
+        except CheckpointError as error:
+            self.say(f"{error}; training goes on")
+
+    def own(self, texts: Any) -> torch.Tensor:
+        """Of texts [item, character] those of this device."""
+        part = torch.from_numpy(texts).to(self.ranks.device).chunk(self.copies)
+        return part[self.ranks.mesh.get_local_rank("data") if self.copies > 1 else 0]
+
+    def share(self, step: int) -> float:
+        """Of the highest rate: it rises in a line, then falls to nothing in a line."""
+        steps = self.options.steps
+        warmup = min(self.options.warmup, steps // 2)
+        return min(step / (warmup + 1), (steps - step + 1) / (steps - warmup))
+
+    def record(self, *, seconds: float, **numbers: float) -> None:
+        if not self.ranks.first:
+            return
+        options = self.options
+        line = {
+            "step": self.step, **numbers, "tokens_per_second": options.batch * options.width / seconds,
+            "memory_mb": memory(self.ranks.device), "seconds": time.perf_counter() - self.start, "mesh": options.mesh,
+        }  # fmt: skip
+        self.log.add(line)
+        if self.step % options.show == 0 or self.step == options.steps:
+            console.print(
+                f"step {self.step:>5} of {options.steps}   loss {line['loss']:.4f}   norm {line['norm']:.2f}   "
+                f"{line['tokens_per_second']:,.0f} tokens/s   {line['memory_mb']:,.0f} MB"
+            )
+
+    def save(self) -> None:
+        self.report_saved(self.checkpoints.wait())
+        self.begun = self.step
+        told = {name: getattr(self.options, name) for name in SAME}
+        self.checkpoints.save(self.step, training_state(self.net, self.optimizer), told)
+
+    def report_saved(self, step: int | None) -> None:
+        if step is not None:
+            self.saved = step
+            self.say(f"checkpoint of step {step}")
+
+    def finish(self) -> None:
+        """The weights of the whole model, on the first rank, and a picture of the run."""
+        weights = get_model_state_dict(self.net, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+        if self.ranks.first:
+            attnc.weights.save(self.options.out / "weights.safetensors", weights)
+            made = "weights.safetensors, log.jsonl" + ", loss.png" * self.log.plot(self.options.out / "loss.png")
+            console.print(f"In {self.options.out}: {made}")
+
+
+class Log:
+    """A file with a line of JSON for each step."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, step: int) -> None:
+        """Leave out what a run that broke off did after its last checkpoint, and the line in which it broke off."""
+        kept = [line for line in self.lines() if line["step"] <= step]
+        with whole(self.path) as unfinished:
+            unfinished.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def lines(self) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        texts = self.path.read_text(encoding="utf-8").split("\n")[
+            :-1
+        ]  # the last one ends with a line break, or is torn
+        return [json.loads(text) for text in texts]
+
+    def plot(self, path: Path) -> bool:
+        """Loss and tokens a second over the steps; False without matplotlib."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            return False
+        lines = self.lines()
+        figure = Figure(figsize=(7, 5), layout="constrained")
+        axes = figure.subplots(2, 1, sharex=True)
+        for axis, name, label in zip(
+            axes, ("loss", "tokens_per_second"), ("nats a character", "tokens a second"), strict=True
+        ):
+            axis.plot([line["step"] for line in lines], [line[name] for line in lines], linewidth=1)
+            axis.set_ylabel(label)
+            for before, after in itertools.pairwise(lines):
+                if before["seconds"] > after["seconds"]:  # it was resumed here
+                    axis.axvline(after["step"], color="gray", linestyle=":", linewidth=1)
+        axes[1].set_xlabel("step; dotted where it was resumed")
+        with whole(path) as unfinished:
+            figure.savefig(unfinished, dpi=120)
+        return True
+
+
+def memory(device: torch.device) -> float:
+    """The most of the first rank so far, in MB: of the device, or of the process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        raise ValueError(f"--set {text}: write NAME=NUMBER") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

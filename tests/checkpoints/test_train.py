@@ -1,0 +1,219 @@
+"""examples/gpt/train.py in processes: a run goes on where it broke off, on another mesh, after ranks were killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rich", reason='the examples need rich: pip install ".[demo]"')
+pytest.importorskip("torch")
+
+TRAIN = Path(__file__).parents[2] / "examples" / "gpt" / "train.py"
+SMALL = ("--batch=8", "--width=32", "--show=1", "--warmup=5", "--set=layers=2", "--set=model=32", "--set=inner=64")
+WITHOUT_DROPOUT = "--set=drop=0"
+MESHES = ("data=4", "data=2", "data=1")
+KILLS, SEED = 20, 39
+PATIENCE = 300  # seconds
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A little text: that of the library takes each process some seconds to read."""
+    folder = tmp_path_factory.mktemp("library")
+    for number in range(20):
+        said = " ".join(f"{number * k % 97} times {k} leaves {number * k % 13}." for k in range(9))
+        (folder / f"module{number}.py").write_text(f'"""Of the number {number}. {said}"""\n', encoding="utf-8")
+    return folder
+
+
+@contextmanager
+def started(out: Path, library: Path, *options: str, launcher: Sequence[str] = ()) -> Iterator[subprocess.Popen[str]]:
+    command = (sys.executable, *launcher, str(TRAIN), "--out", str(out), "--library", str(library), *SMALL, *options)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "default"}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:  # the test has failed: a launcher ends its processes
+            process.terminate()
+            process.communicate()
+
+
+def run(out: Path, library: Path, *options: str, launcher: Sequence[str] = (), status: int = 0) -> str:
+    """What it prints."""
+    with started(out, library, *options, launcher=launcher) as process:
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == status, said
+    return said
+
+
+def losses(out: Path) -> list[float]:
+    """Of each step; there are no gaps, and no step is there twice."""
+    lines = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["step"] for line in lines] == list(range(1, len(lines) + 1))
+    return [line["loss"] for line in lines]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("dtype", "near"), [("float32", 1e-5), ("float64", 1e-10)])
+def test_a_run_goes_on_on_another_mesh(dtype: str, near: float, library: Path, tmp_path: Path) -> None:
+    """Ten steps on each mesh give the losses of thirty steps of one process; parts of a step change nothing, too."""
+    same = ("--steps=30", "--every=10", f"--dtype={dtype}", WITHOUT_DROPOUT)
+    run(tmp_path / "whole", library, *same)
+    for number, mesh in enumerate(MESHES):
+        stopped = tmp_path / f"until{10 * (number + 1)}"
+        run(tmp_path / "moved", library, *same, f"--mesh={mesh}", "--resume", f"--accumulate={2 - number % 2}")
+        lose(tmp_path / "moved", after=10 * (number + 1), kept=stopped)
+    wanted, found = losses(tmp_path / "whole"), losses(stopped)
+    assert len(found) == len(wanted) == 30
+    assert max(abs(a - b) / a for a, b in zip(wanted, found, strict=True)) < near
+    assert wanted[-1] < 0.95 * wanted[0]
+
+
+def lose(out: Path, after: int, kept: Path) -> None:
+    """As if it had ended there: later checkpoints go. The log as it is now stays."""
+    kept.mkdir()
+    (kept / "log.jsonl").write_bytes((out / "log.jsonl").read_bytes())
+    for folder in (out / "checkpoints").iterdir():
+        if int(folder.name.removeprefix("step-")) > after:
+            for path in folder.iterdir():
+                path.unlink()
+            folder.rmdir()
+
+
+def workers(launcher: int) -> list[int]:
+    """The processes that it has started, by rank."""
+    found: list[tuple[int, int]] = []
+    for task in Path(f"/proc/{launcher}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            with suppress(OSError):  # it has ended meanwhile
+                rank = re.search(r"(?:^|\0)RANK=(\d+)", Path(f"/proc/{child}/environ").read_text())
+                found += [(int(rank[1]), int(child))] if rank else []
+    return [pid for _, pid in sorted(found)]
+
+
+def wait_for(so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not so():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def last_step(out: Path) -> int:
+    """In the log, which may be being written."""
+    try:
+        lines = (out / "log.jsonl").read_text(encoding="utf-8").split("\n")
+        return int(json.loads(lines[-2])["step"]) if len(lines) > 1 else 0
+    except (FileNotFoundError, json.JSONDecodeError):
+        return 0
+
+
+def inode(out: Path) -> int | None:
+    with suppress(FileNotFoundError):
+        return (out / "log.jsonl").stat().st_ino
+    return None
+
+
+def whole_steps(out: Path) -> list[int]:
+    folder = out / "checkpoints"
+    names = [path.name for path in folder.iterdir()] if folder.exists() else []
+    return sorted(int(name.removeprefix("step-")) for name in names if name.startswith("step-"))
+
+
+@pytest.mark.slow
+def test_ranks_are_killed_at_random_moments(
+    library: Path, tmp_path: Path, record_property: pytest.RecordProperty
+) -> None:
+    """Twenty times. Each time it goes on from a checkpoint no older than the last that was there, and in the end all
+    losses are those of a run that nobody disturbed, bit by bit, dropout included.
+    """
+    same = ("--steps=100", "--every=2", "--dtype=float64", "--mesh=data=2")
+    run(tmp_path / "whole", library, *same)
+    rng = random.Random(SEED)
+    out = tmp_path / "killed"
+    expected, lost, midway, begun = [], [], 0, None
+    with started(out, library, *same, f"--restarts={KILLS}") as process:
+        for _ in range(KILLS):
+            wait_for(lambda begun=begun: inode(out) not in (begun, None), process)  # it writes the log anew
+            begun, aim = inode(out), last_step(out) + rng.randrange(2, 6)
+            wait_for(lambda aim=aim: last_step(out) >= aim, process)
+            time.sleep(rng.uniform(0, 0.1))
+            expected.append(max(whole_steps(out), default=0))
+            os.kill(rng.choice(workers(process.pid)), signal.SIGKILL)
+            midway += any((out / "checkpoints").glob(".step-*.part"))
+            lost.append(last_step(out) - expected[-1])
+        said, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    resumed = [int(step or 0) for step in re.findall(r"going on after step (\d+)|beginning anew", said)]
+    assert len(resumed) == KILLS
+    assert all(step >= least for step, least in zip(resumed, expected, strict=True)), (resumed, expected)
+    assert len(re.findall(r"rank [01] died in step \d+, and all stop\. .*: it is resumed\.", said)) == KILLS
+    assert "Traceback" not in said and "damaged" not in said
+    assert losses(out) == losses(tmp_path / "whole")
+    record_property(
+        "shown", f"{KILLS} ranks killed, {midway} while a checkpoint was written: at most {max(lost)} steps lost"
+    )
+
+
+@pytest.mark.slow
+def test_what_is_said_of_a_rank_that_dies(library: Path, tmp_path: Path) -> None:
+    """In a line, by torchrun and without it; the same command goes on."""
+    for number, launcher in enumerate(((), ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"))):
+        out = tmp_path / str(number)
+        same = ("--steps=2000", "--every=2", "--mesh=data=2")
+        with started(out, library, *same, launcher=launcher) as process:
+            wait_for(lambda out=out: last_step(out) >= 5, process)
+            os.kill(workers(process.pid)[1], signal.SIGKILL)
+            said, _ = process.communicate(timeout=PATIENCE)
+        told = r"rank 1 died in step \d+, and all stop\. The last checkpoint is of step \d+: "
+        assert re.search(told + "the same command with --resume goes on", said)
+        if not launcher:
+            assert said.endswith("rank 1 was ended by SIGKILL\n")
+            assert process.returncode == 128 + signal.SIGKILL
+            assert "Traceback" not in said and "[W" not in said
+    assert "--resume goes on from it" in run(out, library, *same, status=2)
+
+
+@pytest.mark.slow
+def test_it_stops_when_asked_to(library: Path, tmp_path: Path) -> None:
+    """SIGTERM to one rank: both stop after the same step, with a checkpoint."""
+    with started(tmp_path, library, "--steps=2000", "--every=1000", "--mesh=data=2") as process:
+        wait_for(lambda: last_step(tmp_path) >= 3, process)
+        os.kill(workers(process.pid)[1], signal.SIGTERM)
+        said, _ = process.communicate(timeout=PATIENCE)
+    stopped = re.search(r"checkpoint of step (\d+)\nstopped after step (\d+): --resume goes on", said)
+    assert stopped and stopped[1] == stopped[2], said
+    assert process.returncode == 130
+    assert whole_steps(tmp_path) == [int(stopped[1])]
+
+
+@pytest.mark.slow
+def test_mistakes_are_told_in_a_line(library: Path, tmp_path: Path) -> None:
+    for options, told in (
+        (("--mesh=data"), "error: --mesh data: write axes with their sizes, such as data=2,model=2\n"),
+        (
+            ("--batch=7", "--accumulate=2"),
+            "error: --batch 7 is not divided by 2: parts of a step, and devices of `data`\n",
+        ),
+        (("--set=drop"), "error: --set drop: write NAME=NUMBER\n"),
+    ):
+        assert run(tmp_path, library, *([options] if isinstance(options, str) else options), status=2) == told
+    run(tmp_path, library, "--steps=2", "--every=1")
+    assert "--seed 1, and 0 in the checkpoints" in run(
+        tmp_path, library, "--steps=2", "--every=1", "--seed=1", "--resume", status=2
+    )
+    assert "of another model: model.E is [97, 32] there and [97, 16] here" in run(
+        tmp_path, library, "--steps=2", "--set=model=16", "--resume", status=2
+    )
