@@ -15,6 +15,7 @@ from ...compiler.decoding.steps.join_maps import joined as joined_maps
 from ...compiler.graph.extents import enough, holds
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar, Value
+from ...compiler.sharding.sends import SHARE
 from ...compiler.sizes.axes import Axis, evaluate
 from ..text.expressions import Code, Variable, binary, call, joined, times
 from ..text.ranges import ANY
@@ -519,7 +520,8 @@ def dispatch(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
         body.align(body.permute(val, [axis for axis in order if axis in val.axes]), order) for val in (best, *vals[1:])
     ]
     codes = [val.code if node.made else at_items(val, ["...", "None"]) for val in given]
-    made = call("Dispatch", codes[0], body.extent(node.each[0]), *codes[1:])
+    counted = {"counted": "True"} if SHARE in node.options else {}
+    made = call("Dispatch", codes[0], body.extent(node.each[0]), *codes[1:], **counted)
     return replace(body.combine(given, made, (), node.out), leading=FULL)
 
 

@@ -63,7 +63,13 @@ TORCH = (
     "torch/exported",
     "torch/decoding",
 )
-PARALLEL = ("parallel/torch_parts", "parallel/torch_draws", "parallel/torch_weights", "parallel/torch_modules")
+PARALLEL = (
+    "parallel/torch_parts",
+    "parallel/torch_experts",
+    "parallel/torch_draws",
+    "parallel/torch_weights",
+    "parallel/torch_modules",
+)
 """What files of models that are divided over a mesh import besides."""
 NUMPY = (
     "common/numbers",

@@ -131,7 +131,12 @@ def linear(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> V
         x = replace(x, code=body.flatten(x, -len(node.axes), -1))
     module = body.linear_module(node)
     if ALONE in node.options:  # of parts of what is eaten: sums of these have the bias
-        code = call("F.linear", x.code, f"{module}.weight")
+        weight = Code(f"{module}.weight")
+        code = (
+            Code.of("{}.product({}, {})", vals[1].code, x.code, weight)
+            if vals[1:]
+            else call("F.linear", x.code, weight)
+        )
     else:
         code = call(module, x.code, *(val.code for val in vals[1:]))
     if len(node.made) > 1:

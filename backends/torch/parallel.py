@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar
+from ...compiler.sharding.placement import BATCH_AXIS
 from ...compiler.sharding.sends import ADD_BIAS, Collective, OwnPlace, SendKind
 from ..text.expressions import Code, binary, call
-from ..text.values import Val
+from ..text.values import FULL, Val
 from .body import Emit, TorchBody, attribute
 
 
@@ -21,6 +24,8 @@ def collective(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) 
     if op.kind is SendKind.EXCHANGE:  # first the dimension of which it has a part, then that of which it will
         changed.sort(key=lambda pair: pair[1] != node.axes[0])
     places = [str(x.axes.index(a) - len(x.axes)) for a, _ in changed]
+    if op.kind is SendKind.EXCHANGE and len(places) == 1:  # the other is the batch
+        places.insert(0 if node.axes[0] == BATCH_AXIS else 1, "0")
     if op.kind in (SendKind.GATHER, SendKind.OWN, SendKind.SCATTER, SendKind.EXCHANGE) and not places:
         places = ["0"]
     words = {}
@@ -37,11 +42,33 @@ def own_place(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
     return Val(call("own_place", f'"{node.traits.along}"'), kind=Scalar.INT, number=True)
 
 
+def sent(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Rows sent to the devices of their experts, or back."""
+    assert isinstance(node.traits, Collective)
+    x, rows = vals
+    x = body.real(x, False) if x.kind is Scalar.REAL else x
+    made = body.combine([x, rows], call(node.traits.kind.value, x.code, rows.code), x.axes, node.out)
+    return replace(made, broadcast=x.broadcast, leading=FULL)
+
+
+def sent_counts(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """The rows that a device is sent."""
+    assert isinstance(node.traits, Collective)
+    made = call(node.traits.kind.value, vals[0].code, f'"{node.traits.along}"')
+    return replace(body.combine(vals, made, (), node.out), leading=FULL)
+
+
 def add_bias(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
-    """The bias of a map whose products were summed over devices."""
-    (x,) = vals
-    x = body.last(x, node.made)
+    """The bias of a map whose products were summed over devices; of rows, that of what each picked."""
+    x = body.last(vals[0], node.made)
     bias = Code(f"{attribute(node.name or '')}.bias")
+    if vals[1:]:
+        if len(node.made) > 1:
+            x = replace(x, code=body.flatten(x, -len(node.made), -1))
+        code = Code.of("{}.biased({}, {})", vals[1].code, x.code, bias)
+        if len(node.made) > 1:
+            code = body.unflatten(Val(code), -1, node.made)
+        return body.combine([x, *vals[1:]], code, x.axes, node.out)
     if len(node.made) > 1:
         bias = body.unflatten(Val(bias), -1, node.made)
     return body.combine([x], binary("+", x.code, bias), x.axes, node.out)
@@ -49,6 +76,8 @@ def add_bias(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) ->
 
 COLLECTIVES: dict[str, Emit] = {
     **{kind.value: collective for kind in SendKind},
+    **{kind.value: sent for kind in (SendKind.ROWS, SendKind.BACK)},
+    SendKind.COUNTS.value: sent_counts,
     "own_place": own_place,
     ADD_BIAS.name: add_bias,
 }

@@ -223,7 +223,7 @@ class _GraphWalk:
 
     def __post_init__(self) -> None:
         self.needed = needed(self.graph)
-        self.alive = _alive(self.graph, self.used)
+        self.alive = reached(self.graph, self.used)
         self.makers = {out.id: node for node in self.graph.nodes for out in makes(node)}
         self.readers: dict[int, list[object]] = {}
         for output in self.graph.outputs:
@@ -615,7 +615,7 @@ def _forms(routes: Routes) -> list[Form]:
     return found
 
 
-def _alive(graph: Graph, used: Sequence[bool]) -> set[int]:
+def reached(graph: Graph, used: Sequence[bool]) -> set[int]:
     """The values that a gradient of some used result reaches: through reals alone."""
 
     alive = {o.value.id for o, wanted in zip(graph.outputs, used, strict=True) if wanted and is_real(o.value)}

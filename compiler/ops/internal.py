@@ -17,6 +17,14 @@ from ..graph.traits import (
 )
 from .table import WrittenOp
 
+DISPATCH = OpTraits("dispatch", reads=Anything())
+TAKEN = OpTraits("rows", reads=Anything(), cost=OpCost(work=0))
+BACK = OpTraits("back", reads=Anything(), cost=OpCost(work=0))
+WEIGHED = OpTraits("weighed", reads=Anything(), cost=OpCost(work=2, reads=True, saves=("x",)))
+GROUPED = OpTraits("grouped", reads=Anything())
+MAP_WEIGHTS = OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False))
+"""Weights of a learned map that is done elsewhere (rewrites/dispatch, rewrites/recurrent)."""
+
 ROWS: tuple[OpTraits, ...] = (
     OpTraits("//", reads=Pointwise(Quotient(whole=True))),
     OpTraits("within", reads=Pointwise(Sum((1,)))),  # an index, checked
@@ -33,9 +41,12 @@ ROWS: tuple[OpTraits, ...] = (
     OpTraits("attention", reads=Anything(), cost=OpCost(saves=("x", "result"), spare=0)),  # its scores are not kept
     OpTraits("stack", reads=Anything()),
     # what is picked, computed alone (rewrites/dispatch)
-    *(OpTraits(name, reads=Anything()) for name in ("dispatch", "rows", "back", "weighed", "grouped")),
-    # weights of a learned map that is done elsewhere (rewrites/dispatch, rewrites/recurrent)
-    OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False)),
+    DISPATCH,
+    TAKEN,
+    BACK,
+    WEIGHED,
+    GROUPED,
+    MAP_WEIGHTS,
     # what scans become whose states are linear in themselves (rewrites/recurrent)
     OpTraits("linear_attention", reads=Anything(), cost=OpCost(work=0, saves=("x",), kernel=Chunks())),
     *(

@@ -12,8 +12,11 @@ from ..cost.work import Meter
 from ..graph.inventory import inventory
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight, children
 from ..graph.traits import Normalise, Reduce
+from ..ops.internal import DISPATCH
 from ..sizes.axes import Axis
 from .collectives import passes, sendings
+from .experts.counted import counted
+from .experts.dispatched import dispatched
 from .mesh import BATCH, Indivisible, Mesh, mesh_of
 from .spread import spread
 
@@ -38,15 +41,17 @@ def splits_of(
     for name in sizes:
         if name in given:
             found[name] = tuple(given[name])
+            if BATCH in found[name][1:]:
+                others = ",".join(axis for axis in found[name] if axis != BATCH)
+                raise NoSplit(f"`{name}` splits the batch, which comes first: `--split {name}={BATCH},{others}`")
         elif name == "data":
             found[name] = (BATCH,)
         elif name == "context":
             found[name] = _some(name, input_widths(graph), "no input has a width")
         elif name == "expert":
-            found[name] = (
-                *_some(name, grouped(graph), "no map has weights of its own for each item of an axis"),
-                BATCH,
-            )
+            experts = _some(name, grouped(graph), "no map has weights of its own for each item of an axis")
+            # rows go to the experts that they picked; where all are computed, each device does its own for all items
+            found[name] = (BATCH, *experts) if picked(dispatched(graph)) else experts
         elif name != "model":
             raise NoSplit(
                 f"what does the mesh axis `{name}` split? Say `--split {name}=AXIS,AXIS`; {listed(KNOWN)} are known"
@@ -77,6 +82,11 @@ def grouped(graph: Graph) -> list[str]:
     """Axes for each of whose items a map has weights of its own: experts."""
     found = (axis.name for node in _nodes(graph, set()) if isinstance(node, Apply) for axis in node.each)
     return list(dict.fromkeys(found))
+
+
+def picked(graph: Graph) -> bool:
+    """Whether only experts that were picked are computed, anywhere in it."""
+    return any(isinstance(node, Apply) and node.traits is DISPATCH for node in _nodes(graph, set()))
 
 
 def depths_of_weights(graph: Graph) -> list[str]:
@@ -143,7 +153,7 @@ def _best(graph: Graph, size: int, taken: set[str], scope: SizeScope, values: Va
 def _seconds(graph: Graph, mesh: Mesh, scope: SizeScope, values: Values) -> float | None:
     """What a step of training takes one device, roughly; None where an axis does not divide."""
     try:
-        local = spread(graph, mesh).graph
+        local = counted(spread(graph, mesh).graph)
     except Indivisible:
         return None
     meter = Meter(scope, 2, values)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from ..cost.polynomials.polynomial import Poly
+from ..cost.walk import reached
 from ..cost.work import Meter
 from ..graph.nodes import Apply, Call, Graph, Repeat
 from ..sizes.axes import evaluate
@@ -56,17 +57,25 @@ _FORWARD = {
     SendKind.SCATTER: Means.REDUCE_SCATTER,
     SendKind.EXCHANGE: Means.ALL_TO_ALL,
     SendKind.SETTLE: Means.ALL_REDUCE,
+    SendKind.COUNTS: Means.ALL_TO_ALL,
+    SendKind.ROWS: Means.ALL_TO_ALL,
+    SendKind.BACK: Means.ALL_TO_ALL,
 }
 _BACKWARD = {
     SendKind.OWN: Means.ALL_GATHER,
     SendKind.ENTER: Means.ALL_REDUCE,
     SendKind.SCATTER: Means.ALL_GATHER,
     SendKind.EXCHANGE: Means.ALL_TO_ALL,
+    SendKind.ROWS: Means.ALL_TO_ALL,
+    SendKind.BACK: Means.ALL_TO_ALL,
 }
 
 
-def sendings(graph: Graph, meter: Meter, path: str = "", times: int = 1) -> Iterator[Sending]:
-    """All collectives of the graph of one device, blocks and repeats within it too."""
+def sendings(
+    graph: Graph, meter: Meter, path: str = "", times: int = 1, used: Sequence[bool] = ()
+) -> Iterator[Sending]:
+    """All collectives of the graph of one device, blocks and repeats within it too. used: which of its results are."""
+    differentiated = reached(graph, used or [True] * len(graph.outputs))
     for node in graph.nodes:
         match node:
             case Apply(traits=Collective() as op):
@@ -74,11 +83,12 @@ def sendings(graph: Graph, meter: Meter, path: str = "", times: int = 1) -> Iter
                 if op.kind in _FORWARD:
                     yield Sending(path, op.mesh, _FORWARD[op.kind], given, times, False)
                 back = Means.REDUCE_SCATTER if op.kind is SendKind.GATHER and op.by_parts else _BACKWARD.get(op.kind)
-                if op.graded and back is not None:
+                if op.graded and back is not None and node.out.id in differentiated:
                     yield Sending(path, op.mesh, back, given if op.kind is SendKind.ENTER else made, times, True)
             case Call():
                 inner = replace(meter, scope=meter.scope.inside(node))
-                yield from sendings(node.graph, inner, _join(path, node.name), times)
+                gradients = [out.id in differentiated for out in node.outs]
+                yield from sendings(node.graph, inner, _join(path, node.name), times, gradients)
             case Repeat():
                 for body, index, runs in passes(node):
                     turn = replace(meter, scope=meter.scope.turn(node.index, Poly.of(index)))

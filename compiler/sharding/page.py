@@ -34,7 +34,8 @@ def page(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int = HOST
     if plan.cost.assumed:
         them = "it" if len(plan.cost.assumed) == 1 else "them"
         lines.append(f"assumed  {listed(plan.cost.assumed)}, as nobody set {them}")
-    lines = [*lines, "", *_weights(plan), "", *_sent(plan), "", *_memory(plan), "", *_time(plan, bandwidth, flops)]
+    lines += ["", *_weights(plan), "", *_sent(plan), "", *_load(plan), *_memory(plan)]
+    lines += ["", *_time(plan, bandwidth, flops)]
     return lines + [f"warning: {said}" for said in cautions(plan, host)]
 
 
@@ -78,6 +79,19 @@ def _sent(plan: ShardingPlan) -> list[str]:
     head = ("sent in a step", "", "", "along", "times", "by a device")
     rows = [(*key, f"{times:,}" if times else "", size(sent)) for key, (times, sent) in groups.items()]
     return aligned([head, *rows, ("", "", "", "", "", size(plan.sent_bytes))])
+
+
+def _load(plan: ShardingPlan) -> list[str]:
+    """Rows of experts: all else counts an even load of these."""
+    said: dict[str, None] = {}
+    for one in plan.loads:
+        even, most, counts = map(plan.bytes_of, (one.even, one.most, one.counts))
+        first = f"; {size(counts)} of counts go first" if counts else ""
+        path = one.path or plan.cost.name
+        said[
+            f"load balance  {path}: {even:,} rows on a device if even, as is counted here, {most:,} at most{first}"
+        ] = None
+    return [*said, ""] if said else []
 
 
 def _memory(plan: ShardingPlan) -> list[str]:

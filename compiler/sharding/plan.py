@@ -24,6 +24,8 @@ from .collectives import Means, Sending, sendings
 from .estimates.activations import Checkpointing, activations
 from .estimates.balance import imbalance
 from .estimates.memory import AHEAD, HALF_STATES, LOSS, LOSS_BY_PARTS, STATES, DeviceMemory, unit
+from .experts.counted import counted
+from .experts.load import ExpertLoad, loads
 from .mesh import BATCH, Mesh, mesh_of
 from .spread import GraphSpread, spread
 from .weights import PlacedWeight, placed_weights
@@ -68,6 +70,11 @@ class ShardingPlan:
     def sent(self) -> tuple[Sending, ...]:
         """The collectives of a pass through the model, forward and backward, but for those of its weights."""
         return tuple(sendings(self.cost.graph, self.meter))
+
+    @cached_property
+    def loads(self) -> tuple[ExpertLoad, ...]:
+        """The rows that experts are given, where these are divided."""
+        return tuple(loads(self.cost.graph, self.meter, [axis.size for axis in self.mesh.axes]))
 
     def bytes_of(self, poly: Poly) -> int:
         return self.cost.figure(poly).value
@@ -237,7 +244,7 @@ def plan(
     """
     batch = mesh.copies * micro if batch is None else batch
     found = spread(graph, mesh)
-    local = cost(mark_exact(found.graph), sizes, batch=max(batch // mesh.copies // micro, 1), dtype=dtype)
+    local = cost(mark_exact(counted(found.graph)), sizes, batch=max(batch // mesh.copies // micro, 1), dtype=dtype)
     weights = placed_weights(found)
     whole = sum(_items(placed) for placed in weights.values())
     made = ShardingPlan(mesh, weights, local, batch, stage, whole, logits_of(found), reduce or dtype, micro)

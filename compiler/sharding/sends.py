@@ -9,6 +9,9 @@ Each with what the gradient takes in its place:
     scatter  the same, and each device keeps a part of it   gradients are gathered
     exchange split along one axis, then along another       gradients go back
     settle   the largest (or smallest) of parts             has none
+    counts   how many rows picked the experts of each       has none
+    rows     rows go to the devices of their experts        gradients go back
+    back     what these make of them comes back             gradients go there
 """
 
 from __future__ import annotations
@@ -30,6 +33,9 @@ class SendKind(Enum):
     SCATTER = "sum_to_parts"
     EXCHANGE = "exchange_parts"
     SETTLE = "largest_of_parts"
+    COUNTS = "sent_counts"
+    ROWS = "sent_rows"
+    BACK = "returned_rows"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,3 +68,5 @@ ENTERED = replace(BATCH_AXIS, id=-2)
 ALONE = "alone"
 """The option of a map that leaves out its bias, which `ADD_BIAS` adds behind the sum of parts."""
 ADD_BIAS = OpTraits("add_bias", reads=Anything())
+SHARE = "share"
+"""The option of a dispatch whose rows are sent, or left to other devices: to how many they are left."""

@@ -35,6 +35,7 @@ class Devices:
 
     mesh: Mesh
     sent: list[tuple[str, str, int]] = field(default_factory=list)  # what, along which axis, bytes
+    rows_of: dict[tuple[int, ...], list[int]] = field(default_factory=dict)  # of each product of experts, by device
     mine: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
@@ -83,6 +84,21 @@ class Devices:
         self.note("all-to-all", axis, x)
         return torch.cat([self.own(each, other, axis) for each in self.trade(axis, x)], dim)
 
+    def counts(self, counts: Tensor, axis: str) -> Tensor:
+        self.note("all-to-all", axis, counts)
+        return torch.stack([each[self.rank(axis)] for each in self.trade(axis, counts)])
+
+    def rows(self, x: Tensor, give: list[int], take: list[int], axis: str) -> Tensor:
+        assert len(x) == sum(give)
+        self.note("all-to-all", axis, x)
+        own, given = self.rank(axis), self.trade(axis, torch.tensor(give))
+        rows = [each.split(counts.tolist())[own] for each, counts in zip(self.trade(axis, x), given, strict=True)]
+        assert [len(each) for each in rows] == take
+        return torch.cat(rows)
+
+    def count(self, axis: str) -> int:
+        return self.mesh.axes[self.names.index(axis)].size
+
     def largest(self, x: Tensor, axis: str, largest: bool = True) -> Tensor:
         self.note("all-reduce", axis, x)
         found = torch.stack(self.trade(axis, x))
@@ -100,9 +116,20 @@ class Devices:
             "_own": self.own,
             "largest_of_parts": self.largest,
             "own_place": self.rank,
+            "_counts_traded": self.counts,
+            "_rows_traded": self.rows,
+            "_device_count": self.count,
         }
         assert ours.keys() <= runtime.__dict__.keys()
         runtime.__dict__.update(ours)
+        product = runtime.__dict__["Dispatch"].product
+
+        def noted(rows: Any, x: Tensor, *others: Tensor) -> Tensor:
+            self.rows_of.setdefault(self.mine.place, []).append(len(x))
+            made: Tensor = product(rows, x, *others)
+            return made
+
+        runtime.__dict__["Dispatch"].product = noted
         module = types.ModuleType(name)
         before = sys.modules.get("attnc_parallel_torch")
         sys.modules["attnc_parallel_torch"] = runtime
@@ -174,11 +201,14 @@ def redrawn(net: torch.nn.Module) -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """The largest differences in standard deviations; and what was sent, forward and backward."""
+    """The largest differences in standard deviations; what was sent, forward and backward; and how many rows each
+    product of experts had, by device.
+    """
 
     results: float
     gradients: float
     sent: list[tuple[str, str, int]]
+    rows: dict[tuple[int, ...], list[int]]
 
 
 def compared(
@@ -245,4 +275,4 @@ def compared(
         worst[devices.places.index(place)] = off, wrong
 
     devices.run(work)
-    return Difference(max(off for off, _ in worst), max(wrong for _, wrong in worst), devices.sent)
+    return Difference(max(off for off, _ in worst), max(wrong for _, wrong in worst), devices.sent, devices.rows_of)

@@ -47,8 +47,9 @@ def test_checkpointing_keeps_what_enters_each_pass() -> None:
 def test_experts_are_scattered_over_those_alone_that_have_the_same() -> None:
     text = (
         "width seq\ndepth m = 8, e = 4, f = 16\n"
-        "model some(x: [seq, m]) -> [e, seq, f] {\n"
-        "    return linear.W[e: m -> f](linear.V[m -> m](x, bias = false), bias = false)\n}\n"
+        "model some(x: [seq, m], best: e[seq]) -> [seq, f] {\n"
+        "    made = linear.W[e: m -> f](linear.V[m -> m](x, bias = false), bias = false)\n"
+        "    return made[e = best]\n}\n"
     )
     plan = attnc.loads(text).model("some").plan({"data": 2, "expert": 4}, {"seq": 4})
     assert plan.copied("W.weight") == (0,) and plan.copied("V.weight") == (0, 1)

@@ -13,6 +13,7 @@ at once.
     moving.py      values brought elsewhere: collectives
     free.py        values that are made anew where they are needed; bringing.py: all values, where an op needs them
     splits.py      along which axes an op can be split; elementary.py: ops as several that can
+    rows.py        what is done for the rows that experts are given: all that is split otherwise than its type says
     ops.py         an op split; lookups.py: one that looks up items of which each device has some
     finished.py    a graph that is done: its axes, and how it is given its inputs best
     graphs.py      a graph and all that is nested in it

@@ -8,6 +8,7 @@ from ...graph.nodes import Apply
 from ...graph.values import Role, Value
 from ...sizes.axes import Axis
 from ..placement import BATCH_AXIS, Placement
+from ..sends import ENTERED
 from .free import made
 from .growing import GrowingGraph
 from .moving import moved
@@ -22,17 +23,18 @@ def bring(here: GrowingGraph, value: Value, need: Placement, work: Placement) ->
         return made(here, value, need)
     new, have = here.now[value.id]
     entering -= here.entered.get(value.id, frozenset())
-    entering = frozenset(m for m in entering if have[m] is None and _enters(value, work[m]))
+    entering = frozenset(m for m in entering if have[m] is None and _enters(here, value, m, work[m]))
     if entering and have == need and isinstance(node := here.makers.get(value.id), Apply):
         return _rearranged(here, node, need, work, entering)
     return moved(here, value, new, have, need, entering, work)
 
 
-def _enters(value: Value, split: Axis | None) -> bool:
+def _enters(here: GrowingGraph, value: Value, m: int, split: Axis | None) -> bool:
     """Whether an op that is split so has a part of the value's gradient on each device. Those of weights over the
     parts of a batch are not summed here, but where all gradients are.
     """
-    return split is not None and not (split == BATCH_AXIS and value.role is Role.WEIGHT)
+    batch = any(claim.mesh == m for claim in here.places.claims.get(BATCH_AXIS, ()))
+    return split is not None and not (batch and split in (BATCH_AXIS, ENTERED) and value.role is Role.WEIGHT)
 
 
 def _rearranged(here: GrowingGraph, node: Apply, need: Placement, work: Placement, entering: frozenset[int]) -> Value:

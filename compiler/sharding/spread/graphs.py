@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, children, owns
 from ...graph.values import Value
 from ...sizes.axes import Axis
+from ..experts.dispatched import dispatched
 from ..mesh import Mesh
 from ..placement import BATCH_AXIS, Claims, claimed, loops
 from ..sends import ENTERED
@@ -15,14 +16,15 @@ from .bringing import bring
 from .finished import GraphSpread
 from .growing import GivenInput, GrowingGraph
 from .moving import moved
-from .ops import plain_node
 from .placing import PartsOfAxes, ValuePlaces
+from .rows import RowNodes
 
 
 def spread(graph: Graph, mesh: Mesh) -> GraphSpread:
     """The graph of one device of a mesh. Along all axes of it but those that split the batch each is given the same
     inputs. Raises Indivisible.
     """
+    graph = dispatched(graph)
     claims = claimed([*graph.axes, BATCH_AXIS], mesh)
     return _Spreading(PartsOfAxes(mesh)).given(graph, claims, (GivenInput(False, True),) * len(graph.inputs))
 
@@ -57,12 +59,13 @@ class _Spreading:
         found = GraphSpread(here, inputs)
         for entry, given in zip(graph.inputs, inputs, strict=True):
             here.enter(entry.value, given)
+        plain = RowNodes(here)
         for node in graph.nodes:
-            self._node(here, found, node)
+            self._node(here, plain, found, node)
         found.finish()
         return found
 
-    def _node(self, here: GrowingGraph, found: GraphSpread, node: Node) -> None:
+    def _node(self, here: GrowingGraph, plain: RowNodes, found: GraphSpread, node: Node) -> None:
         match node:
             case Call() if node.graph.target:
                 inner = self._opaque(here, node)
@@ -73,7 +76,7 @@ class _Spreading:
             case Repeat():
                 inner = self._repeat(here, node)
             case _:
-                plain_node(here, node)
+                plain.visit(node)
                 return
         if inner:
             found.inner.append((node, inner))

@@ -17,7 +17,7 @@ from .bringing import bring
 from .elementary import elementary
 from .free import is_free, set_free
 from .growing import GrowingGraph
-from .lookups import looked_up, zero_elsewhere
+from .lookups import is_true, looked_up, zero_elsewhere
 from .moving import collective, moved, send
 from .splits import partner, splittable
 
@@ -52,7 +52,7 @@ def _parameter(here: GrowingGraph, node: Parameter) -> None:
 def _apply(here: GrowingGraph, node: Apply) -> None:
     operands = reads(node)
     graded = any(value.id in here.graded for value in operands) or any(not w.frozen for w in node.weights)
-    work = _work(here, node, graded)
+    work = work_of(here, node, graded)
     if any(axis in node.axes for axis in work):
         steps = elementary(node, here.fresh)
         if len(steps) > 1:
@@ -62,11 +62,11 @@ def _apply(here: GrowingGraph, node: Apply) -> None:
     brought = []
     for value in operands:
         have = loops(value)
-        brought.append(bring(here, value, _those_of(work, have), work))
+        brought.append(bring(here, value, those_of(work, have), work))
     for number, weight in enumerate(node.weights):
         # what is added to a sum of parts is done where the sum is
         done = here.places.of(node.out) if number and any(axis in node.axes for axis in work) else work
-        here.keep(weight, _those_of(done, [axis for dim in weight.dims for axis in dim]), done)
+        here.keep(weight, those_of(done, [axis for dim in weight.dims for axis in dim]), done)
     if graded and node.traits.gradient and node.out.type.element is Scalar.REAL:
         here.graded.add(node.out.id)
     made = tuple(axis and partner(node, axis) for axis in work)
@@ -86,19 +86,19 @@ def _apply(here: GrowingGraph, node: Apply) -> None:
         each=here.places.local(node.each, work),
         weights=tuple(here.cut(w, here.weights[w.name][1]) for w in node.weights),
     )
-    local = _those_of(made, out)
+    local = those_of(made, out)
     if isinstance(node.traits.reads, Arrange) and not partial and local == here.places.of(node.out):
         here.makers[node.out.id] = node
-    _finish(here, new, local, partial, node)
+    finish(here, new, local, partial, node)
 
 
-def _those_of(place: Placement, axes: Iterable[Axis]) -> Placement:
+def those_of(place: Placement, axes: Iterable[Axis]) -> Placement:
     """The same for something that has these axes."""
     axes = {*axes}
     return tuple(axis if axis in axes else None for axis in place)
 
 
-def _work(here: GrowingGraph, node: Apply, graded: bool) -> Placement:
+def work_of(here: GrowingGraph, node: Apply, graded: bool) -> Placement:
     """Along which axis each mesh axis splits the op; None: each of its devices does all of it."""
     claims = here.places.claims
     over = dict.fromkeys(axis for value in (*reads(node), node.out) for axis in loops(value))
@@ -116,7 +116,7 @@ def _work(here: GrowingGraph, node: Apply, graded: bool) -> Placement:
     return tuple(found)
 
 
-def _finish(here: GrowingGraph, node: Apply, local: Placement, partial: frozenset[int], old: Apply) -> None:
+def finish(here: GrowingGraph, node: Apply, local: Placement, partial: frozenset[int], old: Apply) -> None:
     """The node, and what brings its result to where it belongs. partial: mesh axes along which it is one of parts."""
     out, wanted = old.out, here.places.of(old.out)
     value = here.new(out, local)
@@ -129,6 +129,9 @@ def _finish(here: GrowingGraph, node: Apply, local: Placement, partial: frozense
     if bias:
         node = replace(node, options={**node.options, ALONE: Literal(True)})
     here.nodes.append(replace(node, out=value))
+    truths = bool(inside) and out.type.element is Scalar.BOOL
+    if truths:  # they are summed as numbers
+        out = replace(out, type=replace(out.type, element=Scalar.INT))
     for found in inside:
         value = zero_elsewhere(here, found, value, here.new(out, local))
     for m in sorted(partial):
@@ -144,6 +147,8 @@ def _finish(here: GrowingGraph, node: Apply, local: Placement, partial: frozense
             Apply(ADD_BIAS, (value,), added, made=node.made, name=node.name, weights=bias, span=node.span)
         )
         value = added
+    if truths:
+        value = is_true(here, value, here.new(old.out, wanted))
     here.now[out.id] = value, wanted
 
 

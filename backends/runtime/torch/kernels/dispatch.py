@@ -24,9 +24,10 @@ class Dispatch:
     Of picks [*items, ranks] among so many groups, each a row, those that are kept: what comes back is 0 for the others,
     or it is what their group makes of them: nothing that counts. Between `rows` and `back` values are [n, *own], sorted
     by group. Where PyTorch traces, and the numbers of rows are not to be known, every group is given every row.
+    counted: how many there are is waited for, on a GPU, too, as rows are sent elsewhere or left to other devices.
     """
 
-    def __init__(self, picks: Tensor, groups: int, kept: Tensor | None = None) -> None:
+    def __init__(self, picks: Tensor, groups: int, kept: Tensor | None = None, counted: bool = False) -> None:
         self.shape, self.groups = picks.shape, groups
         self.items = picks.shape[:-1].numel()
         self.order: Tensor | None = None  # of sorted rows: which picks they are
@@ -35,24 +36,30 @@ class Dispatch:
         self.ends: Tensor  # of groups: where their rows end
         self.alone: list[int] | None = None  # one item's picks, unsorted, where no gradient is wanted
         self.every = is_traced() or picks.is_meta
-        if kept is not None and not (self.every or picks.is_cuda):
+        self.kept = kept if counted and self.every else None
+        known = counted or not picks.is_cuda  # how many rows there are
+        if kept is not None and known and not self.every:
             picks = torch.where(kept, picks, groups)
         picks = picks.reshape(-1)
         if self.every:
             self.picks = picks.clamp(0, groups - 1).reshape(self.items, self.shape[-1])
             self.which = torch.arange(groups, device=picks.device).repeat_interleave(self.items)
             return
-        if self.items == 1 and not picks.is_cuda and not torch.is_grad_enabled():
+        if self.items == 1 and not counted and not picks.is_cuda and not torch.is_grad_enabled():
             self.which = picks.clamp(0, groups - 1)
             self.alone = self.which.tolist()
             return
         self.which, self.order = picks.sort(stable=True)
-        if kept is not None and picks.is_cuda:  # how many are kept would have to be waited for: all are computed
+        if kept is not None and not known:  # how many are kept would have to be waited for: all are computed
             self.which = self.which.clamp(0, groups - 1)
         self.ends = torch.searchsorted(self.which, _places(groups, picks), right=True, out_int32=True)
-        n = len(picks) if kept is None or picks.is_cuda else int(self.ends[-1])
+        n = len(picks) if kept is None or not known else int(self.ends[-1])
         self.which, self.order = self.which[:n], self.order[:n]
         self.inverse = torch.full_like(picks, n).scatter_(0, self.order, _places(n, picks))
+
+    def counts(self) -> Tensor:
+        """How many rows each group has, [groups], int64."""
+        return self.ends.long().diff(prepend=self.ends.new_zeros(1, dtype=torch.int64))
 
     def rows(self, x: Tensor, own: int, grouped: bool = False) -> Tensor:
         """x [*items, *own] for the rows; grouped: x [*items, groups, *own], of which each row gets what it picked.
@@ -88,6 +95,8 @@ class Dispatch:
             y = y.reshape(self.groups, self.items, *own).transpose(0, 1)
             index = self.picks.reshape(*self.picks.shape, *[1] * len(own)).expand(*self.picks.shape, *own)
             y = y.gather(1, index)
+            if self.kept is not None:
+                y = torch.where(self.kept.reshape(self.items, -1, *[1] * len(own)), y, 0)
         elif self.inverse is not None:
             if len(y) < len(self.inverse):
                 y = torch.cat([y, y.new_zeros(1, *own)])
@@ -120,9 +129,11 @@ class Dispatch:
         else:
             y = GroupedProduct.apply(flat, weight, self.ends * many)  # type: ignore[no-untyped-call]
         y = y.reshape(*x.shape[:-1], weight.shape[-2])
-        if bias is None:
-            return y
-        return y + bias.index_select(0, self.which).reshape(-1, *[1] * (x.dim() - 2), weight.shape[-2])
+        return y if bias is None else self.biased(y, bias)
+
+    def biased(self, y: Tensor, bias: Tensor) -> Tensor:
+        """y [n, *own, out] plus bias [groups, out] of each row."""
+        return y + bias.index_select(0, self.which).reshape(-1, *[1] * (y.dim() - 2), bias.shape[-1])
 
 
 def _places(n: int, like: Tensor) -> Tensor:
@@ -218,8 +229,8 @@ def blocks(ends: Tensor) -> list[tuple[int, int, int]]:
 
 
 def has_kernel(a: Tensor, b: Tensor) -> bool:
-    """Whether PyTorch's own grouped product takes these: not double precision, nor rows that are not aligned."""
-    if not hasattr(F, "grouped_mm") or a.dtype is not b.dtype:
+    """Whether PyTorch's own grouped product takes these: no double precision, some rows, and aligned."""
+    if not hasattr(F, "grouped_mm") or a.dtype is not b.dtype or not a.numel():
         return False
     if a.dtype is not torch.bfloat16 and (a.is_cuda or a.dtype is not torch.float32):
         return False
