@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
+from ..graph.sized import depends
 from ..graph.traits import Gather
 from ..graph.values import Role, Scalar, Value
 from ..sizes.axes import Literal, evaluate
@@ -309,12 +310,15 @@ class _Frame:
         values, real = self.meter.values, self.meter.real
         saved, found = ZERO, None
         every: list[Memory] = []
+        alike = node.index is None or not any(depends(body, node.index) for body in node.bodies)
+        known: dict[object, Memory] = {}  # of passes that are alike, by what they run and are given
         made: tuple[Result, ...] = ()
         stays = frozenset(self.root[arg.id] for arg in node.args[node.carried :])  # each pass binds the others anew
         for number in range(passes):
             body = node.bodies[node.runs(number)]
             scope = self.meter.scope.turn(node.index, Poly.of(number))
-            found = _graph(body, scope, values, real, graded)
+            key = (node.runs(number), tuple(graded)) if alike else number
+            found = known[key] = known.get(key) or _graph(body, scope, values, real, graded)
             every.append(found)
             if number == 1:
                 self.leave(stays)
@@ -341,8 +345,8 @@ class _Frame:
                           node.args)  # fmt: skip
             return
         peak = largest((one.peak for one in every), values)
-        alike = node.index is None and len(node.bodies) == 1
-        self.below[self.index] = Memory(peak, saved, passes=(found,) if alike else tuple(every))
+        single = node.index is None and len(node.bodies) == 1
+        self.below[self.index] = Memory(peak, saved, passes=(found,) if single else tuple(every))
         self.saved[("repeat", node.outs[0].id)] = saved
         self._results(node.outs, found.results, node.args)
 

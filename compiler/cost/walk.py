@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce as fold
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, Weight, makes, reads
+from ..graph.sized import depends
 from ..graph.traits import (
     SOME_TRUE,
     Arrange,
@@ -403,6 +404,8 @@ class _GraphWalk:
         single = node.index is None and len(node.bodies) == 1
         runs: list[Part] = []
         left = ZERO  # how many more passes there are like the last of `runs`
+        alike = node.index is None or not any(depends(body, node.index) for body in node.bodies)
+        known: dict[object, tuple[Part, list[Fact]]] = {}  # of passes that are alike
         walk = replace(self.walk, track=frozenset())  # routes are followed through one pass alone, below
         for number in range(passes):
             scope = self.meter.scope.turn(node.index, Poly.of(number))
@@ -410,7 +413,10 @@ class _GraphWalk:
             first = [Fact(NOTHING, fact.graded, fact.data) for fact in carried]
             around = [Fact(fact.index, fact.graded, fact.data) for fact in outside]
             memory = self.memory and self.memory.passes[-1 if single else number]
-            part, outs = walk.graph(body, scope, [*first, *around], used, node.name, "repeat", memory)
+            key = (node.runs(number), id(memory), *((fact.graded, fact.data) for fact in first)) if alike else number
+            if key not in known:
+                known[key] = walk.graph(body, scope, [*first, *around], used, node.name, "repeat", memory)
+            part, outs = known[key]
             runs.append(part)
             settled = all(a.graded == b.graded and a.data == b.data for a, b in zip(outs, carried, strict=True))
             carried = outs

@@ -12,8 +12,8 @@ from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.errors import AttnError
 from ..base import rewritten
 from ..sizes.arithmetic import solved, with_parts
-from ..sizes.axes import Axis, Static, axes_in
-from .nodes import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, values_of
+from ..sizes.axes import Axis, Const, Static, axes_in, consts_in
+from .nodes import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, children, values_of
 
 
 def require_sizes(graph: Graph) -> None:
@@ -138,6 +138,26 @@ def _statics(node: Node) -> Iterable[Static]:
             return (static for _, static in consts)
         case _:
             return ()
+
+
+def depends(graph: Graph, const: Const, seen: set[int] | None = None) -> bool:
+    """Whether a size or what an op takes is made of a const, such as the index of a pass."""
+    seen = set() if seen is None else seen
+    if id(graph) in seen:
+        return False
+    seen.add(id(graph))
+    axes = {axis for value in values_of(graph) for axis in value.type.axes} | {*graph.axes}
+    axes |= {axis for _, axis in _weights(graph, set())}
+    statics = [static for node in graph.nodes for static in _statics(node)]
+    left, met = [*axes, *(axis for static in statics for axis in axes_in(static))], set(axes)
+    while left:
+        size = left.pop().size
+        if size is not None:
+            statics.append(size)
+            left += (new := set(axes_in(size)) - met)
+            met |= new
+    inner = (child for node in graph.nodes for child in children(node))
+    return any(const in consts_in(static) for static in statics) or any(depends(each, const, seen) for each in inner)
 
 
 def _weights(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:

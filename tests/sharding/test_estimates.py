@@ -78,6 +78,23 @@ def test_what_papers_warn_of(mesh: dict[str, int], more: dict[str, int], says: s
     assert any(says in one for one in said) if says else not said
 
 
+@pytest.mark.slow
+def test_meshes_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """With `context` where nothing else fits; where each copy has to have an item, with fewer copies."""
+    decoder = [str(EXAMPLES / "zoo/decoder/decoder.attn"), "--set", "layers=2", "--set", "seq=4096"]
+    for name, size in {"model": 64, "groups": 2, "sharing": 2, "key": 16, "inner": 128, "vocab": 256}.items():
+        decoder += ["--set", f"{name}={size}"]
+    assert main(["shard", *decoder, "--find", "4"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[1].startswith("data = 4") and not any("context" in row for row in rows[:-1])
+    assert main(["shard", *decoder, "--find", "4", "--memory", "0.001"]) == 0
+    small = capsys.readouterr().out
+    assert "context = 4" in small and "too large" in small
+    assert main(["shard", *decoder, "--find", "4", "--batch", "2"]) == 0
+    few = capsys.readouterr().out
+    assert "data = 2, model = 2" in few and "data = 4" not in few
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shard", str(LLAMA), "--mesh", "data=2,model=4", "--set", "seq=8192", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)

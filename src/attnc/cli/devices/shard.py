@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..arguments import mesh_sizes, sizes, split_axes, target
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from ...compiler.cost.bill import CostError
     from ...compiler.sharding.choose import NoSplit
     from ...compiler.sharding.data import data
-    from ...compiler.sharding.find import found
+    from ...compiler.sharding.find import Search, found
     from ...compiler.sharding.mesh import Indivisible
     from ...compiler.sharding.page import page
 
@@ -61,17 +61,23 @@ def run(args: argparse.Namespace) -> int:
     try:
         model, given = opened(args.target, args)
 
-        def planned(mesh: Mapping[str, int]) -> ShardingPlan:
-            splits = dict(args.split)
+        def planned(mesh: Mapping[str, int], known: Mapping[str, Sequence[str]]) -> ShardingPlan:
+            splits = {**known, **dict(args.split)}
+            if args.find is not None:
+                splits = {name: axes for name, axes in splits.items() if name in mesh}
             how = {"dtype": args.dtype, "stage": args.zero, "reduce": args.reduce, "micro": args.micro}
             return model.plan(mesh, given, splits=splits, batch=args.batch, **how)
 
         if args.find is None and args.json:
-            lines = [json.dumps(data(planned(args.mesh), **speeds, host=args.host), indent=2)]
+            lines = [json.dumps(data(planned(args.mesh, {}), **speeds, host=args.host), indent=2)]
         elif args.find is None:
-            lines = page(planned(args.mesh), **speeds, host=args.host)
+            lines = page(planned(args.mesh, {}), **speeds, host=args.host)
         else:
-            lines = found(planned, args.find, args.memory * 1e9, **speeds)
+            search = Search(
+                model._sized, planned, args.find, args.memory * 1e9, lambda plan: plan.seconds(**speeds), args.batch,
+                args.micro,
+            )  # fmt: skip
+            lines = found(search, speeds["bandwidth"])
     except (CostError, NoSplit, Indivisible) as problem:
         raise CannotRun(str(problem)) from None
     print("\n".join(lines))
