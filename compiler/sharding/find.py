@@ -21,7 +21,7 @@ Planned = Callable[[Mapping[str, int], Mapping[str, Sequence[str]]], ShardingPla
 
 
 @dataclass
-class Search:
+class MeshSearch:
     """Meshes of so many devices, tried one after another.
 
     memory: what a device has, in bytes. seconds: what a step takes. batch: of all devices, None for one item a copy.
@@ -91,7 +91,7 @@ class Search:
         return sorted(self.plans.values(), key=order)
 
 
-def found(search: Search, bandwidth: float) -> list[str]:
+def found(search: MeshSearch, bandwidth: float) -> list[str]:
     """A page of the meshes on which a step takes least. Raises NoSplit where there is none."""
     plans = search.run()
     if not plans:
@@ -113,7 +113,7 @@ def found(search: Search, bandwidth: float) -> list[str]:
     return [*aligned([head, *rows]), *_searched(search)]
 
 
-def _searched(search: Search) -> Iterator[str]:
+def _searched(search: MeshSearch) -> Iterator[str]:
     named = dict.fromkeys(name for key in search.plans for name, _ in key)
     every = listed([name for name in ("data", "expert", "context", "model") if name in named] or ["data"])
     left = ["`pipe`", "other splits"]

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from ...compiler.cost.bill import CostError
     from ...compiler.sharding.choose import NoSplit
     from ...compiler.sharding.data import data
-    from ...compiler.sharding.find import Search, found
+    from ...compiler.sharding.find import MeshSearch, found
     from ...compiler.sharding.mesh import Indivisible
     from ...compiler.sharding.page import page
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         elif args.find is None:
             lines = page(planned(args.mesh, {}), **speeds, host=args.host)
         else:
-            search = Search(
+            search = MeshSearch(
                 model._sized, planned, args.find, args.memory * 1e9, lambda plan: plan.seconds(**speeds), args.batch,
                 args.micro,
             )  # fmt: skip
