@@ -160,13 +160,13 @@ def _seconds(graph: Graph, mesh: Mesh, scope: SizeScope, values: Values) -> floa
     sent = sum(weight.size for weight in inventory(local).values()) * HELD
     for one in sendings(local, meter):
         sent += one.times * one.means.sent(int(one.given.at(values)), mesh.axes[one.mesh].size)
-    return 6 * _products(local, meter, 1) / FLOPS + sent / BYTES
+    return 6 * multiplied(local.nodes, meter, 1) / FLOPS + sent / BYTES
 
 
-def _products(graph: Graph, meter: Meter, times: int) -> float:
+def multiplied(nodes: Iterable[Node], meter: Meter, times: int) -> float:
     """The multiply-adds of all contractions."""
     found = 0.0
-    for node in graph.nodes:
+    for node in nodes:
         match node:
             case Apply(traits=traits) if isinstance(traits.reads, Reduce) and traits.reads.multiplies:
                 axes: dict[Axis, None] = {}
@@ -175,11 +175,11 @@ def _products(graph: Graph, meter: Meter, times: int) -> float:
                 axes.update(dict.fromkeys(node.axes))
                 found += times * float(meter.scope.product(axes).at(meter.values))
             case Call():
-                found += _products(node.graph, replace(meter, scope=meter.scope.inside(node)), times)
+                found += multiplied(node.graph.nodes, replace(meter, scope=meter.scope.inside(node)), times)
             case Repeat():
                 for body, index, runs in passes(node):
                     turn = replace(meter, scope=meter.scope.turn(node.index, Poly.of(index)))
-                    found += _products(body, turn, times * runs)
+                    found += multiplied(body.nodes, turn, times * runs)
             case _:
                 pass
     return found
