@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import attnc
+from attnc.diagrams import Diagram
 
 DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples"
@@ -130,13 +131,16 @@ PAGES = {
 }
 
 
-def pictures() -> Iterator[tuple[str, attnc.Model]]:
-    yield "transformer.svg", attnc.load(EXAMPLES / "transformer.attn").model("transformer")
+def pictures() -> Iterator[tuple[str, Diagram]]:
+    yield "transformer.svg", attnc.load(EXAMPLES / "transformer.attn").model("transformer").draw()
+    llama = attnc.load(EXAMPLES / "zoo" / "llama.attn").model("llama")
+    splits = {"model": ["groups", "inner", "vocab", "seq"]}
+    yield "mesh.svg", llama.draw(mesh={"data": 2, "model": 4}, splits=splits, open="swiglu", title="")
 
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
-    for name, model in pictures():
-        model.draw().save(DOCS / "pictures" / name)
+    for name, figure in pictures():
+        figure.save(DOCS / "pictures" / name)
     ATTENTIONS["draw"]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.curves import sampled, straight
@@ -96,6 +97,7 @@ class Canvas(FigureLayout):
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
+        self.rows_of: list[Sequence[int]] = []  # of each of these its row
         self.runs: list[Stretch] = []
 
     def y(self, track: Track, column: int) -> float:

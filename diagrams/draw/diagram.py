@@ -12,12 +12,14 @@ from pathlib import Path
 from graphviz import Source
 
 from ...compiler.graph.nodes import Graph
+from ...compiler.sharding.mesh import Mesh
 from ..base import theme
 from ..base.paper import Paper, paper
 from ..formats import dot, export, tikz
 from ..hints.hints import NONE, Hints
 from ..scene.opening import UnknownBlock
 from . import page as html_page
+from .hatching import DrawnMesh
 from .making import FigureMaker, TooLarge
 from .panels import Panel
 
@@ -143,6 +145,7 @@ def draw(
     sizes: bool = False,
     legend: bool = False,
     hints: Hints = NONE,
+    mesh: Mesh | None = None,
 ) -> Diagram:
     """The diagram of a block, model or body.
 
@@ -162,6 +165,8 @@ def draw(
     legend: whether a strip beneath says what the axes and glyphs are.
     hints:  what the author says of the figure (`attnc.diagrams.hints`). Its blocks to open and close hold where `open`,
             `close` and `depth` say nothing.
+    mesh:   of devices: hatched are the wires of axes that it splits, and a legend says which is which. The graph is one
+            with the collectives in it (`compiler.sharding.drawn`).
 
     Raises AttnError for a name in `hints` that the figure does not have; UnknownBlock for a name in `open` or `close`
     that no call in the figure has; ValueError for an unknown theme, a width or page that there is not, a size that no
@@ -173,8 +178,10 @@ def draw(
     opened, closed = _names(open), _names(close or [said.text for said in hints.close])
     points = None if type is None else letters(type)
     paper, colors = _paper(width, page, points), _themes()[theme]
+    devices = None if mesh is None else DrawnMesh(mesh, graph.axes)
     maker = FigureMaker(
-        graph, hints, opened, closed, depth, paper, points is not None, colors, title, sizes, legend
+        graph, hints, opened, closed, depth, paper, points is not None, colors, title, sizes,
+        legend or mesh is not None, devices,
     )  # fmt: skip
     drawn = maker.panels()
     openable = maker.opening.openable(graph)

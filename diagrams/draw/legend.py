@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ...compiler.sharding.sends import SendKind
 from ...compiler.sizes.axes import Axis
 from ..base import theme
 from ..base.names import axis_label, barred, spaced
-from ..base.text import bold, roman, width
+from ..base.text import bold, plain, roman, width
 from ..glyphs.masks import draw_mask
 from ..layout.wires import Wire
 from ..scene.formulas.patterns import GENERAL
 from ..scene.steps import DrawStep, StepKind
+from ..scene.wording import BACKWARD, SENT, sent_letters
+from .hatching import DrawnMesh, strokes
 
 if TYPE_CHECKING:
     from ..canvas.drawing import Canvas
@@ -24,11 +27,11 @@ _SPACE = 16.0  # between entries
 Entry = tuple[float, Callable[["Canvas", float, float], None]]  # width; draw at (x, y)
 
 
-def draw_legend(sheet: Canvas) -> None:
+def draw_legend(sheet: Canvas, mesh: DrawnMesh | None = None) -> None:
     x0, _, x1, y1 = sheet.extent
     wide = max(x1 - x0, 300.0)
     x, y = x0, y1 + 26
-    for own, draw in _entries(sheet):
+    for own, draw in [*_meshes(mesh), *_entries(sheet)]:
         if x > x0 and x + own > x0 + wide:
             x, y = x0, y + _LINE
         draw(sheet, x, y)
@@ -57,9 +60,56 @@ def _entries(sheet: Canvas) -> list[Entry]:
                 steps.setdefault("mask", step)
     distinct = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
     out = [_axis(axis) for axis in reversed(distinct.values())]
+    out += [_sent(kind) for kind in dict.fromkeys(step.sent.kind for step in _all(sheet) if step.sent is not None)]
     out += [_block(title, tint, title in closed) for title, tint in {**blocks, **closed}.items()]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
     return out
+
+
+def _meshes(mesh: DrawnMesh | None) -> list[Entry]:
+    return [] if mesh is None else [_mesh(mesh, number) for number in range(len(mesh.mesh.axes))]
+
+
+def _mesh(mesh: DrawnMesh, number: int) -> Entry:
+    """An axis of the mesh: a hatched wire, how many devices it has, and what it splits that has no wire."""
+    axis = mesh.mesh.axes[number]
+    batch = ", splits the batch" if axis.copies else ""
+    text = roman(f"{spaced(axis.name)} = {axis.size} (mesh axis{batch})")
+    wide = width(text, theme.CAPTION)
+    bare = not mesh.hatches(number)
+    icon = 0.0 if bare else _ICON + 12
+
+    def draw(sheet: Canvas, x: float, y: float) -> None:
+        if not bare:
+            sheet.line(x, x + icon - 4, y, sheet.theme.ink, "1.35")
+            strokes(sheet, [(x + k, y) for k in range(2, int(icon) - 5)], (number,), sheet.theme.ink)
+        sheet.write(x + icon + 3 + wide / 2, y, text, theme.CAPTION, cls="legend")
+
+    return icon + 3 + wide, draw
+
+
+_SENT = {"AR": "all-reduce", "AG": "all-gather", "RS": "reduce-scatter", "A2A": "all-to-all"}
+
+
+def _all(sheet: Canvas) -> list[DrawStep]:
+    return [step for column in sheet.columns for step in column.steps]
+
+
+def _sent(kind: SendKind) -> Entry:
+    """A collective: its letters in a double frame."""
+    letters = sent_letters(kind)
+    text = roman(f"{_SENT[SENT[kind]]}{' of gradients alone' if kind in BACKWARD else ' between devices'}")
+    half, wide = width(letters, theme.CAPTION) / 2 + 5, width(text, theme.CAPTION)
+
+    def draw(sheet: Canvas, x: float, y: float) -> None:
+        for inset in (0.0, 2.0):
+            box = (x + inset, y - 9 + inset, x + 2 * half - inset, y + 9 - inset)
+            sheet.shape(f"legend_{kind.value}{inset:.0f}", box, "legend", plain(text), covers=False,
+                        **_plain("box", "white", "0.9"))  # fmt: skip
+        sheet.write(x + half, y + 1.5, letters, theme.CAPTION, cls="legend")
+        sheet.write(x + 2 * half + 5 + wide / 2, y, text, theme.CAPTION, cls="legend")
+
+    return 2 * half + 5 + wide, draw
 
 
 def _axis(axis: Axis) -> Entry:

@@ -13,6 +13,7 @@ from ..hints.hints import Hints
 from ..scene.opening import Opening
 from ..scene.steps import Scene
 from ..scene.unfold import scene_of
+from .hatching import DrawnMesh
 from .panels import Panel, PanelPart, Rows, panels
 from .sheet import Sheet
 
@@ -46,6 +47,7 @@ class FigureMaker:
     title: str | None
     sizes: bool
     legend: bool
+    mesh: DrawnMesh | None = None
     opening: Opening = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +107,7 @@ class FigureMaker:
         def made(paper: Paper) -> Sheet:
             return Sheet(
                 self._scene(part), self.colors, paper,
-                sizes=self.sizes, legend=self.legend, letter=part.letter, rows=rows,
+                sizes=self.sizes, legend=self.legend, letter=part.letter, rows=rows, mesh=self.mesh,
             )  # fmt: skip
 
         return _fitted(self.paper, made)

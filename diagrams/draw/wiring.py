@@ -116,6 +116,7 @@ def _wire(sheet: Canvas, route: _Route, row: Sequence[int]) -> None:
     sheet.picture.edges.append(Edge(route.tail, route.head, chain, attributes))
     sheet.occupied.trace(sampled(chain))
     sheet.curves.append((wire, chain))
+    sheet.rows_of.append(row)
     x0, _, x1, y1 = sheet.extent
     # Needed for a wire without axes: it has no label above it that would keep the title away.
     sheet.include((x0, min(y for _, y in chain), x1, y1))

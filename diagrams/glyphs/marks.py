@@ -191,6 +191,31 @@ def _arrow(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     sheet.write(mid, y - 0.5, step.text, theme.BLOCK, cls=f"op elementwise {called}".strip())
 
 
+def _sent(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
+    """A collective of a mesh: a box with a double frame on the wire whose items it gathers or scatters, or in a lane
+    where no axis changes.
+    """
+    lane = step.kind is StepKind.LANE
+    if lane:
+        own = next(s for s in sheet.columns[slot.column].right if isinstance(s, Lane) and s.step is step)
+        top = bottom = sheet.y(own, slot.column)
+    else:
+        top, bottom = span(covered(step, meeting), slot.column, 0)
+    middle, half = (top + bottom) / 2, width(step.text, theme.CAPTION) / 2 + 6
+    box = (slot.middle - half, top - 9, slot.middle + half, bottom + 11)
+    inner = (box[0] + 2, box[1] + 2, box[2] - 2, box[3] - 2)
+    for id, frame in ((slot.id, box), (f"{slot.id}_i", inner)):
+        sheet.shape(
+            id, frame, "op sent", step.tip, covers=frame is box,
+            shape="box", style="filled", fillcolor="white", penwidth="0.9",
+        )  # fmt: skip
+    if lane:
+        ends = f"{slot.id}_a", f"{slot.id}_b"
+        sheet.arrow(ends[0], slot.id, (slot.x0 + 1, middle), (slot.middle - half, middle), step.tip, at_start=True)
+        sheet.arrow(slot.id, ends[1], (slot.middle + half, middle), (slot.x1 - 1, middle), step.tip)
+    sheet.write(slot.middle, middle + 2, step.text, theme.CAPTION, cls="op sent")
+
+
 def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     """An input, parameter or table: its name, at which its wires begin."""
     wires = meeting.outs[0]
@@ -304,6 +329,7 @@ DRAW: dict[str, Draw] = {
     "bar": _bar,
     "birth": _birth,
     "arrow": _arrow,
+    "sent": _sent,
     "loop": loop,
     "sign": sign,
     "gate": gate,

@@ -199,6 +199,8 @@ def _on(step: DrawStep) -> GlyphSize:
             return GlyphSize(beside, ring, beside)
         case "triangle":
             return GlyphSize(6, 21, 5)
+        case "sent":
+            return GlyphSize(7, width(step.text, theme.CAPTION) + 14, 7)
         case _:
             return GlyphSize(7, mask_width(step), 6)
 

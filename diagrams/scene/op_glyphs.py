@@ -35,6 +35,7 @@ from ...compiler.graph.traits import (
     Window,
 )
 from ...compiler.ops import Op
+from ...compiler.sharding.sends import Collective
 
 
 class Shape(Enum):
@@ -63,14 +64,18 @@ PILL, PILL_ON = Glyph(Shape.THROUGH, "pill"), Glyph(Shape.ON, "pill")
 SHARES, NORM = Glyph(Shape.ON, "triangle"), Glyph(Shape.ON, "ring")
 SIGN, GATE = Glyph(Shape.JOIN, "sign"), Glyph(Shape.JOIN, "gate")
 RENAME, BAR, BIRTH = Glyph(Shape.RENAME), Glyph(Shape.THROUGH, "bar"), Glyph(Shape.THROUGH, "birth")
+SENT = Glyph(Shape.ON, "sent")
 CONCAT, BOX = Glyph(Shape.CONCAT, "bar"), Glyph(Shape.BOX, "plain")
 GLYPHS = (
-    SILENT, FUNCTION, MAP, CONTRACTION, LOOKUP, PILL, PILL_ON, SHARES, NORM, SIGN, GATE, RENAME, BAR, BIRTH, CONCAT, BOX
+    SILENT, FUNCTION, MAP, CONTRACTION, LOOKUP, PILL, PILL_ON, SHARES, NORM, SIGN, GATE, RENAME, BAR, BIRTH, CONCAT,
+    BOX, SENT,
 )  # fmt: skip
 
 
 def glyph_of(op: OpTraits) -> Glyph:
     """The glyph of an op. Ops that draw at random (dropout) have none: the figure shows their operand."""
+    if isinstance(op, Collective):
+        return SENT
     return SILENT if op.random else _glyph(op.reads, learned=isinstance(op, Op) and op.learned)
 
 

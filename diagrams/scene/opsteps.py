@@ -9,6 +9,7 @@ from __future__ import annotations
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import OpTraits
 from ...compiler.graph.values import Role
+from ...compiler.sharding.sends import Collective
 from ...compiler.sizes.axes import Axis
 from ..base.names import name_text
 from ..base.text import bold, roman
@@ -21,7 +22,7 @@ from .op_glyphs import BAR, BIRTH, MAP, NORM, PILL, RENAME, Glyph, Shape, glyph_
 from .selecting import keeps_truth, lookup, masked, one_hot, said
 from .steps import DrawnOp, DrawStep, Frame, Item, StepKind
 from .tensors import Learned, Tensor, tail
-from .wording import bar_text, norm_text, op_text
+from .wording import bar_text, norm_text, op_text, sent_text
 
 _LONGEST = 120  # characters of a formula that is written; a longer one is drawn
 
@@ -190,8 +191,10 @@ class Steps(Elementwise):
             step.bias = any(w.name.endswith("bias") for w in node.weights)
             step.each = tuple(frame.axis(a) for a in node.each)
             step.weights, step.whose = self.key(frame, node.name or ""), frame.prefix + (node.name or "")
+        if isinstance(node.traits, Collective):
+            step.text, step.sent, step.sent_along = sent_text(node.traits), node.traits, tuple(op.eaten)
         if not step.on and not step.eaten and not step.made:
-            step.kind, step.mark = StepKind.LANE, "arrow"
+            step.kind, step.mark = StepKind.LANE, "sent" if step.sent is not None else "arrow"
         self.add(step)
         return out
 

@@ -11,6 +11,7 @@ from enum import Enum
 
 from ...compiler.graph.nodes import Apply, Graph
 from ...compiler.graph.values import IndexInto, Scalar, Value
+from ...compiler.sharding.sends import Collective
 from ...compiler.sizes.axes import Axis
 from ...dsl.source import Span
 from ..base.names import name_text
@@ -115,6 +116,8 @@ class DrawStep:
     names: set[str] = field(default_factory=set)  # what hints call it: its value, its weights, its block
     path: Path = ()
     breaks: bool = False  # the author wants a row to begin here
+    sent: Collective | None = None  # of a collective of a mesh; `sent_along`: the axes split before it, and behind it
+    sent_along: tuple[Axis, ...] = ()
     placed: bool = False  # of an input: the author says its place among the others, which is that in the scene
 
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import Choice, Compared, OpTraits, Power, Quotient, Remainder, Sum, Window
 from ...compiler.ops import Op
-from ..base.text import Rich, joined, plain, roman
+from ...compiler.sharding.sends import Collective, SendKind
+from ..base.text import Rich, bold, joined, plain, roman
 from .formulas.patterns import constant
 from .formulas.symbolic import Symbolic, applied, of_static, written
 from .op_glyphs import interchangeable, name_of
 from .steps import Frame
+
+SENT = {
+    SendKind.REDUCE: "AR", SendKind.ENTER: "AR", SendKind.SETTLE: "AR", SendKind.GATHER: "AG", SendKind.OWN: "AG",
+    SendKind.SCATTER: "RS", SendKind.EXCHANGE: "A2A",
+}  # fmt: skip
+BACKWARD = (SendKind.ENTER, SendKind.OWN)
+"""Collectives that only gradients need."""
 
 _ELSEWHERE = ("eps", "p", "scale", "bias", "left", "value")
 """Options that the glyph tells in another way, and those that figures leave out (docs/diagrams.md)."""
@@ -28,6 +37,15 @@ def op_text(frame: Frame, node: Apply) -> Rich:
             if value.op != "number" or value.number != option.default:
                 text += f", {option.name}" + ("" if value.truth is True else f" {plain(written(value))}")
     return roman(text)
+
+
+def sent_text(op: Collective) -> Rich:
+    """`AR model`: a collective and its mesh axis, lowered; in parentheses what is done for gradients alone."""
+    return (*sent_letters(op.kind), *(replace(run, shift=-1) for run in roman(op.along)))
+
+
+def sent_letters(kind: SendKind) -> Rich:
+    return bold(f"({SENT[kind]})" if kind in BACKWARD else SENT[kind])
 
 
 def norm_text(node: Apply) -> Rich:

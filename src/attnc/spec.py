@@ -700,6 +700,8 @@ class Model:
         legend: bool = False,
         hints: Hints = None,
         tint: bool = False,
+        mesh: Mapping[str, int] | None = None,
+        splits: Mapping[str, Sequence[str]] | None = None,
     ) -> Diagram:
         """The neural-circuit diagram.
 
@@ -718,6 +720,8 @@ class Model:
         hints:  what the author says of the figure (docs/diagrams.md): a file, or the keys of the model's table in one,
                 such as `{"inputs": ["Q", "K"], "note": [{"at": "Q", "text": "the queries"}]}`. None: what `NAME.figure`
                 says, if it lies beside `NAME.attn`; an empty dict: nothing.
+        mesh:   of devices, such as {"data": 2, "model": 4}: the axes that it splits are hatched, each mesh axis in its
+                own way, what is sent stands on the wires, and a legend says which is which. splits: as of `plan`.
         tint:   a colour behind each value that has a name, as `latex(tint=True)` has it; the author's own, if hints
                 give some.
 
@@ -726,13 +730,21 @@ class Model:
         .tex need the program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a
         graphviz.ExecutableNotFound too.
         Raises ValueError for a block that is not there, an unknown theme, a width that no page or a size that no
-        letters have, an unknown page; AttnError, with every mistake, for hints that are wrong; OSError if their file
-        cannot be read.
+        letters have, an unknown page, a mesh that `plan` refuses; AttnError, with every mistake, for hints that are
+        wrong; OSError if their file cannot be read.
         """
         from . import diagrams
 
+        graph, devices = self._graph, None
+        if mesh is not None:
+            from .compiler.sharding.drawn import with_collectives
+            from .compiler.sharding.plan import mesh_over
+            from .compiler.sharding.spread import spread
+
+            devices = mesh_over(self._sized, mesh, splits or {})
+            graph = with_collectives(spread(self._sized, devices))
         return diagrams.draw(
-            self._graph,
+            graph,
             open=open,
             close=close,
             depth=depth,
@@ -744,6 +756,7 @@ class Model:
             sizes=sizes,
             legend=legend,
             hints=self._hints(hints, tint),
+            mesh=devices,
         )
 
     @deep()

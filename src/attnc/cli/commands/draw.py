@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...dsl.errors import AttnError
 from ...dsl.files import read
 from ...spec import Model
-from ..arguments import hints, sizes, target, text
+from ..arguments import hints, mesh_sizes, sizes, split_axes, target, text
 from ..output import CLEAN, CannotRun, complain, report, say, writable, write
 from ..target import open_model, open_spec, split
 
@@ -63,6 +63,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     hints(parser)
     parser.add_argument("--tint", action="store_true", help="colours behind values, those of `show --tint`")
     parser.add_argument("--outline", action="store_true", help="in .svg, letters as curves, so that no font is needed")
+    parser.add_argument("--mesh", type=mesh_sizes, metavar="NAME=N,..", help="split over these devices: data=2,model=4")
+    parser.add_argument(
+        "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
+    )
     parser.add_argument("--gallery", metavar="OUT/", help="draw every model and block of FILE into this folder")
     sizes(parser)
 
@@ -114,6 +118,9 @@ def run(args: argparse.Namespace) -> int:
     """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
     ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
+    from ...compiler.cost.bill import CostError
+    from ...compiler.sharding.choose import NoSplit
+    from ...compiler.sharding.mesh import Indivisible
     from ...diagrams import TooLarge, UnknownBlock
     from ...diagrams.formats.export import FORMATS, ExportError
 
@@ -122,6 +129,8 @@ def run(args: argparse.Namespace) -> int:
         writable(args.out, FORMATS)
         if args.outline and not args.out.lower().endswith(".svg"):
             raise CannotRun("--outline is for .svg files: PDF and PNG bring their letters along anyway")
+    if args.split and args.mesh is None:
+        raise CannotRun("--split says what an axis of a mesh splits: which devices? Write --mesh data=2,model=4")
     if args.gallery is not None:
         return gallery(args)
     model = open_model(args)
@@ -131,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write("".join(each.dot for each in (diagram, *diagram.panels)))
         else:
             diagram.save(args.out, outline=args.outline)
-    except (UnknownBlock, TooLarge, ExportError) as problem:
+    except (UnknownBlock, TooLarge, ExportError, CostError, NoSplit, Indivisible) as problem:
         raise CannotRun(str(problem)) from None
     return CLEAN
 
@@ -151,6 +160,8 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
         legend=args.legend,
         hints={} if args.hints == "" else args.hints,
         tint=args.tint,
+        mesh=args.mesh,
+        splits=dict(args.split),
     )
     for warning in diagram.warnings:
         complain(f"{model.name}: {warning}")
@@ -164,8 +175,10 @@ def gallery(args: argparse.Namespace) -> int:
     from ...diagrams.formats.gallery import index
 
     file, name = split(args.target)
-    if name is not None or args.out is not None or args.open or args.close or args.hints:
-        raise CannotRun("--gallery draws all of a file: it goes without :NAME, -o, --open, --close and --hints FILE")
+    if name is not None or args.out is not None or args.open or args.close or args.hints or args.mesh:
+        raise CannotRun(
+            "--gallery draws all of a file: it goes without :NAME, -o, --open, --close, --mesh and --hints FILE"
+        )
     spec = open_spec(read(file), args)
     report(spec.warnings)
     folder = Path(args.gallery)
