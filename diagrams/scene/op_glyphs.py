@@ -64,11 +64,10 @@ PILL, PILL_ON = Glyph(Shape.THROUGH, "pill"), Glyph(Shape.ON, "pill")
 SHARES, NORM = Glyph(Shape.ON, "triangle"), Glyph(Shape.ON, "ring")
 SIGN, GATE = Glyph(Shape.JOIN, "sign"), Glyph(Shape.JOIN, "gate")
 RENAME, BAR, BIRTH = Glyph(Shape.RENAME), Glyph(Shape.THROUGH, "bar"), Glyph(Shape.THROUGH, "birth")
-SENT = Glyph(Shape.ON, "sent")
+SENT = Glyph(Shape.ON, "sent")  # a collective, which no spec has
 CONCAT, BOX = Glyph(Shape.CONCAT, "bar"), Glyph(Shape.BOX, "plain")
 GLYPHS = (
-    SILENT, FUNCTION, MAP, CONTRACTION, LOOKUP, PILL, PILL_ON, SHARES, NORM, SIGN, GATE, RENAME, BAR, BIRTH, CONCAT,
-    BOX, SENT,
+    SILENT, FUNCTION, MAP, CONTRACTION, LOOKUP, PILL, PILL_ON, SHARES, NORM, SIGN, GATE, RENAME, BAR, BIRTH, CONCAT, BOX
 )  # fmt: skip
 
 
