@@ -84,7 +84,7 @@ def strokes(
             start, end = (x - dx, y - dy), (x + dx, y + dy)
             id = f"h{len(sheet.picture.edges)}"
             sheet.point(f"{id}_1", start)
-            look = {"color": color, "penwidth": "0.9", "class": "hatch", "tooltip": "split"}
+            look = {"color": color, "penwidth": "0.9", "class": "hatch", "tooltip": "in parts"}
             sheet.picture.edges.append(Edge(f"{id}_1", f"{id}_1", [start, *straight(start, end)], look))
 
 

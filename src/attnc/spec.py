@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .compiler.graph.nodes import Graph
     from .compiler.graph.report import Report
     from .compiler.graph.values import Type
+    from .compiler.sharding.mesh import Mesh
     from .compiler.sharding.plan import ShardingPlan
     from .compiler.sizes.axes import Axis, Value
     from .diagrams import Diagram
@@ -718,46 +719,34 @@ class Model:
         sizes:  whether the first label of each axis gives its size.
         legend: whether a strip beneath says what the axes and glyphs are.
         hints:  what the author says of the figure (docs/diagrams.md): a file, or the keys of the model's table in one,
-                such as `{"inputs": ["Q", "K"], "note": [{"at": "Q", "text": "the queries"}]}`. None: what `NAME.figure`
-                says, if it lies beside `NAME.attn`; an empty dict: nothing.
-        mesh:   of devices, such as {"data": 2, "model": 4}: the axes that it splits are hatched, each mesh axis in its
-                own way, what is sent stands on the wires, and a legend says which is which. splits: as of `plan`.
-        tint:   a colour behind each value that has a name, as `latex(tint=True)` has it; the author's own, if hints
-                give some.
+                `{"note": [{"at": "Q", "text": "the queries"}]}`. None: what `NAME.figure` beside `NAME.attn` says.
+        mesh:   of devices, {"data": 2, "model": 4}: the axes that it splits are hatched, each mesh axis in its own way,
+                what is sent stands on the wires, and a legend says which is which. splits: as of `plan`.
+        tint:   a colour behind each value that has a name, as `latex(tint=True)` has it, or the author's own.
 
         The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.panels`, `.save(path)` (.svg, .pdf,
         .png, .dot, .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and
-        .tex need the program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a
-        graphviz.ExecutableNotFound too.
+        .tex need the program `dot`: else attnc.diagrams.ExportError, a graphviz.ExecutableNotFound too.
         Raises ValueError for a block that is not there, an unknown theme, a width that no page or a size that no
         letters have, an unknown page, a mesh that `plan` refuses; AttnError, with every mistake, for hints that are
         wrong; OSError if their file cannot be read.
         """
         from . import diagrams
 
-        graph, devices = self._graph, None
-        if mesh is not None:
-            from .compiler.sharding.drawn import with_collectives
-            from .compiler.sharding.plan import mesh_over
-            from .compiler.sharding.spread import spread
-
-            devices = mesh_over(self._sized, mesh, splits or {})
-            graph = with_collectives(spread(self._sized, devices))
+        graph, devices = (self._graph, None) if mesh is None else self._sent(mesh, splits or {})
         return diagrams.draw(
-            graph,
-            open=open,
-            close=close,
-            depth=depth,
-            width=width,
-            type=type,
-            page=page,
-            theme=theme,
-            title=title,
-            sizes=sizes,
-            legend=legend,
-            hints=self._hints(hints, tint),
-            mesh=devices,
-        )
+            graph, open=open, close=close, depth=depth, width=width, type=type, page=page, theme=theme, title=title,
+            sizes=sizes, legend=legend, hints=self._hints(hints, tint), mesh=devices,
+        )  # fmt: skip
+
+    def _sent(self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]]) -> tuple[Graph, Mesh]:
+        """The graph with the collectives of a mesh in it, and that mesh."""
+        from .compiler.sharding.drawn import with_collectives
+        from .compiler.sharding.plan import mesh_over
+        from .compiler.sharding.spread import spread
+
+        found = mesh_over(self._sized, mesh, splits)
+        return with_collectives(spread(self._sized, found)), found
 
     @deep()
     def latex(self, *, hints: Hints = None, tint: bool = False) -> str:
