@@ -66,6 +66,7 @@ TORCH = (
 PARALLEL = (
     "parallel/torch_parts",
     "parallel/torch_experts",
+    "parallel/torch_ring",
     "parallel/torch_draws",
     "parallel/torch_weights",
     "parallel/torch_modules",
@@ -102,7 +103,7 @@ def joined(modules: tuple[str, ...]) -> tuple[str, str]:
             elif isinstance(node, ast.ImportFrom):
                 names = {each.name for each in node.names} if not node.level else set()
                 parts.setdefault(node.module or "", set()).update(names)
-            elif not isinstance(node, ast.Expr):
+            elif behind or not isinstance(node, ast.Expr):  # what stands below a constant is no docstring of the file
                 continue
             behind = node.end_lineno or 0
         words = (ast.get_docstring(tree) or "").split("\n")

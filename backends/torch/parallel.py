@@ -7,7 +7,10 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.values import Scalar
 from ...compiler.sharding.placement import BATCH_AXIS
-from ...compiler.sharding.sends import ADD_BIAS, Collective, OwnPlace, SendKind
+from ...compiler.sharding.sends import ADD_BIAS, Collective, OwnFirst, OwnPlace, RingAttention, SendKind
+from ...compiler.sizes.axes import Axis
+from ..emit.mask_code import define
+from ..emit.operands import attention_operands, is_usual_scale
 from ..text.expressions import Code, binary, call
 from ..text.values import FULL, Val
 from .body import Emit, TorchBody, attribute
@@ -58,6 +61,43 @@ def sent_counts(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None)
     return replace(body.combine(vals, made, (), node.out), leading=FULL)
 
 
+def own_first(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """The place of the device along several axes of the mesh is a number, whose digits are those along each."""
+    assert isinstance(node.traits, OwnFirst)
+    place: Code | None = None
+    for name, count in node.traits.along:
+        one = call("own_place", f'"{name}"')
+        place = one if place is None else binary("+", binary("*", place, Code(str(count))), one)
+    assert place is not None
+    return Val(binary("*", place, body.extent(node.axes[0])), kind=Scalar.INT, number=True)
+
+
+def ring_attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
+    """Keys and values are those of the device: parts, along what is all keys for the mask."""
+    op = node.traits
+    assert isinstance(op, RingAttention)
+    vals = list(vals)
+    for place in (1, 2):
+        names = {a: b for a, b in zip(node.operands[place].type.axes, _whole(node, place), strict=True) if a != b}
+        vals[place] = body.full(body.real(vals[place], False), [*names])
+        vals[place] = replace(vals[place], axes=tuple(names.get(axis, axis) for axis in vals[place].axes))
+    laid = attention_operands(body, node, vals, mask)
+    seen, data = Code("None"), [val for val in laid.data if not val.number]
+    if node.seen is not None:
+        seen, _ = define(body, node.seen, laid.data)
+    args = [seen, *(val.code for val in (*laid.args, *data))]
+    words = {} if laid.where is None else {"mask": laid.where.code}
+    if not is_usual_scale(node.options["scale"], node.axes[0]):
+        words["scale"] = body.static(node.options["scale"])
+    return replace(laid.result, code=call("ring_attention", *args, along=f'"{op.along}"', **words))
+
+
+def _whole(node: Apply, place: int) -> tuple[Axis, ...]:
+    """The axes of keys or values, the one of which the device has a part by its whole."""
+    others = {*node.operands[0].type.axes, *node.out.type.axes}
+    return tuple(axis if axis in others else node.axes[1] for axis in node.operands[place].type.axes)
+
+
 def add_bias(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -> Val:
     """The bias of a map whose products were summed over devices; of rows, that of what each picked."""
     x = body.last(vals[0], node.made)
@@ -79,5 +119,7 @@ COLLECTIVES: dict[str, Emit] = {
     **{kind.value: sent for kind in (SendKind.ROWS, SendKind.BACK)},
     SendKind.COUNTS.value: sent_counts,
     "own_place": own_place,
+    "own_first": own_first,
+    "ring_attention": ring_attention,
     ADD_BIAS.name: add_bias,
 }

@@ -11,6 +11,7 @@ from ...compiler.graph.nodes import Apply, Graph
 from ...compiler.graph.values import Role
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import BATCH, Mesh
+from ...compiler.sharding.rings.rewrite import with_rings
 from ...compiler.sharding.spread import GraphSpread, spread
 from ...compiler.sharding.weights import PlacedWeight, placed_weights
 from ...compiler.sizes.axes import Axis
@@ -159,6 +160,11 @@ PARALLELIZE = '''def parallelize(
     return split_over(net, lambda: {kind}(**sizes), mesh, DIVISION, zero, checkpoint, dtype, seed)'''
 
 
+def of_one_device(found: GraphSpread) -> Graph:
+    """The graph that the modules of one device are written from."""
+    return with_rings(found.graph, found.grown.places.parts)
+
+
 def parallel_code(
     graph: Graph, mesh: Mesh, *, header: str = "", passes: Sequence[Pass] = PASSES, checked: bool = False
 ) -> ModelCode:
@@ -167,7 +173,7 @@ def parallel_code(
     Raises Indivisible for an axis that does not divide over the devices which split it.
     """
     found = spread(graph, mesh)
-    code = written(emitter(found), found.graph, header, (), passes, checked)
+    code = written(emitter(found), of_one_device(found), header, (), passes, checked)
     root = _CLASS.match(code.model[-1])
     assert root is not None
     said = PARALLELIZE.replace("{kind}", root[1])

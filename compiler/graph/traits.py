@@ -291,8 +291,6 @@ class OpTraits:
     keeps:     it changes what later steps get: it is done though nothing reads its result.
     masked:    it takes a mask, and then reads nothing of the items that this leaves out.
     spends:    with the option `spend` it may compute in the memory of its first operand, which is lost.
-    drawn_along: of what draws at random on one of many devices (compiler/sharding): the axes of the mesh along which
-               its value is split. Devices along these draw unlike numbers, all others the same. None: there is one.
     """
 
     name: str
@@ -307,7 +305,6 @@ class OpTraits:
     keeps: bool = field(default=False, kw_only=True)
     masked: bool = field(default=False, kw_only=True)
     spends: bool = field(default=False, kw_only=True)
-    drawn_along: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     @property
     def acts(self) -> bool:

@@ -9,6 +9,7 @@ needs may differ from that, and its result, too; each such difference is one col
     placement.py    where a value lies, from its type
     sends.py        collectives as ops of a graph
     spread/         the graph of one device
+    rings/          attention over keys of many devices
     experts/        experts, and the rows that they are given
     weights.py      where each weight lies; collectives.py: what is sent, in bytes
     plan.py         what that comes to on each device, by estimates/; page.py: as text; data.py: as plain data

@@ -72,10 +72,14 @@ def _some(name: str, axes: Iterable[str], nothing: str) -> tuple[str, ...]:
 
 
 def input_widths(graph: Graph) -> list[str]:
-    """The widths of inputs, those alone whose size is not fixed, where there are such."""
+    """The widths of inputs, those alone whose size is not fixed, where there are such. Those of results come first, for
+    their items look at others.
+    """
+    results = {axis.name for output in graph.outputs for axis in output.axes}
     axes = [axis for entry in graph.inputs for axis in entry.value.type.axes if axis.is_width]
     free = [axis for axis in axes if axis.extent is None]
-    return list(dict.fromkeys(axis.name for axis in free or axes))
+    names = dict.fromkeys(axis.name for axis in free or axes)
+    return sorted(names, key=lambda name: name not in results)
 
 
 def grouped(graph: Graph) -> list[str]:
@@ -158,7 +162,7 @@ def _seconds(graph: Graph, mesh: Mesh, scope: SizeScope, values: Values) -> floa
         return None
     meter = Meter(scope, 2, values)
     sent = sum(weight.size for weight in inventory(local).values()) * HELD
-    for one in sendings(local, meter):
+    for one in sendings(local, meter, mesh):
         sent += one.times * one.means.sent(int(one.given.at(values)), mesh.axes[one.mesh].size)
     return 6 * multiplied(local.nodes, meter, 1) / FLOPS + sent / BYTES
 

@@ -27,6 +27,7 @@ from .estimates.memory import AHEAD, HALF_STATES, LOSS, LOSS_BY_PARTS, STATES, D
 from .experts.counted import counted
 from .experts.load import ExpertLoad, loads
 from .mesh import BATCH, Mesh, mesh_of
+from .rings.rewrite import with_rings
 from .spread import GraphSpread, spread
 from .weights import PlacedWeight, placed_weights
 
@@ -41,6 +42,7 @@ class ShardingPlan:
     whole:   how many parameters the model has. logits: the results of a device that are logits, each with the float32
              arrays of its size that cross-entropy makes of it.
     reduce:  the dtype in which gradients are summed and kept. micro: how many micro-batches a step has.
+    ringed:  the graph of one device, as it is sent for: with attention as rings.
     behind:  the mesh axes along which later devices do more, as they have later items of a causal model; imbalance: how
              many times as much as the mean the one does that does most.
     """
@@ -54,6 +56,7 @@ class ShardingPlan:
     logits: tuple[tuple[Value, int], ...]
     reduce: str
     micro: int
+    ringed: Graph
     behind: tuple[str, ...] = ()
     imbalance: float = 1.0
 
@@ -69,7 +72,7 @@ class ShardingPlan:
     @cached_property
     def sent(self) -> tuple[Sending, ...]:
         """The collectives of a pass through the model, forward and backward, but for those of its weights."""
-        return tuple(sendings(self.cost.graph, self.meter))
+        return tuple(sendings(self.ringed, self.meter, self.mesh))
 
     @cached_property
     def loads(self) -> tuple[ExpertLoad, ...]:
@@ -179,7 +182,16 @@ class ShardingPlan:
     @cached_property
     def activation_bytes(self) -> int:
         """What the gradients need of the forward pass of a micro-batch, with fused attention."""
-        return self.cost.fused_saved.value
+        return self.cost.fused_saved.value - self._round[0]
+
+    @cached_property
+    def _round(self) -> tuple[int, int]:
+        """Bytes of keys and values of other devices, which are counted as if gathered, and go round: of all attentions,
+        and of one.
+        """
+        rings = [one for one in self.sent if one.rings]
+        others = [self.bytes_of(one.given) * (self.mesh.axes[one.mesh].size - 1) for one in rings]
+        return sum(each * one.rings for each, one in zip(others, rings, strict=True)), max(others, default=0)
 
     @cached_property
     def loss_bytes(self) -> int:
@@ -191,14 +203,17 @@ class ShardingPlan:
 
         Raises ValueError for another word.
         """
-        kept, again = activations(self.cost.graph, self.cost.fused, self.meter, Checkpointing(checkpointing))
+        how = Checkpointing(checkpointing)
+        kept, again = map(self.bytes_of, activations(self.cost.graph, self.cost.fused, self.meter, how))
+        every, one = self._round
+        kept, again = (kept - every, again) if how is Checkpointing.NONE else (kept, max(again - one, 0))
         return DeviceMemory(
             self.weight_bytes,
             self.gradient_bytes,
             self.optimiser_bytes,
             self.gathered_bytes,
-            self.bytes_of(kept) * flight,
-            self.bytes_of(again),
+            kept * flight,
+            again,
             self.loss_bytes,
         )
 
@@ -245,9 +260,10 @@ def plan(
     batch = mesh.copies * micro if batch is None else batch
     found = spread(graph, mesh)
     local = cost(mark_exact(counted(found.graph)), sizes, batch=max(batch // mesh.copies // micro, 1), dtype=dtype)
+    ringed = with_rings(local.graph, found.grown.places.parts)
     weights = placed_weights(found)
     whole = sum(_items(placed) for placed in weights.values())
-    made = ShardingPlan(mesh, weights, local, batch, stage, whole, logits_of(found), reduce or dtype, micro)
+    made = ShardingPlan(mesh, weights, local, batch, stage, whole, logits_of(found), reduce or dtype, micro, ringed)
     behind, most = imbalance(graph, mesh, sizes)
     return replace(made, behind=behind, imbalance=most)
 

@@ -63,6 +63,29 @@ class OwnPlace(OpTraits):
     along: str = field(kw_only=True)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnFirst(OpTraits):
+    """Where the items of the device begin, as an op without operands: `axes` is its part of an axis, split by these
+    axes of the mesh; `along`: their names, and how many devices each has.
+    """
+
+    by: tuple[int, ...] = field(kw_only=True)
+    along: tuple[tuple[str, int], ...] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RingAttention(OpTraits):
+    """Attention whose queries are split along a mesh axis, and its keys and values, too: each device attends to those
+    of one device after the other, such as it can see (`rings`).
+
+    mesh: the number of the mesh axis; `along`: its name. graded: keys and values have a gradient.
+    """
+
+    mesh: int = field(kw_only=True)
+    along: str = field(kw_only=True)
+    graded: bool = field(kw_only=True)
+
+
 ENTERED = replace(BATCH_AXIS, id=-2)
 """Stands for whichever axis a graph that is called splits its work along."""
 ALONE = "alone"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import queue
 import sys
 import threading
 import types
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +21,7 @@ import torch
 from torch import Tensor
 
 from attnc.backends.emit.file import written
-from attnc.backends.torch.parallel_file import emitter
+from attnc.backends.torch.parallel_file import emitter, of_one_device
 from attnc.compiler.pipeline import passes_without
 from attnc.compiler.sharding.mesh import BATCH, Mesh, mesh_of
 from attnc.compiler.sharding.spread import GraphSpread, spread
@@ -36,11 +38,13 @@ class Devices:
     mesh: Mesh
     sent: list[tuple[str, str, int]] = field(default_factory=list)  # what, along which axis, bytes
     rows_of: dict[tuple[int, ...], list[int]] = field(default_factory=dict)  # of each product of experts, by device
+    messages: Counter[tuple[str, int, int]] = field(default_factory=Counter)  # along which axis, from which, bytes
     mine: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
         self.places = list(itertools.product(*(range(axis.size) for axis in self.mesh.axes)))
         self.names = [axis.name for axis in self.mesh.axes]
+        self.mail: dict[object, queue.Queue[Tensor]] = defaultdict(queue.Queue)
         self.rooms: dict[object, tuple[threading.Barrier, list[Any]]] = {}
         for place, number in itertools.product(self.places, range(len(self.names))):
             size = self.mesh.axes[number].size
@@ -104,10 +108,25 @@ class Devices:
         found = torch.stack(self.trade(axis, x))
         return found.amax(0) if largest else found.amin(0)
 
+    def message(self, given: Tensor, to: int | None, room: Tensor, source: int | None, axis: str) -> list[Any]:
+        """Send to one device along an axis, and receive from another once that is waited for."""
+        number, place = self.names.index(axis), self.mine.place
+        others = number, place[:number] + place[number + 1 :]
+        own = place[number]
+        if to is not None:
+            self.mail[others, own, to].put(given.detach().clone())
+            if not any(others[1]):
+                self.messages[axis, own, given.numel() * given.element_size()] += 1
+        if source is None:
+            return []
+        come = self.mail[others, source, own]
+        return [types.SimpleNamespace(wait=lambda: room.copy_(come.get(timeout=PATIENCE)))]
+
     def module(self, files: Mapping[str, str], name: str) -> types.ModuleType:
         """The generated module, its runtime's sending replaced by ours."""
-        runtime = types.ModuleType("attnc_parallel_torch")
-        exec(compile(files["attnc_parallel_torch.py"], "attnc_parallel_torch.py", "exec"), runtime.__dict__)
+        runtime, module = types.ModuleType("attnc_parallel_torch"), types.ModuleType(name)
+        before = sys.modules.get("attnc_parallel_torch")
+        sys.modules["attnc_parallel_torch"] = runtime
         ours = {
             "_summed": self.summed,
             "_gathered": self.gathered,
@@ -118,22 +137,21 @@ class Devices:
             "own_place": self.rank,
             "_counts_traded": self.counts,
             "_rows_traded": self.rows,
-            "_device_count": self.count,
+            "device_count": self.count,
+            "trade": self.message,
         }
-        assert ours.keys() <= runtime.__dict__.keys()
-        runtime.__dict__.update(ours)
-        product = runtime.__dict__["Dispatch"].product
-
-        def noted(rows: Any, x: Tensor, *others: Tensor) -> Tensor:
-            self.rows_of.setdefault(self.mine.place, []).append(len(x))
-            made: Tensor = product(rows, x, *others)
-            return made
-
-        runtime.__dict__["Dispatch"].product = noted
-        module = types.ModuleType(name)
-        before = sys.modules.get("attnc_parallel_torch")
-        sys.modules["attnc_parallel_torch"] = runtime
         try:
+            exec(compile(files["attnc_parallel_torch.py"], "attnc_parallel_torch.py", "exec"), runtime.__dict__)
+            assert ours.keys() <= runtime.__dict__.keys()
+            runtime.__dict__.update(ours)
+            product = runtime.__dict__["Dispatch"].product
+
+            def noted(rows: Any, x: Tensor, *others: Tensor) -> Tensor:
+                self.rows_of.setdefault(self.mine.place, []).append(len(x))
+                made: Tensor = product(rows, x, *others)
+                return made
+
+            runtime.__dict__["Dispatch"].product = noted
             exec(compile(files[f"{name}.py"], f"{name}.py", "exec"), module.__dict__)
         finally:
             if before is None:
@@ -201,13 +219,14 @@ def redrawn(net: torch.nn.Module) -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """The largest differences in standard deviations; what was sent, forward and backward; and how many rows each
-    product of experts had, by device.
+    """The largest differences in standard deviations; what was sent, forward and backward, by the first device, and to
+    single ones by each; and how many rows each product of experts had, by device.
     """
 
     results: float
     gradients: float
     sent: list[tuple[str, str, int]]
+    messages: Counter[tuple[str, int, int]]
     rows: dict[tuple[int, ...], list[int]]
 
 
@@ -233,7 +252,7 @@ def compared(
 
     mesh = mesh_of(sizes, splits)
     found = spread(model._sized, mesh)
-    code = written(emitter(found), found.graph, "", (), passes_without(), False)
+    code = written(emitter(found), of_one_device(found), "", (), passes_without(), False)
     devices = Devices(mesh)
     module = devices.module(
         {"split.py": code.default(), "attnc_parallel_torch.py": code.library.runtime_file()}, "split"
@@ -275,4 +294,5 @@ def compared(
         worst[devices.places.index(place)] = off, wrong
 
     devices.run(work)
-    return Difference(max(off for off, _ in worst), max(wrong for _, wrong in worst), devices.sent, devices.rows_of)
+    off, wrong = (max(found) for found in zip(*worst, strict=True))
+    return Difference(off, wrong, devices.sent, devices.messages, devices.rows_of)

@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
-from .devices import compared
+from attnc.compiler.sharding.plan import ShardingPlan
+
+from .devices import Difference, compared
 from .subjects import BATCH, WIDTH, draw, inputs, model
 
 MESHES = [
@@ -28,10 +30,21 @@ def check(name: str, mesh: dict[str, int], splits: dict[str, tuple[str, ...]], s
     free = {name for port in of.inputs for name, size in zip(port.axes, port.shape, strict=True) if size is None}
     widths = dict.fromkeys(free, WIDTH)
     planned = of.plan(mesh, widths, splits=splits, batch=BATCH, dtype="float64")
+    assert_as_planned(found, planned)
+
+
+def assert_as_planned(found: Difference, planned: ShardingPlan) -> None:
+    """What is sent is what the plan says: collectives of the first device, and messages of each."""
     said: Counter[tuple[str, str, int]] = Counter()
+    messages: Counter[tuple[str, int, int]] = Counter()
     for one in planned.sent:
-        said[one.means.value, planned.mesh.axes[one.mesh].name, planned.bytes_of(one.given)] += one.times
-    assert Counter(found.sent) == +said, (name, mesh, splits)
+        along, bytes = planned.mesh.axes[one.mesh].name, planned.bytes_of(one.given)
+        if one.messages:
+            messages.update({(along, device, bytes): count for device, count in enumerate(one.messages)})
+        else:
+            said[one.means.value, along, bytes] += one.times
+    assert Counter(found.sent) == +said, planned.mesh
+    assert found.messages == +messages, planned.mesh
 
 
 @pytest.mark.parametrize(("name", "mesh", "splits"), MESHES)

@@ -59,13 +59,17 @@ def test_norms_by_parts_of_the_sequence() -> None:
     assert parts.cost.operations.value < plain.cost.operations.value  # norms are done once, not on each device
 
 
-def test_context_parallel_gathers_keys_and_values() -> None:
+def test_context_parallel_sends_keys_and_values_to_later_devices() -> None:
+    """In each layer the first device to three others; for gradients it sends them once more, and the last sends those
+    of their keys and values to three.
+    """
     of = attnc.load(LLAMA).model("llama")
     plan = of.plan({"context": 4}, {"seq": 4096})
     assert sent(plan) == {
-        ("layers.self.attend", "all-gather", False): 64,
-        ("layers.self.attend", "reduce-scatter", True): 64,
+        ("layers.self.attend", "send", False): 96,
+        ("layers.self.attend", "send", True): 96,
     }
+    assert [one.messages for one in plan.sent] == [(96, 64, 32, 0), (96, 96, 96, 96)]
     assert plan.parameters == plan.whole
 
 

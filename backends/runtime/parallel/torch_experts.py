@@ -17,11 +17,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from ..torch.kernels.dispatch import Dispatch
-from .torch_parts import devices_along
-
-
-def _device_count(axis: str) -> int:
-    return dist.get_world_size(devices_along(axis))
+from .torch_parts import device_count, devices_along
 
 
 def _counts_traded(counts: Tensor, axis: str) -> Tensor:
@@ -98,7 +94,7 @@ class _FromExperts(Function):
 
 def sent_counts(rows: Dispatch, axis: str) -> SentRows:
     """The rows that this device is to be given along an axis of the mesh."""
-    return SentRows(rows, axis, _device_count(axis))
+    return SentRows(rows, axis, device_count(axis))
 
 
 def sent_rows(x: Tensor, rows: SentRows) -> Tensor:

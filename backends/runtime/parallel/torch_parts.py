@@ -33,6 +33,11 @@ def devices_along(axis: str) -> dist.ProcessGroup:
     return _MESHES[0].get_group(axis)
 
 
+def device_count(axis: str) -> int:
+    """How many devices there are along an axis of the mesh."""
+    return dist.get_world_size(devices_along(axis))
+
+
 def _summed(x: Tensor, axis: str) -> Tensor:
     total = x.contiguous().clone()
     dist.all_reduce(total, group=devices_along(axis))

@@ -127,12 +127,6 @@ def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> 
     return total
 
 
-def _dropping(dropout: Apply | None) -> OpTraits:
-    """Attention that draws what this one of its weights draws."""
-    traits, along = op_named("attention"), None if dropout is None else dropout.traits.drawn_along
-    return traits if along is None else replace(traits, drawn_along=along)
-
-
 class _Match:
     """Looks for attention around one `dot`."""
 
@@ -222,7 +216,7 @@ class _Match:
         biases = [_total(others, scores, fresh, nodes)] if others else []
         fused = replace(
             node,
-            traits=_dropping(None if p is None else dropout),
+            traits=op_named("attention"),
             operands=(Q, K, values, *biases),
             axes=(dot.axes[0], k),
             made=axes,

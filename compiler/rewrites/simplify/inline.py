@@ -21,20 +21,22 @@ from ..tools.walk import Walk, with_names, with_operands
 MOST = 4
 
 
-def inline(graph: Graph) -> Graph:
-    """The graph with calls of such blocks replaced by what they do."""
-    return Walk(lambda _, new: _inlined(new))(graph)
+def inline(graph: Graph, masks: bool = False) -> Graph:
+    """The graph with calls of such blocks replaced by what they do. masks: of blocks that make truths, of however many
+    ops, and of no others.
+    """
+    return Walk(lambda _, new: _inlined(new, masks))(graph)
 
 
-def _inlined(graph: Graph) -> Graph:
-    if all(_terms_of(node) is None for node in graph.nodes):
+def _inlined(graph: Graph, masks: bool) -> Graph:
+    if all(_terms_of(node, masks) is None for node in graph.nodes):
         return graph
     body = TargetBody(graph)
     same: dict[int, Value] = {}  # of a result of a call that goes: what stands for it
     names: dict[int, str | None] = {}
     for old in graph.nodes:
         node = with_operands(old, same)
-        axes = _terms_of(node)
+        axes = _terms_of(node, masks)
         if not isinstance(node, Call) or axes is None:
             body.add(node)
             continue
@@ -51,9 +53,9 @@ def _inlined(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(with_names(node, names) for node in body.nodes), outputs=outputs)
 
 
-def _terms_of(node: Node) -> dict[Axis, Axis] | None:
+def _terms_of(node: Node, masks: bool) -> dict[Axis, Axis] | None:
     """What the axes of a call's block are here, if the call goes: of one expression, given what the block declares."""
-    if not isinstance(node, Call) or not _is_expression(node.graph):
+    if not isinstance(node, Call) or not _is_expression(node.graph, masks):
         return None
     graph, axes = node.graph, dict(node.axes)
     if any(axis in graph.axes and axis not in axes for axis in _mentioned(graph)):  # of its own
@@ -72,8 +74,10 @@ def _terms_of(node: Node) -> dict[Axis, Axis] | None:
     return axes if all(_alike(formal, arg) for formal, arg in (*given, (inner, outer))) else None
 
 
-def _is_expression(graph: Graph) -> bool:
+def _is_expression(graph: Graph, masks: bool) -> bool:
     if graph.kind != "block" or graph.target or len(graph.outputs) != 1:
+        return False
+    if masks and graph.outputs[0].value.type.element is not Scalar.BOOL:
         return False
     read = Counter(value.id for node in graph.nodes for value in reads(node))
     result = graph.outputs[0].value
@@ -85,9 +89,11 @@ def _is_expression(graph: Graph) -> bool:
         for out in makes(node):
             if out.id == result.id and read[out.id]:
                 return False
+            if masks:
+                continue
             if out.id != result.id and (out.name is not None or read[out.id] > 1) and out.role is not Role.CONSTANT:
                 return False
-    return sum(isinstance(node, Apply) and node.traits.cost.moves for node in graph.nodes) <= MOST
+    return masks or sum(isinstance(node, Apply) and node.traits.cost.moves for node in graph.nodes) <= MOST
 
 
 def _is_of_decoding(node: Apply) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Constant, Positions, reads
-from ...graph.traits import Arrange, IndexMap, Pointwise
-from ...graph.values import Value
+from ...graph.traits import Anything, Arrange, IndexMap, Pointwise, Sum
+from ...graph.values import IndexInto, Role, Scalar, Type, Value
+from ...ops import op_meaning
 from ...sizes.axes import Axis
 from ..placement import Placement, loops
+from ..sends import OwnFirst
 from .growing import GrowingGraph
 from .moving import moved
 from .splits import splittable
@@ -47,6 +49,9 @@ def made(here: GrowingGraph, value: Value, need: Placement) -> Value:
                     out=out,
                 )
             )
+        case Positions() as node if node.axis in need:
+            place = tuple(axis if axis == node.axis else None for axis in need)
+            out = _positions_of_part(here, node, place)
         case Positions() | Constant() as node:
             place, out = here.places.nowhere, value
             here.nodes.append(node)
@@ -55,6 +60,21 @@ def made(here: GrowingGraph, value: Value, need: Placement) -> Value:
     known[place] = out
     known[need] = moved(here, value, out, place, need)
     return known[need]
+
+
+def _positions_of_part(here: GrowingGraph, node: Positions, place: Placement) -> Value:
+    """Positions along an axis of which the device has a part: those of the part, and where it begins."""
+    mesh = here.places.mesh.axes
+    by = tuple(m for m, axis in enumerate(place) if axis is not None)
+    (part,) = here.places.local((node.axis,), place)
+    first = replace(node.out, id=here.fresh(node.out).id, type=Type(Scalar.INT, ()), role=Role.CONSTANT, name="first")
+    own = OwnFirst("own_first", reads=Anything(), by=by, along=tuple((mesh[m].name, mesh[m].size) for m in by))
+    within = replace(here.fresh(node.out), type=Type(IndexInto(part), (part,)), name=None)
+    out = here.new(node.out, place)
+    here.nodes.append(Apply(own, (), first, axes=(part,)))
+    here.nodes.append(Positions(part, within))
+    here.nodes.append(Apply(op_meaning(Sum((1, 1))), (within, first), out, span=out.span))
+    return out
 
 
 def _follows(here: GrowingGraph, node: Apply, axis: Axis, m: int) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, children, owns
+from ...graph.nodes import Call, Graph, Node, Repeat, Scan, owns
 from ...graph.values import Value
+from ...rewrites.simplify.inline import inline
 from ...sizes.axes import Axis
 from ..experts.dispatched import dispatched
 from ..mesh import Mesh
@@ -24,7 +25,7 @@ def spread(graph: Graph, mesh: Mesh) -> GraphSpread:
     """The graph of one device of a mesh. Along all axes of it but those that split the batch each is given the same
     inputs. Raises Indivisible.
     """
-    graph = dispatched(graph)
+    graph = dispatched(inline(graph, masks=True))  # masks are made where they are needed
     claims = claimed([*graph.axes, BATCH_AXIS], mesh)
     return _Spreading(PartsOfAxes(mesh)).given(graph, claims, (GivenInput(False, True),) * len(graph.inputs))
 
@@ -86,11 +87,10 @@ class _Spreading:
         places = here.places
         args = tuple(bring(here, value, places.batched(value), places.nowhere) for value in node.args)
         inner: tuple[GraphSpread, ...] = ()
-        if owns(node.graph) or _draws(node.graph):
+        if owns(node.graph):
             claims = {axis: each for axis, each in places.claims.items() if axis == BATCH_AXIS}
             given = tuple(GivenInput(value.id in here.graded, False) for value in node.args)
             inner = (self.given(node.graph, claims, given),)
-            node = replace(node, graph=inner[0].graph if _draws(node.graph) else node.graph)
         outs = tuple(here.new(out, places.batched(out)) for out in node.outs)
         here.nodes.append(replace(node, args=args, outs=outs))
         for out, made in zip(node.outs, outs, strict=True):
@@ -137,12 +137,6 @@ class _Spreading:
         outs = tuple(_result(here, out, inner, number) for number, out in enumerate(node.outs))
         here.nodes.append(replace(node, bodies=tuple(one.graph for one in inner), args=args, outs=outs))
         return inner
-
-
-def _draws(graph: Graph) -> bool:
-    """Whether anything in it draws at random."""
-    own = any(isinstance(node, Apply) and node.traits.random for node in graph.nodes)
-    return own or any(_draws(child) for node in graph.nodes for child in children(node))
 
 
 def _giving(here: GrowingGraph, value: Value) -> GivenInput:

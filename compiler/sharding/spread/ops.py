@@ -72,13 +72,8 @@ def _apply(here: GrowingGraph, node: Apply) -> None:
     made = tuple(axis and partner(node, axis) for axis in work)
     out = loops(node.out)
     partial = frozenset(n for n, axis in enumerate(made) if axis is not None and axis not in out)
-    traits = node.traits
-    if traits.random:
-        names = (axis.name for axis, split in zip(here.places.mesh.axes, work, strict=True) if split is not None)
-        traits = replace(traits, drawn_along=tuple(names))
     new = replace(
         node,
-        traits=traits,
         operands=tuple(brought[: len(node.operands)]),
         mask=brought[-1] if node.mask is not None else None,
         axes=here.places.local(node.axes, work),
