@@ -94,6 +94,14 @@ class Ranks:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, asked)
 
+    def fail(self, status: int) -> int:
+        """An exit status, and this process ended with it if there are others, for which it is not to wait."""
+        if self.size > 1:
+            sys.stdout.flush()
+            os._exit(status)
+        dist.destroy_process_group()
+        return status
+
     @property
     def restarts_left(self) -> int:
         return int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) - self.attempt
@@ -139,14 +147,15 @@ def begin(axes: Mapping[str, int], timeout: timedelta) -> Ranks:
         store, rank, size = next(dist.rendezvous("env://", timeout=timeout))
     else:
         store, rank, size = dist.HashStore(), 0, 1
-    backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
-    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=timeout)
-    mesh = init_device_mesh(device.type, tuple(axes.values()), mesh_dim_names=tuple(axes))
     attempt = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
+    own = dist.PrefixStore(str(attempt), store)  # torchrun's store has the addresses of processes that died, too
+    backend = "cpu:gloo,cuda:nccl" if cuda else "gloo"
+    dist.init_process_group(backend, store=own, rank=rank, world_size=size, timeout=timeout)
+    mesh = init_device_mesh(device.type, tuple(axes.values()), mesh_dim_names=tuple(axes))
     if size > 1:
         watch = dist.PrefixStore(str(attempt), store.clone())  # another connection: it waits there
         threading.Thread(target=_wait_for_loss, args=(watch, rank), daemon=True).start()
-    return Ranks(mesh, device, dist.PrefixStore(str(attempt), store), rank, size, attempt)
+    return Ranks(mesh, device, own, rank, size, attempt)
 
 
 def _wait_for_loss(store: dist.Store, rank: int) -> None:

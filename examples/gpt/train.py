@@ -31,17 +31,16 @@ os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # what is said of a rank 
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 
 import attnc
-from attnc.checkpoints import CheckpointError, Checkpoints, training_state
+from attnc.checkpoints import CheckpointError, Checkpoints, read_tensors, training_state
 from gpt import data
 from gpt.ranks import Ranks, begin, is_lost, launch, mesh_sizes, under_torchrun
 from training import console, whole
 
 SPEC = Path(__file__).with_name("gpt.attn")
+SPLITS = {"model": ("groups", "inner")}  # heads and inner layers: in a model so small none would pay
 SAME = ("seed", "batch", "width", "dtype", "steps", "rate", "warmup", "decay", "clip", "set")  # or it is another run
 
 
@@ -90,8 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except (attnc.AttnError, OSError, ValueError) as error:
         if ranks is None or ranks.first:
-            print(f"error: {error}", file=sys.stderr)
-        return 2
+            print(f"error: {error}", file=sys.stderr, flush=True)
+        return ranks.fail(2) if ranks else 2
 
 
 class Run:
@@ -99,21 +98,20 @@ class Run:
 
     def __init__(self, options: argparse.Namespace, ranks: Ranks) -> None:
         self.options, self.ranks = options, ranks
-        self.copies = ranks.mesh["data"].size() if "data" in (ranks.mesh.mesh_dim_names or ()) else 1
+        torch.set_num_threads(1)
+        self.text = data.load(options.library)
+        sizes = {"character": data.ALPHABET, **dict(_setting(text) for text in options.set)}
+        model = attnc.load(SPEC, sizes=sizes).model("loss")
+        splits = {axis: names for axis, names in SPLITS.items() if axis in (ranks.mesh.mesh_dim_names or ())}
+        self.net: Any = model.parallelize(ranks.mesh, splits=splits, seed=options.seed, dtype=options.dtype)
+        self.copies = math.prod(
+            ranks.mesh[axis].size() for axis in self.net.division.batch
+        )  # devices with texts of their own
         parts = options.accumulate * self.copies
         if options.batch % parts:
             raise ValueError(
                 f"--batch {options.batch} is not divided by {parts}: parts of a step, and devices of `data`"
             )
-        torch.set_num_threads(1)
-        self.text = data.load(options.library)
-        sizes = {"character": data.ALPHABET, **dict(_setting(text) for text in options.set)}
-        model = attnc.load(SPEC, sizes=sizes).model("loss")
-        self.net = model.torch(seed=options.seed, device=ranks.device, dtype=options.dtype)
-        if ranks.size > 1:
-            for part in (*self.net.layers, self.net):  # gradients are sums
-                fully_shard(part, mesh=ranks.mesh).set_gradient_divide_factor(1.0)
-                part.set_force_sum_reduction_for_comms(True)
         self.optimizer = torch.optim.AdamW(self.net.parameters(), betas=(0.9, 0.98), weight_decay=options.decay)
         options.out.mkdir(parents=True, exist_ok=True)
         limit = timedelta(seconds=options.timeout)
@@ -183,8 +181,7 @@ class Run:
         rate = options.rate * self.share(step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        mine = self.ranks.mesh.get_local_rank("data") if self.copies > 1 else 0
-        torch.manual_seed(hash((options.seed, step, mine)) % 2**63)  # dropout goes on alike after a break, too
+        self.net.draw_from(options.seed * options.steps + step)  # dropout goes on as it would have
         nats = 0.0
         size = options.batch // options.accumulate
         for first in range(0, options.batch, size):
@@ -213,8 +210,8 @@ class Run:
 
     def own(self, texts: Any) -> torch.Tensor:
         """Of texts [item, character] those of this device."""
-        part = torch.from_numpy(texts).to(self.ranks.device).chunk(self.copies)
-        return part[self.ranks.mesh.get_local_rank("data") if self.copies > 1 else 0]
+        part: torch.Tensor = self.net.batch_part(torch.from_numpy(texts).to(self.ranks.device))
+        return part
 
     def share(self, step: int) -> float:
         """Of the highest rate: it rises in a line, then falls to nothing in a line."""
@@ -249,9 +246,9 @@ class Run:
             self.say(f"checkpoint of step {step}")
 
     def finish(self) -> None:
-        """The weights of the whole model, on the first rank, and a picture of the run."""
-        weights = get_model_state_dict(self.net, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+        """The weights of the whole model, and a picture of the run."""
         if self.ranks.first:
+            weights = read_tensors(self.checkpoints.folder_of(self.step), "model.")
             attnc.weights.save(self.options.out / "weights.safetensors", weights)
             made = "weights.safetensors, log.jsonl" + ", loss.png" * self.log.plot(self.options.out / "loss.png")
             console.print(f"In {self.options.out}: {made}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +17,11 @@ torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard  # noqa: E402
+from torch.distributed.tensor.placement_types import _StridedShard  # noqa: E402
 
-from attnc.checkpoints import CheckpointError, Checkpoints, saving, storage, training_state  # noqa: E402
+from attnc.checkpoints import CheckpointError, Checkpoints, boxes, read_tensors, saving, storage, training_state  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +57,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert all(torch.equal(state[name], wanted[name]) for name in wanted)
     folder = tmp_path / "run" / "step-00000007"
     assert {path.name for path in folder.iterdir()} == {"index.json", "rank-00000.safetensors"}
+    read = read_tensors(folder)
+    assert read.keys() == wanted.keys() and all(torch.equal(read[name], wanted[name]) for name in wanted)
     assert torch.equal(load_file(folder / "rank-00000.safetensors")["a"], wanted["a"])
 
 
@@ -240,3 +248,62 @@ def test_an_optimiser_that_has_done_nothing_takes_its_moments(tmp_path: Path) ->
     net, optimizer = made()
     assert checkpoints.restore(training_state(net, optimizer)) is not None
     assert torch.equal(steps(net, optimizer, 2), wanted)
+
+
+class Elsewhere:
+    """A mesh as a rank at some place sees it."""
+
+    def __init__(self, sizes: tuple[int, ...], place: tuple[int, ...] | None) -> None:
+        self.sizes, self.place = sizes, place
+
+    def size(self, axis: int) -> int:
+        return self.sizes[axis]
+
+    def get_coordinate(self) -> list[int] | None:
+        return None if self.place is None else list(self.place)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "placements", "length"),
+    [
+        ((2,), (Shard(0),), 8),
+        ((3,), (Shard(0),), 4),
+        ((2, 3), (Replicate(), Shard(0)), 7),
+        ((2,), (_StridedShard(0, split_factor=2),), 8),  # each half of two blocks
+        ((2, 2), (_StridedShard(0, split_factor=2), Shard(0)), 8),  # FSDP2 over tensor parallel
+        ((2, 2), (_StridedShard(0, split_factor=4), _StridedShard(0, split_factor=2)), 16),
+        ((4, 2), (_StridedShard(0, split_factor=2), Shard(0)), 12),  # some have nothing
+    ],
+)
+def test_ranks_have_each_part_once(sizes: tuple[int, ...], placements: tuple[Any, ...], length: int) -> None:
+    """All boxes of all ranks together are the tensor, and each is what PyTorch puts there."""
+    found: dict[int, int] = {}
+    replicas = math.prod(size for size, each in zip(sizes, placements, strict=True) if each.is_replicate())
+    for place in itertools.product(*map(range, sizes)):
+        own = torch.arange(length)
+        for axis, each in enumerate(placements):
+            if not each.is_replicate():
+                pieces, _ = each._split_tensor(own, sizes[axis], with_padding=False, contiguous=True)
+                own = pieces[place[axis]]
+        tensor = mesh_tensor(own, Elsewhere(sizes, place), placements, (length,))
+        for (offset,), part in boxes.boxes(tensor).parts.items():
+            assert part.tolist() == list(range(offset, offset + len(part)))
+            for item in part.tolist():
+                found[item] = found.get(item, 0) + 1
+    assert found == dict.fromkeys(range(length), replicas)
+
+
+def mesh_tensor(own: torch.Tensor, mesh: Any, placements: tuple[Any, ...], shape: tuple[int, ...]) -> torch.Tensor:
+    """What `boxes` asks of a DTensor, on a mesh that is not there."""
+    held = init_device_mesh("cpu", (1,))
+    tensor = DTensor.from_local(own, held, [Replicate()], run_check=False)
+    given = {"device_mesh": mesh, "placements": placements, "shape": torch.Size(shape)}
+    kind = type("Given", (DTensor,), {name: property(lambda _, value=value: value) for name, value in given.items()})
+    tensor.__class__ = kind
+    return tensor
+
+
+def test_parts_of_sums_are_refused() -> None:
+    tensor = DTensor.from_local(torch.ones(2), init_device_mesh("cpu", (1,)), [Partial()], run_check=False)
+    with pytest.raises(CheckpointError, match="in parts of sums"):
+        boxes.boxes(tensor)

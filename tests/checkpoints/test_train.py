@@ -22,7 +22,7 @@ pytest.importorskip("torch")
 TRAIN = Path(__file__).parents[2] / "examples" / "gpt" / "train.py"
 SMALL = ("--batch=8", "--width=32", "--show=1", "--warmup=5", "--set=layers=2", "--set=model=32", "--set=inner=64")
 WITHOUT_DROPOUT = "--set=drop=0"
-MESHES = ("data=4", "data=2", "data=1")
+MESHES = ("data=2,model=2", "data=4", "data=1")
 KILLS, SEED = 20, 39
 PATIENCE = 300  # seconds
 

@@ -14,6 +14,14 @@ read on any other. Each rank writes one safetensors file and the first an index 
 from .problem import CheckpointError
 from .saving import Checkpoints, Restored
 from .state import training_state
-from .storage import CheckpointReader, CheckpointWriter
+from .storage import CheckpointReader, CheckpointWriter, read_tensors
 
-__all__ = ["CheckpointError", "CheckpointReader", "CheckpointWriter", "Checkpoints", "Restored", "training_state"]
+__all__ = [
+    "CheckpointError",
+    "CheckpointReader",
+    "CheckpointWriter",
+    "Checkpoints",
+    "Restored",
+    "read_tensors",
+    "training_state",
+]

@@ -6,7 +6,8 @@
         "tensors": {"model.E": {"dtype": "float32", "shape": [97, 8], "chunks": [
             {"file": "rank-00000.safetensors", "offsets": [0, 0], "shape": [49, 8]}, ...]}}}}
 
-In its file a chunk has the name of its tensor. The sums tell a file that was cut short, or changed.
+In its file a chunk has the name of its tensor, behind which `@49,0` are its offsets if it is not the first. The sums
+tell a file that was cut short, or changed.
 """
 
 from __future__ import annotations
@@ -131,12 +132,18 @@ def stored_tensors(metadata: Metadata, places: Mapping[MetadataIndex, str]) -> d
             tuple(
                 StoredChunk(places[MetadataIndex(name, chunk.offsets)], tuple(chunk.offsets), tuple(chunk.sizes))
                 for chunk in stored.chunks
-                if 0 not in chunk.sizes
+                if 0 not in chunk.sizes or 0 in stored.size
             ),
         )
         for name, stored in metadata.state_dict_metadata.items()
         if isinstance(stored, TensorStorageMetadata)
     }
+
+
+def key_of(index: MetadataIndex) -> str:
+    """The name of a chunk in its file."""
+    offsets = index.offset or ()
+    return f"{index.fqn}@{','.join(map(str, offsets))}" if any(offsets) else index.fqn
 
 
 def crc32(path: Path) -> int:

@@ -15,13 +15,13 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.default_planner import DefaultSavePlanner
-from torch.distributed.checkpoint.metadata import MetadataIndex
+from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner, DefaultSavePlanner
+from torch.distributed.checkpoint.metadata import Metadata, MetadataIndex
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
-from torch.distributed.tensor import DTensor
 
 from . import folders
+from .boxes import Boxes, boxes
 from .index import CheckpointIndex, read_index
 from .problem import CheckpointError
 from .storage import CheckpointReader, CheckpointWriter
@@ -69,6 +69,9 @@ class Checkpoints:
         dist.broadcast_object_list(held, 0, self._group)
         return held[0]
 
+    def folder_of(self, step: int) -> Path:
+        return folders.folder_of(self.folder, step)
+
     def save(self, step: int, state: Mapping[str, Tensor], told: Mapping[str, Any] | None = None) -> None:
         """Begin a checkpoint of these tensors, as they are now; `told` are plain values, as JSON has them.
 
@@ -80,13 +83,8 @@ class Checkpoints:
         except TypeError as error:
             raise CheckpointError(f"checkpoint of step {step}: told has to be plain values ({error})") from None
         self.wait()
-        copies = {
-            name: (tensor.to_local() if isinstance(tensor, DTensor) else tensor)
-            .detach()
-            .to("cpu", copy=True, memory_format=torch.contiguous_format)
-            for name, tensor in state.items()
-        }
-        self._flight = step, self._thread.submit(self._save, step, dict(state), copies, plain)
+        copies = {name: boxes(tensor, _copied) for name, tensor in state.items()}
+        self._flight = step, self._thread.submit(self._save, step, copies, plain)
 
     def done(self) -> int | None:
         """The step of the checkpoint in flight, once, when it is whole. Raises what `wait` raises."""
@@ -115,7 +113,7 @@ class Checkpoints:
         self.wait()
         passed_over: list[str] = []
         for step in reversed(self.steps()):
-            folder = folders.folder_of(self.folder, step)
+            folder = self.folder_of(step)
             index, wrong = self._whole(folder)
             if index is None:
                 passed_over.append(f"{folder} is damaged ({wrong})")
@@ -123,7 +121,8 @@ class Checkpoints:
             if wrong := _misfit(index, state):
                 raise CheckpointError(f"{folder} is of another model: {wrong}")
             try:
-                load(dict(state), storage_reader=CheckpointReader(folder), process_group=self._group)
+                here = {name: boxes(tensor) for name, tensor in state.items()}
+                load(here, storage_reader=CheckpointReader(folder), planner=_LoadPlanner(), process_group=self._group)
             except CheckpointException as error:
                 raise CheckpointError(f"{folder} cannot be read: {_first_failure(error)}") from None
             return Restored(step, index.told, tuple(passed_over))
@@ -131,10 +130,10 @@ class Checkpoints:
             raise CheckpointError(f"no checkpoint is whole: {'; '.join(passed_over)}")
         return None
 
-    def _save(self, step: int, state: dict[str, Tensor], copies: dict[str, Tensor], told: dict[str, Any]) -> None:
-        """In the thread: PyTorch plans by the tensors' shapes and places, and is given the copies' numbers."""
+    def _save(self, step: int, state: dict[str, Boxes], told: dict[str, Any]) -> None:
+        """In the thread."""
         writer = CheckpointWriter(self.folder, step, told)
-        save(state, storage_writer=writer, planner=_CopiesPlanner(copies), process_group=self._group)
+        save(dict(state), storage_writer=writer, planner=_SavePlanner(), process_group=self._group)
         if dist.get_rank(self._group) == 0:
             folders.keep(self.folder, self.keep)
 
@@ -153,15 +152,32 @@ class Checkpoints:
         return (None, told) if told else (index, "")
 
 
-class _CopiesPlanner(DefaultSavePlanner):
-    """PyTorch's planner; what is written are the copies, since the tensors themselves go on to change."""
-
-    def __init__(self, copies: Mapping[str, Tensor]) -> None:
-        super().__init__()
-        self._copies = copies
+class _SavePlanner(DefaultSavePlanner):
+    """PyTorch's, of boxes."""
 
     def lookup_object(self, index: MetadataIndex) -> Tensor:
-        return self._copies[index.fqn]
+        found: Boxes = self.state_dict[index.fqn]
+        return found.part(index)
+
+
+class _LoadPlanner(DefaultLoadPlanner):
+    """PyTorch's, of boxes, which it is not to take for what it knows."""
+
+    def __init__(self) -> None:
+        super().__init__(flatten_state_dict=False)
+
+    def set_up_planner(
+        self, state_dict: dict[str, Any], metadata: Metadata | None = None, is_coordinator: bool = False
+    ) -> None:
+        self.state_dict, self.metadata, self.is_coordinator = state_dict, metadata, is_coordinator
+
+    def lookup_tensor(self, index: MetadataIndex) -> Tensor:
+        found: Boxes = self.state_dict[index.fqn]
+        return found.part(index)
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    return tensor.to("cpu", copy=True, memory_format=torch.contiguous_format)
 
 
 def _first_failure(error: CheckpointException) -> str:

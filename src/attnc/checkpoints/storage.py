@@ -15,13 +15,13 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
-from torch.distributed.checkpoint.metadata import Metadata
+from torch.distributed.checkpoint.metadata import Metadata, MetadataIndex
 from torch.distributed.checkpoint.planner import LoadPlan, LoadPlanner, ReadItem, SavePlan, SavePlanner, WriteItemType
 from torch.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
 from torch.futures import Future
 
 from . import folders
-from .index import FILE, CheckpointIndex, StoredFile, crc32, read_index, stored_tensors
+from .index import FILE, CheckpointIndex, StoredFile, crc32, key_of, read_index, stored_tensors
 from .problem import CheckpointError
 
 
@@ -62,7 +62,7 @@ class CheckpointWriter(StorageWriter):
             assert isinstance(tensor, torch.Tensor)
             own = tensor.detach().cpu().contiguous()
             shared = own.untyped_storage().nbytes() != own.numel() * own.element_size()
-            tensors[item.index.fqn] = own.clone() if shared else own
+            tensors[key_of(item.index)] = own.clone() if shared else own
         if tensors:
             path = self._part / plan.storage_data
             save_file(tensors, path)
@@ -133,11 +133,33 @@ class CheckpointReader(StorageReader):
 
 def _read(file: Any, item: ReadItem, planner: LoadPlanner) -> None:
     """The part of a chunk that a rank asks for, put where the planner says."""
+    key = key_of(item.storage_index)
     if item.lengths:
         box = zip(item.storage_offsets, item.lengths, strict=True)
-        found = file.get_slice(item.storage_index.fqn)[tuple(slice(start, start + size) for start, size in box)]
+        found = file.get_slice(key)[tuple(slice(start, start + size) for start, size in box)]
     else:
-        found = file.get_tensor(item.storage_index.fqn)
+        found = file.get_tensor(key)
     target = planner.resolve_tensor(item)
     target.detach().copy_(found)
     planner.commit_tensor(item, target)
+
+
+def read_tensors(folder: str | os.PathLike[str], under: str = "") -> dict[str, torch.Tensor]:
+    """Whole tensors of one checkpoint, by name, without a process group: `under="model."` gives weights by their paths.
+
+    Raises CheckpointError if it is damaged.
+    """
+    folder = Path(folder)
+    index = read_index(folder)
+    if wrong := index.damage(folder, index.files):
+        raise CheckpointError(f"{folder} is damaged ({wrong})")
+    found: dict[str, torch.Tensor] = {}
+    for name, stored in index.tensors.items():
+        if name.startswith(under):
+            whole = found[name.removeprefix(under)] = torch.empty(stored.shape, dtype=getattr(torch, stored.dtype))
+            for chunk in stored.chunks:
+                box = zip(chunk.offsets, chunk.shape, strict=True)
+                with safe_open(folder / chunk.file, framework="pt") as file:
+                    part = file.get_tensor(key_of(MetadataIndex(name, chunk.offsets)))
+                    whole[tuple(slice(start, start + size) for start, size in box)] = part
+    return found
