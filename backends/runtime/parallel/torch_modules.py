@@ -222,6 +222,7 @@ def _scatter(
     for module in net.modules():
         if isinstance(module, FSDPModule):
             module.set_gradient_divide_factor(1.0)
+            module.set_force_sum_reduction_for_comms(True)  # else float32 is multiplied by 1 as it is sent: gloo cannot
     net.register_forward_hook(_scattered_again)
 
 
