@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from ...graph.nodes import Apply
 from ...graph.values import Role, Value
-from ...sizes.axes import Axis
-from ..placement import BATCH_AXIS, Placement
-from ..sends import ENTERED
+from ..placement import Placement
 from .free import made
 from .growing import GrowingGraph
 from .moving import moved
@@ -17,24 +15,18 @@ from .moving import moved
 def bring(here: GrowingGraph, value: Value, need: Placement, work: Placement) -> Value:
     """An old value where an op needs it that is split as `work`."""
     graded = value.id in here.graded
+    summed_at_last = here.places.of_batch if value.role is Role.WEIGHT else frozenset()
     entering = frozenset(m for m, axis in enumerate(need) if graded and axis is None and work[m] is not None)
+    entering -= summed_at_last  # where all gradients of weights are
     here.uses.setdefault(value.id, set()).add((need, entering))
     if value.id in here.free:
         return made(here, value, need)
     new, have = here.now[value.id]
     entering -= here.entered.get(value.id, frozenset())
-    entering = frozenset(m for m in entering if have[m] is None and _enters(here, value, m, work[m]))
+    entering = frozenset(m for m in entering if have[m] is None)
     if entering and have == need and isinstance(node := here.makers.get(value.id), Apply):
         return _rearranged(here, node, need, work, entering)
     return moved(here, value, new, have, need, entering, work)
-
-
-def _enters(here: GrowingGraph, value: Value, m: int, split: Axis | None) -> bool:
-    """Whether an op that is split so has a part of the value's gradient on each device. Those of weights over the
-    parts of a batch are not summed here, but where all gradients are.
-    """
-    batch = any(claim.mesh == m for claim in here.places.claims.get(BATCH_AXIS, ()))
-    return split is not None and not (batch and split in (BATCH_AXIS, ENTERED) and value.role is Role.WEIGHT)
 
 
 def _rearranged(here: GrowingGraph, node: Apply, need: Placement, work: Placement, entering: frozenset[int]) -> Value:

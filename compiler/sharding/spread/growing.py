@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, Weight
 from ...graph.values import Value
 from ...rewrites.tools.walk import Fresh
-from ..placement import BATCH_AXIS, Placement
+from ..placement import Placement
 from .placing import ValuePlaces
 
 
@@ -86,6 +86,6 @@ class GrowingGraph:
 
     def keep(self, weight: Weight, place: Placement, work: Placement) -> None:
         """A weight that lies there, of an op that is split as `work`."""
-        batch = {claim.mesh for claim in self.places.claims.get(BATCH_AXIS, ())}  # all asked of a model has the batch
-        partial = frozenset(m for m, axis in enumerate(place) if axis is None and (work[m] is not None or m in batch))
+        summed = self.places.of_batch.union(m for m, axis in enumerate(work) if axis is not None)
+        partial = frozenset(m for m, axis in enumerate(place) if axis is None and m in summed)
         self.weights[weight.name] = weight, place, partial

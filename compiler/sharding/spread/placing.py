@@ -63,6 +63,11 @@ class ValuePlaces:
         """Whole on every device."""
         return (None,) * len(self.mesh.axes)
 
+    @property
+    def of_batch(self) -> frozenset[int]:
+        """The mesh axes that split the batch, of which all that is asked of a model has a part."""
+        return frozenset(claim.mesh for claim in self.claims.get(BATCH_AXIS, ()))
+
     def of(self, value: Value) -> Placement:
         """Where it belongs, by its type."""
         return self.along(loops(value))
