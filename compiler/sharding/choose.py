@@ -10,7 +10,7 @@ from ..cost.polynomials.polynomial import Poly, Values
 from ..cost.scope import SizeScope
 from ..cost.work import Meter
 from ..graph.inventory import inventory
-from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight, children
+from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children
 from ..graph.traits import Normalise, Reduce
 from ..ops.internal import DISPATCH
 from ..sizes.axes import Axis
@@ -84,7 +84,12 @@ def input_widths(graph: Graph) -> list[str]:
 
 def grouped(graph: Graph) -> list[str]:
     """Axes for each of whose items a map has weights of its own: experts."""
-    found = (axis.name for node in _nodes(graph, set()) if isinstance(node, Apply) for axis in node.each)
+    found = (
+        stands_for.get(axis, axis).name
+        for node, stands_for in _nodes(graph, {}, set())
+        if isinstance(node, Apply)
+        for axis in node.each
+    )
     return list(dict.fromkeys(found))
 
 
@@ -94,42 +99,52 @@ def picked(graph: Graph) -> bool:
 
 
 def depths_of_weights(graph: Graph) -> list[str]:
-    """The names of the depths that weights have, in order."""
-    weights: list[Weight] = []
-    for node in _nodes(graph, set()):
-        weights += [node.weight] if isinstance(node, Parameter) else node.weights if isinstance(node, Apply) else []
-    axes = (axis for weight in weights for dim in weight.dims for axis in dim)
-    return list(dict.fromkeys(axis.name for axis in axes if not axis.is_width))
+    """The names of the depths that weights have, in order; what a block calls otherwise by its caller's name."""
+    found: dict[str, None] = {}
+    for node, stands_for in _nodes(graph, {}, set()):
+        weights = (node.weight,) if isinstance(node, Parameter) else node.weights if isinstance(node, Apply) else ()
+        axes = (stands_for.get(axis, axis) for weight in weights for dim in weight.dims for axis in dim)
+        found.update((axis.name, None) for axis in axes if not axis.is_width)
+    return list(found)
 
 
 def streams(graph: Graph) -> set[str]:
     """The axes of what repeats hand on, and of what is normalised: all that reads it needs it whole."""
     found: set[str] = set()
-    for node in _nodes(graph, set()):
+    for node, stands_for in _nodes(graph, {}, set()):
         if isinstance(node, Repeat):
-            found |= {axis.name for value in node.outs for axis in value.type.axes}
+            found |= {stands_for.get(axis, axis).name for value in node.outs for axis in value.type.axes}
         elif isinstance(node, Apply) and isinstance(node.traits.reads, Normalise):
-            found |= {axis.name for axis in node.axes}
+            found |= {stands_for.get(axis, axis).name for axis in node.axes}
     return found
 
 
 def axes_named(graph: Graph) -> set[str]:
-    """The names of all axes of a model, those of its blocks too."""
+    """The names of all axes of a model, those of its blocks too that stand for none of its own."""
     found = {axis.name for axis in graph.axes}
-    for node in _nodes(graph, set()):
+    for node, _ in _nodes(graph, {}, set()):
         if isinstance(node, Call | Repeat | Scan):
-            found |= {axis.name for child in children(node) for axis in child.axes}
+            given = {formal for formal, _ in node.axes} if isinstance(node, Call | Scan) else set()
+            found |= {axis.name for child in children(node) for axis in child.axes if axis not in given}
     return found
 
 
-def _nodes(graph: Graph, seen: set[int]) -> Iterator[Node]:
-    if id(graph) in seen:
+StandsFor = Mapping[Axis, Axis]
+"""For axes of a block those of the model that they stand for."""
+
+
+def _nodes(graph: Graph, stands_for: StandsFor, seen: set[object]) -> Iterator[tuple[Node, StandsFor]]:
+    """All nodes, those of blocks once for each way in which their axes stand for others."""
+    key = id(graph), tuple(stands_for.get(axis, axis) for axis in graph.axes)
+    if key in seen:
         return
-    seen.add(id(graph))
+    seen.add(key)
     for node in graph.nodes:
-        yield node
+        yield node, stands_for
+        pairs = node.axes if isinstance(node, Call | Scan) else ()
+        known = {**stands_for, **{formal: stands_for.get(actual, actual) for formal, actual in pairs}}
         for child in children(node):
-            yield from _nodes(child, seen)
+            yield from _nodes(child, known, seen)
 
 
 def _best(graph: Graph, size: int, taken: set[str], scope: SizeScope, values: Values) -> list[str]:
@@ -146,8 +161,8 @@ def _best(graph: Graph, size: int, taken: set[str], scope: SizeScope, values: Va
         if not able:
             break
         name = min(able, key=lambda one: able[one])
-        if able[name] > BETTER * best:
-            break
+        if chosen and able[name] > BETTER * best:
+            break  # one is split, whatever it brings: somebody asked for it
         best = able[name]
         chosen.append(name)
         left.remove(name)

@@ -19,12 +19,27 @@ DENSE: dict[str, Size] = {"model": 32, "heads": 4, "inner": 64, "vocab": 48, "la
 GROUPED: dict[str, Size] = {
     "model": 32, "groups": 4, "sharing": 2, "key": 8, "inner": 64, "vocab": 48, "layers": 2
 }  # fmt: skip
+CHARACTERS: dict[str, Size] = {"model": 32, "groups": 4, "inner": 64, "character": 48, "layers": 2}
+EXPERTS: dict[str, Size] = {
+    "model": 16, "inner": 24, "vocab": 48, "expert": 8, "chosen": 2, "groups": 4, "sharing": 2, "key": 4, "layers": 2
+}  # fmt: skip
+LATENT: dict[str, Size] = {
+    "model": 32, "narrow": 16, "expert": 8, "chosen": 2, "clan": 4, "good": 2, "vocab": 48, "inner": 64, "common": 32,
+    "heads": 4, "plain": 8, "turned": 4, "value": 8, "latent": 16, "query": 24, "layers": 3, "dense": 1
+}  # fmt: skip
+T5: dict[str, Size] = {"model": 32, "heads": 4, "key": 8, "inner": 64, "vocab": 48, "layers": 2}
+BART: dict[str, Size] = {"model": 32, "heads": 4, "inner": 64, "vocab": 48, "layers": 2, "longest": 30}
 KINDS: dict[str, tuple[dict[str, Size], tuple[str, ...], tuple[str, ...]]] = {
     "transformer_loss": (DENSE, ("heads", "inner", "vocab"), ("source", "target")),
     "transformer": (DENSE, ("heads", "inner", "vocab"), ("source", "target")),
     "zoo/gpt2": (DENSE, ("heads", "inner", "vocab"), ("seq",)),
     "zoo/vit": ({"model": 32, "heads": 4, "inner": 64, "layers": 2, "drop": 0.1}, ("heads", "inner"), ()),
     "zoo/decoder/decoder": (GROUPED, ("groups", "inner", "vocab"), ("seq",)),
+    "gpt/gpt": (CHARACTERS, ("groups", "inner", "character"), ("seq",)),
+    "zoo/mixtral": (EXPERTS, ("groups", "inner", "vocab", "expert"), ("seq",)),
+    "zoo/mixed/latent": (LATENT, ("heads", "inner", "narrow", "common", "vocab"), ("seq",)),
+    "zoo/t5": (T5, ("heads", "inner", "vocab"), ("source", "target")),
+    "zoo/bart": (BART, ("heads", "inner"), ("source", "target")),
 }
 """Specs, their sizes, the depths that a mesh may split, and the widths."""
 
