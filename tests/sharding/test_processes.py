@@ -17,6 +17,7 @@ def check(world: int, cases: list[dict[str, Any]], seconds: float = 60.0) -> Non
     for found in processes.run(world, cases, seconds):
         off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
         assert max(off.values()) < 1e-10, (found["case"], off)
+        assert not found["sent"], (found["case"], found["sent"])
 
 
 def test_two_processes() -> None:

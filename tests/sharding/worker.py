@@ -10,8 +10,6 @@ import json
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -22,25 +20,64 @@ from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .devices import redrawn
-from .subjects import inputs, model
+from .subjects import BATCH, WIDTH, inputs, model
 
 STEPS = 10
 
 
+MEANS = {
+    "allreduce_": "all-reduce",
+    "_allgather_base_": "all-gather",
+    "_reduce_scatter_base_": "reduce-scatter",
+    "alltoall_base_": "all-to-all",
+}
+
+
 class Sent(TorchDispatchMode):
-    """Counts what is given to collectives, below all code of ours and of PyTorch's engine."""
+    """Counts what this device gives to collectives, below all code of ours and of PyTorch's engine.
+
+    ours: those of the model's code and of FSDP; totals: bytes of gradients that DTensors sum.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[tuple[str, int]] = Counter()
+        self.summed = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func.namespace in ("c10d", "_c10d_functional"):
-            given = next((x for arg in args for x in (arg if isinstance(arg, list | tuple) else [arg])
-                          if isinstance(x, Tensor)), None)  # fmt: skip
-            size = 0 if given is None else given.numel() * given.element_size()
-            self.calls[func._schema.name.split("::")[1], size] += 1
+        name = func._schema.name.split("::")[1]
+        if func.namespace == "c10d" and name in MEANS:
+            given = args[0][0] if name == "allreduce_" else args[1]  # behind what is filled
+            self.calls[MEANS[name], given.numel() * given.element_size()] += 1
+        elif func.namespace == "_c10d_functional" and name == "all_reduce":
+            self.summed += args[0].numel() * args[0].element_size()
         return func(*args, **(kwargs or {}))
+
+
+def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent) -> str:
+    """What was sent in the first step beside the plan: what differs, in words."""
+    sizes = dict(zip(mesh.mesh_dim_names, mesh.shape, strict=True))
+    free = {name for port in of.inputs for name, size in zip(port.axes, port.shape, strict=True) if size is None}
+    zero = case.get("zero", 3)
+    plan = of.plan(
+        sizes, dict.fromkeys(free, WIDTH), splits=case["splits"], batch=BATCH, dtype="float64", stage=zero
+    )  # fmt: skip
+    said: Counter[tuple[str, int]] = Counter()
+    for one in plan.sent:
+        said[one.means.value, plan.bytes_of(one.given)] += one.times
+    if missing := +said - sent.calls:
+        return f"not sent: {dict(missing)}"
+    rest = sent.calls - said
+    weights = Counter[str]()
+    for _, _, means, given in plan.weight_sendings:
+        weights[means.value] += given
+    found = Counter[str]({"all-reduce": sent.summed})
+    for (means, given), times in rest.items():
+        found[means] += given * times
+    copies = [axis for axis, splits in case["splits"].items() if tuple(splits) == ("batch",) and sizes[axis] > 1]
+    if len(copies) == 1 and "context" not in sizes or not zero:  # else FSDP has both axes as one
+        return "" if +found == +weights else f"of weights {dict(+weights)} are planned, and {dict(+found)} were sent"
+    return ""
 
 
 def probed(net: torch.nn.Module, given: dict[str, Tensor], probes: list[Tensor | None]) -> Tensor:
@@ -84,7 +121,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
         each.eval()
     optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3) for each in (whole, net)]
     worst = {"loss": 0.0, "gradients": 0.0, "norm": 0.0, "weights": 0.0}
-    sent: Counter[tuple[str, int]] = Counter()
+    told = ""
     rounds = case.get("accumulate", 1)
     for step in range(case.get("steps", STEPS)):
         losses = [0.0, 0.0]
@@ -98,10 +135,11 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
             loss.backward()
             losses[0] += float(loss)
             mine = [p if p is None else own(p, net.division.results[n], net, mesh) for n, p in enumerate(probes)]
-            with counting(step + turn == 0) as counted:
+            with Sent() as sent:
                 part = probed(net, {name: net.batch_part(x) for name, x in given.items()}, mine)
                 part.backward()
-            sent += counted
+            if step + turn == 0 and not case.get("checkpoint"):
+                told = as_planned(of, mesh, case, sent)
             with torch.no_grad():
                 found = net(**{name: net.batch_part(x) for name, x in given.items()})
                 found = found if isinstance(found, tuple) else (found,)
@@ -128,8 +166,8 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     after = {name: full(x.detach()) for name, x in net.named_parameters()}
     assert after.keys() == dict(whole.named_parameters()).keys()
     for name, x in whole.named_parameters():
-        worst["weights"] = max(worst["weights"], far(after[name], x.detach(), 1e-3))
-    return {**worst, "sent": sorted([what, size, count] for (what, size), count in sent.items())}
+        worst["weights"] = max(worst["weights"], far(after[name], x.detach(), 1e-2))
+    return {**worst, "sent": told}
 
 
 def dropped(case: dict[str, Any]) -> dict[str, Any]:
@@ -156,15 +194,6 @@ def dropped(case: dict[str, Any]) -> dict[str, Any]:
         apart = max(apart, *(float((x - other).abs().max()) for other in every))
     again = max(far(after[1][name], x, 1e-3) for name, x in after[0].items())
     return {"apart": apart, "again": again}
-
-
-@contextmanager
-def counting(really: bool) -> Iterator[Counter[tuple[str, int]]]:
-    if not really:
-        yield Counter()
-        return
-    with Sent() as counted:
-        yield counted.calls
 
 
 def main(rank: int, world: int, meet: str, cases: str) -> None:
