@@ -95,7 +95,7 @@ def grouped(graph: Graph) -> list[str]:
 
 def picked(graph: Graph) -> bool:
     """Whether only experts that were picked are computed, anywhere in it."""
-    return any(isinstance(node, Apply) and node.traits is DISPATCH for node in _nodes(graph, set()))
+    return any(isinstance(node, Apply) and node.traits is DISPATCH for node, _ in _nodes(graph, {}, set()))
 
 
 def depths_of_weights(graph: Graph) -> list[str]:

@@ -69,13 +69,13 @@ def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent) -> str:
         return f"not sent: {dict(missing)}"
     rest = sent.calls - said
     weights = Counter[str]()
-    for _, _, means, given in plan.weight_sendings:
-        weights[means.value] += given
+    for _, _, means, given, times in plan.weight_sendings:
+        weights[means.value] += given * times
     found = Counter[str]({"all-reduce": sent.summed})
     for (means, given), times in rest.items():
         found[means] += given * times
     copies = [axis for axis, splits in case["splits"].items() if tuple(splits) == ("batch",) and sizes[axis] > 1]
-    if len(copies) == 1 and "context" not in sizes or not zero:  # else FSDP has both axes as one
+    if not zero or (len(copies) == 1 and "context" not in sizes):  # else FSDP has both axes as one
         return "" if +found == +weights else f"of weights {dict(+weights)} are planned, and {dict(+found)} were sent"
     return ""
 
@@ -119,7 +119,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
     for each in (whole, net):
         each.eval()
-    optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3) for each in (whole, net)]
+    optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3, eps=1e-6) for each in (whole, net)]
     worst = {"loss": 0.0, "gradients": 0.0, "norm": 0.0, "weights": 0.0}
     told = ""
     rounds = case.get("accumulate", 1)
