@@ -28,7 +28,7 @@ def build_parallel(
     *,
     header: str = "",
     weights: Mapping[str, Any] | None = None,
-    seed: int = 0,
+    seed: int | None = 0,
     dtype: torch.dtype,
     computed_in: torch.dtype | None = None,
     zero: int = 3,
@@ -49,7 +49,9 @@ def build_parallel(
     kind = next(each for each in reversed(list(vars(module).values())) if _is_module(each, module.__name__))
     with torch.device("meta"), Undrawn():
         local = kind().to(dtype=dtype)
-    values = _drawn(devices, specs, seed) if weights is None else _parts(devices, weights)
+    values = None if seed is None else _drawn(devices, specs, seed)
+    if weights is not None:
+        values = _parts(devices, weights)
     return divided(local, devices, module.DIVISION, values, zero=zero, checkpoint=checkpoint, dtype=computed_in)
 
 

@@ -559,7 +559,7 @@ class Model:
         *,
         splits: Mapping[str, Sequence[str]] | None = None,
         weights: Mapping[str, ArrayLike] | None = None,
-        seed: int = 0,
+        seed: int | None = 0,
         dtype: torch.dtype | str = "float32",
         computed_in: torch.dtype | str | None = None,
         zero: int = 3,
@@ -571,7 +571,8 @@ class Model:
         mesh:        of `torch.distributed`, its axes named: `init_device_mesh("cuda", (2, 4), mesh_dim_names=("data",
                      "model"))`. splits: as of `plan`.
         weights:     {path: array} as for `torch`, of which each device reads its parts alone; without it they are drawn
-                     by `seed`, the same on every mesh and as `torch(seed=...)` draws them.
+                     by `seed`, the same on every mesh and as `torch(seed=...)` draws them; None leaves them on
+                     "meta": `net.to_empty(device=...)` gives them memory, which a checkpoint fills.
         dtype:       of the weights, and of gradients' sums. computed_in: another one for what is computed, such as
                      "bfloat16": of weights that are scattered.
         zero:        3: weights, gradients and what the optimiser keeps are scattered over the copies of the model

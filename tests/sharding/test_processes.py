@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -76,3 +79,13 @@ def test_random_meshes(world: int) -> None:
             more |= {"accumulate": rng.choice((1, 1, 2)), "clip": rng.choice((0.1, 1.0, 100.0))}
             cases.append({"name": name, "mesh": mesh, "splits": splits, "seed": seed, **more})
     check(world, cases, 1800.0)
+
+
+@pytest.mark.slow
+def test_16384_devices() -> None:
+    """Shards and collectives of a large mesh are those of the plan, without memory."""
+    command = [sys.executable, "-m", "tests.sharding.large"]
+    ran = subprocess.run(command, cwd=processes.ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    found = json.loads(ran.stdout)
+    assert found["items"] == found["planned"] > 1e9 and found["calls"] > 10 and not found["other"], found

@@ -104,13 +104,16 @@ def divided(
     local: nn.Module,
     mesh: DeviceMesh,
     division: Division,
-    values: Values,
+    values: Values | None,
     *,
     zero: int = 3,
     checkpoint: bool = False,
     dtype: torch.dtype | None = None,
 ) -> nn.Module:
-    """The module of one device, which is on "meta", with its parts of the weights: see `parallelize` of a file."""
+    """The module of one device, which is on "meta", with its parts of the weights: see `parallelize` of a file.
+
+    values: None leaves it on "meta": `net.to_empty(device=..)` gives it memory, which a checkpoint fills.
+    """
     division.fits(mesh)
     if zero not in (0, 2, 3):
         raise ValueError(f"zero is {zero}: it is 3, 2 or 0 (an optimiser's state is not scattered without gradients)")
@@ -137,7 +140,7 @@ def _put_weights(
     local: nn.Module,
     mesh: DeviceMesh,
     division: Division,
-    values: Values,
+    values: Values | None,
     copies: tuple[str, ...],
     shared: DeviceMesh | None,
 ) -> tuple[dict[nn.Parameter, Shard], set[nn.Parameter]]:
@@ -155,9 +158,11 @@ def _put_weights(
     for path, module, name, weight in _weights(local):
         lies = division.lies(path)
         whole = lies.whole(weight.shape, mesh)
-        part = values(path, lies, whole)
-        assert part.shape == weight.shape, (path, part.shape, weight.shape)
-        made = part.detach().to(device=device, dtype=weight.dtype, copy=True).contiguous()
+        made = weight.detach()
+        if values is not None:
+            part = values(path, lies, whole)
+            assert part.shape == weight.shape, (path, part.shape, weight.shape)
+            made = part.detach().to(device=device, dtype=weight.dtype, copy=True).contiguous()
         along = None if shared is None else _scattered_along(lies, made.shape, shared.size())
         on, axes = every if along is None else each_copy
         if on is not None:
