@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, hypot, pi, sin
 
-from ...compiler.sharding.mesh import BATCH, Mesh
-from ...compiler.sharding.placement import Placement, claimed, placed
+from ...compiler.sharding.mesh import Mesh
+from ...compiler.sharding.placement import BATCH_AXIS, Placement, claimed, placed
 from ...compiler.sharding.sends import SendKind
 from ...compiler.sizes.axes import Axis
 from ..base.curves import sampled, straight
@@ -37,14 +37,10 @@ class DrawnMesh:
     mesh: Mesh
     axes: tuple[Axis, ...]
 
-    def hatches(self, number: int) -> bool:
-        """Whether it splits anything that has wires."""
-        return self.mesh.axes[number].splits != (BATCH,)
 
-
-def hatch(sheet: Canvas, drawn: DrawnMesh) -> None:
-    """Hatch all wires where they are split."""
-    split = _split(sheet, drawn)
+def hatch(sheet: Canvas, drawn: DrawnMesh) -> frozenset[int]:
+    """Hatch all wires where they are split. The mesh axes that split any."""
+    split, found = _split(sheet, drawn), set[int]()
     for (wire, chain), row in zip(tuple(sheet.curves), tuple(sheet.rows_of), strict=True):
         if wire.axis is None:
             continue
@@ -59,7 +55,9 @@ def hatch(sheet: Canvas, drawn: DrawnMesh) -> None:
             runs[-1][1].append(p)
         for by, run in runs:
             if by:
+                found |= {*by}
                 strokes(sheet, run, by, sheet.color(wire), own=points)
+    return frozenset(found)
 
 
 def strokes(
@@ -101,8 +99,14 @@ def _split(sheet: Canvas, drawn: DrawnMesh) -> Mapping[tuple[int, int], tuple[in
     """The mesh axes that split a wire behind each column, by its number and that of the column."""
     steps = [step for column in sheet.columns for step in column.steps]
     axes = {axis: None for step in steps for tensor in (*step.ins, *step.outs) for axis in tensor.axes}
-    claims = claimed([*drawn.axes, *axes], drawn.mesh)
-    places = _places(steps, lambda tensor: placed(tensor.axes, claims, drawn.mesh))
+    claims = claimed([*drawn.axes, *axes, BATCH_AXIS], drawn.mesh)
+    weights = {id(out) for step in steps if step.kind is StepKind.SOURCE and step.learned for out in step.outs}
+
+    def usual(tensor: Tensor) -> Placement:
+        batch = () if id(tensor) in weights else (BATCH_AXIS,)
+        return placed((*tensor.axes, *batch), claims, drawn.mesh)
+
+    places = _places(steps, usual)
     found: dict[tuple[int, int], tuple[int, ...]] = {}
     now: dict[int, tuple[int, ...]] = {}
     for j, column in enumerate(sheet.columns):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ...compiler.sharding.mesh import BATCH, MeshAxis
 from ...compiler.sharding.sends import SendKind
 from ...compiler.sizes.axes import Axis
 from ..base import theme
@@ -27,11 +28,12 @@ _SPACE = 16.0  # between entries
 Entry = tuple[float, Callable[["Canvas", float, float], None]]  # width; draw at (x, y)
 
 
-def draw_legend(sheet: Canvas, mesh: DrawnMesh | None = None) -> None:
+def draw_legend(sheet: Canvas, mesh: DrawnMesh | None = None, hatched: frozenset[int] = frozenset()) -> None:
+    """hatched: the axes of the mesh whose hatches are in the figure."""
     x0, _, x1, y1 = sheet.extent
     wide = max(x1 - x0, 300.0)
     x, y = x0, y1 + 26
-    for own, draw in [*_meshes(mesh), *_entries(sheet)]:
+    for own, draw in [*_meshes(mesh, hatched), *_entries(sheet)]:
         if x > x0 and x + own > x0 + wide:
             x, y = x0, y + _LINE
         draw(sheet, x, y)
@@ -60,23 +62,26 @@ def _entries(sheet: Canvas) -> list[Entry]:
                 steps.setdefault("mask", step)
     distinct = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
     out = [_axis(axis) for axis in reversed(distinct.values())]
-    out += [_sent(kind) for kind in dict.fromkeys(step.sent.kind for step in _all(sheet) if step.sent is not None)]
+    letters = {(SENT[s.sent.kind], s.sent.kind in BACKWARD): s.sent.kind for s in _all(sheet) if s.sent is not None}
+    out += [_sent(kind) for kind in letters.values()]
     out += [_block(title, tint, title in closed) for title, tint in {**blocks, **closed}.items()]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
     return out
 
 
-def _meshes(mesh: DrawnMesh | None) -> list[Entry]:
-    return [] if mesh is None else [_mesh(mesh, number) for number in range(len(mesh.mesh.axes))]
+def _meshes(mesh: DrawnMesh | None, hatched: frozenset[int]) -> list[Entry]:
+    return (
+        [] if mesh is None else [_mesh(axis, number, number in hatched) for number, axis in enumerate(mesh.mesh.axes)]
+    )
 
 
-def _mesh(mesh: DrawnMesh, number: int) -> Entry:
+def _mesh(axis: MeshAxis, number: int, hatched: bool) -> Entry:
     """An axis of the mesh: a hatched wire, how many devices it has, and what it splits that has no wire."""
-    axis = mesh.mesh.axes[number]
-    batch = ", splits the batch" if axis.copies else ""
-    text = roman(f"{spaced(axis.name)} = {axis.size} (mesh axis{batch})")
+    named = (name if name != BATCH else "the batch" for name in axis.splits)
+    said = "" if hatched and not axis.copies else f", splits {', '.join(named)}"
+    text = roman(f"{spaced(axis.name)} = {axis.size} (mesh axis{said})")
     wide = width(text, theme.CAPTION)
-    bare = not mesh.hatches(number)
+    bare = not hatched
     icon = 0.0 if bare else _ICON + 12
 
     def draw(sheet: Canvas, x: float, y: float) -> None:

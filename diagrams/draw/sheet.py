@@ -55,13 +55,12 @@ class Sheet(Canvas):
         write_signs(self)
         write_labels(self)
         write_outside(self)
-        if mesh is not None:
-            hatch(self, mesh)
+        hatched = frozenset[int]() if mesh is None else hatch(self, mesh)
         draw_plates(self)
         draw_notes(self, notes)
         write_where(self)
         if legend:
-            draw_legend(self, mesh)
+            draw_legend(self, mesh, hatched)
         self.untitled = replace(self.picture, nodes=[*self.picture.nodes, *corners(self.extent)])
         title = (*bold(letter), *roman(f" {scene.title}" if letter and scene.title else scene.title))
         if rows is not None and rows[0] and scene.title:

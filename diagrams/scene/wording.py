@@ -17,7 +17,8 @@ from .steps import Frame
 
 SENT = {
     SendKind.REDUCE: "AR", SendKind.ENTER: "AR", SendKind.SETTLE: "AR", SendKind.GATHER: "AG", SendKind.OWN: "AG",
-    SendKind.SCATTER: "RS", SendKind.EXCHANGE: "A2A",
+    SendKind.SCATTER: "RS", SendKind.EXCHANGE: "A2A", SendKind.COUNTS: "A2A", SendKind.ROWS: "A2A",
+    SendKind.BACK: "A2A",
 }  # fmt: skip
 BACKWARD = (SendKind.ENTER, SendKind.OWN)
 """Collectives that only gradients need."""

@@ -720,14 +720,17 @@ class Model:
         sizes:  whether the first label of each axis gives its size.
         legend: whether a strip beneath says what the axes and glyphs are.
         hints:  what the author says of the figure (docs/diagrams.md): a file, or the keys of the model's table in one,
-                `{"note": [{"at": "Q", "text": "the queries"}]}`. None: what `NAME.figure` beside `NAME.attn` says.
+                such as `{"inputs": ["Q", "K"], "note": [{"at": "Q", "text": "the queries"}]}`. None: what `NAME.figure`
+                says, if it lies beside `NAME.attn`; an empty dict: nothing.
         mesh:   of devices, {"data": 2, "model": 4}: the axes that it splits are hatched, each mesh axis in its own way,
                 what is sent stands on the wires, and a legend says which is which. splits: as of `plan`.
-        tint:   a colour behind each value that has a name, as `latex(tint=True)` has it, or the author's own.
+        tint:   a colour behind each value that has a name, as `latex(tint=True)` has it; the author's own, if hints
+                give some.
 
         The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.panels`, `.save(path)` (.svg, .pdf,
         .png, .dot, .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and
-        .tex need the program `dot`: else attnc.diagrams.ExportError, a graphviz.ExecutableNotFound too.
+        .tex need the program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a
+        graphviz.ExecutableNotFound too.
         Raises ValueError for a block that is not there, an unknown theme, a width that no page or a size that no
         letters have, an unknown page, a mesh that `plan` refuses; AttnError, with every mistake, for hints that are
         wrong; OSError if their file cannot be read.
