@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads
 from ..graph.values import Value
 from ..rewrites.tools.walk import Fresh, with_operands, with_results
-from .sends import Collective
+from .sends import Collective, SendKind
 from .spread import GraphSpread
 
 Chain = tuple[Apply, ...]
@@ -19,6 +19,11 @@ def with_collectives(found: GraphSpread) -> Graph:
     it is split (partial sums of a softmax, a lookup in a part) stays that op, with its collectives behind it.
     """
     return _Drawn(found).graph()
+
+
+def is_sent(op: Collective) -> bool:
+    """Whether anything is sent, for values or for their gradients."""
+    return op.graded or op.kind not in (SendKind.OWN, SendKind.ENTER)
 
 
 class _Drawn:
@@ -39,7 +44,7 @@ class _Drawn:
         self.before: dict[tuple[int, object], Chain] = {}
         chains: dict[int, tuple[int, Chain]] = {}  # by what comes out: the old value that it began with
         for node in found.graph.nodes:
-            if not (isinstance(node, Apply) and isinstance(node.traits, Collective)):
+            if not (isinstance(node, Apply) and isinstance(node.traits, Collective) and is_sent(node.traits)):
                 continue
             given, out = node.operands[0].id, node.out.id
             root, chain = chains.get(given, (self.back.get(given, -1), ()))

@@ -11,7 +11,7 @@ import pytest
 import attnc
 from attnc.cli import main
 from attnc.compiler.graph.nodes import Apply, Call, Graph, Repeat
-from attnc.compiler.sharding.drawn import with_collectives
+from attnc.compiler.sharding.drawn import is_sent, with_collectives
 from attnc.compiler.sharding.plan import mesh_over
 from attnc.compiler.sharding.sends import Collective
 from attnc.compiler.sharding.spread import spread
@@ -37,7 +37,7 @@ def model(name: str) -> attnc.Model:
 def sent(graph: Graph, path: str = "") -> Iterator[tuple[str, object, int]]:
     for node in graph.nodes:
         match node:
-            case Apply(traits=Collective(kind=kind, mesh=mesh)):
+            case Apply(traits=Collective(kind=kind, mesh=mesh) as op) if is_sent(op):
                 yield path, kind, mesh
             case Call():
                 yield from sent(node.graph, f"{path}.{node.name}")
