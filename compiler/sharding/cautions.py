@@ -56,7 +56,7 @@ def _uneven(plan: ShardingPlan) -> Iterator[str]:
     if plan.imbalance > 1.05:
         yield (
             f"with a causal mask the last device of {listed(plan.behind)} does {plan.imbalance:.2f} times the work of "
-            "the mean, and all wait for it: give each device two parts, one from either end"
+            "the mean, and all wait for it: fewer devices along that axis are more even"
         )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads
+from ...dsl.source import Span
+from ..graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, children, makes, reads
 from ..graph.values import Value
 from ..rewrites.tools.walk import Fresh, with_operands, with_results
-from .sends import Collective, SendKind
+from .rings.rewrite import with_rings
+from .sends import RING, Collective, SendKind
 from .spread import GraphSpread
 
 Chain = tuple[Apply, ...]
@@ -18,7 +20,23 @@ def with_collectives(found: GraphSpread) -> Graph:
     """Its collectives as ops between the others. Values have the axes of the whole model; what an op is made of where
     it is split (partial sums of a softmax, a lookup in a part) stays that op, with its collectives behind it.
     """
-    return _Drawn(found).graph()
+    whole = _gathers(found.graph)
+    left = {node.span for node in _gathers(with_rings(found.graph, found.grown.places.parts))}
+    return _with(found, frozenset(node.span for node in whole if node.span is not None) - left)
+
+
+def _with(found: GraphSpread, rings: frozenset[Span | None]) -> Graph:
+    return _Drawn(found, rings).graph()
+
+
+def _gathers(graph: Graph) -> list[Apply]:
+    found: list[Apply] = []
+    for node in graph.nodes:
+        if isinstance(node, Apply) and isinstance(node.traits, Collective) and node.traits.kind is SendKind.GATHER:
+            found.append(node)
+        for child in children(node):
+            found += _gathers(child)
+    return found
 
 
 def is_sent(op: Collective) -> bool:
@@ -28,11 +46,11 @@ def is_sent(op: Collective) -> bool:
 
 class _Drawn:
     """One graph. after: behind which old value collectives stand; before: between a value and who reads it (a result of
-    that node, or the number of an output).
+    that node, or the number of an output). rings: where what is gathered goes round a ring, in place of that.
     """
 
-    def __init__(self, found: GraphSpread) -> None:
-        self.found, self.old = found, found.old
+    def __init__(self, found: GraphSpread, rings: frozenset[Span | None]) -> None:
+        self.found, self.old, self.rings = found, found.old, rings
         self.back = {value.id: old for old, (value, _) in found.grown.now.items()}
         self.made = {out.id for node in self.old.nodes for out in makes(node)}
         self.known = self.made | {entry.value.id for entry in self.old.inputs}
@@ -84,7 +102,7 @@ class _Drawn:
                 for out in outs:
                     if chain := self.before.get((value.id, out.id)):
                         change[value.id] = self.sent(value, chain)
-            new = _nested(with_operands(node, change), inner.get(id(node), ()))
+            new = self.nested(with_operands(node, change), inner.get(id(node), ()))
             raw = tuple(replace(self.fresh(out), name=None) if out.id in self.after else out for out in outs)
             self.nodes.append(with_results(new, raw) if raw != outs else new)
             for value, out in zip(raw, outs, strict=True):
@@ -104,18 +122,20 @@ class _Drawn:
                 continue
             out = last if last is not None and number == len(chain) - 1 else replace(self.fresh(value), name=None)
             axes = tuple(dict.fromkeys(axis for axis in each.axes if axis in value.type.axes))
-            self.nodes.append(Apply(each.traits, (value,), out, axes, span=each.span))
+            op = each.traits
+            ring = isinstance(op, Collective) and op.kind is SendKind.GATHER and each.span in self.rings
+            traits = replace(op, name=RING) if ring else op
+            self.nodes.append(Apply(traits, (value,), out, axes, span=each.span))
             if last is None:
                 self.once[value.id, each.out.id] = out
             value = out
         return value
 
-
-def _nested(node: Node, spreads: Sequence[GraphSpread]) -> Node:
-    match node:
-        case Call() | Scan() if spreads:
-            return replace(node, graph=with_collectives(spreads[0]))
-        case Repeat() if spreads:
-            return replace(node, bodies=tuple(map(with_collectives, spreads)))
-        case _:
-            return node
+    def nested(self, node: Node, spreads: Sequence[GraphSpread]) -> Node:
+        match node:
+            case Call() | Scan() if spreads:
+                return replace(node, graph=_with(spreads[0], self.rings))
+            case Repeat() if spreads:
+                return replace(node, bodies=tuple(_with(each, self.rings) for each in spreads))
+            case _:
+                return node

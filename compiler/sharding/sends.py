@@ -86,6 +86,8 @@ class RingAttention(OpTraits):
     graded: bool = field(kw_only=True)
 
 
+RING = "ring"
+"""What a figure calls a gather that is none: keys and values go to one device after the other."""
 ENTERED = replace(BATCH_AXIS, id=-2)
 """Stands for whichever axis a graph that is called splits its work along."""
 ALONE = "alone"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...compiler.sharding.mesh import BATCH, MeshAxis
-from ...compiler.sharding.sends import SendKind
+from ...compiler.sharding.sends import Collective
 from ...compiler.sizes.axes import Axis
 from ..base import theme
 from ..base.names import axis_label, barred, spaced
@@ -15,7 +15,7 @@ from ..glyphs.masks import draw_mask
 from ..layout.wires import Wire
 from ..scene.formulas.patterns import GENERAL
 from ..scene.steps import DrawStep, StepKind
-from ..scene.wording import BACKWARD, SENT, sent_letters
+from ..scene.wording import BACKWARD, sent_letters
 from .hatching import DrawnMesh, strokes
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ def _entries(sheet: Canvas) -> list[Entry]:
                 steps.setdefault("mask", step)
     distinct = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
     out = [_axis(axis) for axis in reversed(distinct.values())]
-    letters = {(SENT[s.sent.kind], s.sent.kind in BACKWARD): s.sent.kind for s in _all(sheet) if s.sent is not None}
-    out += [_sent(kind) for kind in letters.values()]
+    sent = {plain(sent_letters(step.sent)): step.sent for step in _all(sheet) if step.sent is not None}
+    out += [_sent(op) for op in sent.values()]
     out += [_block(title, tint, title in closed) for title, tint in {**blocks, **closed}.items()]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]
     return out
@@ -93,23 +93,26 @@ def _mesh(axis: MeshAxis, number: int, hatched: bool) -> Entry:
     return icon + 3 + wide, draw
 
 
-_SENT = {"AR": "all-reduce", "AG": "all-gather", "RS": "reduce-scatter", "A2A": "all-to-all"}
+_SENT = {
+    "AR": "all-reduce", "AG": "all-gather", "RS": "reduce-scatter", "A2A": "all-to-all", "ring": "sent round a ring",
+}  # fmt: skip
 
 
 def _all(sheet: Canvas) -> list[DrawStep]:
     return [step for column in sheet.columns for step in column.steps]
 
 
-def _sent(kind: SendKind) -> Entry:
+def _sent(op: Collective) -> Entry:
     """A collective: its letters in a double frame."""
-    letters = sent_letters(kind)
-    text = roman(f"{_SENT[SENT[kind]]}{' of gradients alone' if kind in BACKWARD else ' between devices'}")
+    letters = sent_letters(op)
+    name = plain(letters).strip("()")
+    text = roman(f"{_SENT[name]}{' of gradients alone' if op.kind in BACKWARD else ' between devices'}")
     half, wide = width(letters, theme.CAPTION) / 2 + 5, width(text, theme.CAPTION)
 
     def draw(sheet: Canvas, x: float, y: float) -> None:
         for inset in (0.0, 2.0):
             box = (x + inset, y - 9 + inset, x + 2 * half - inset, y + 9 - inset)
-            sheet.shape(f"legend_{kind.value}{inset:.0f}", box, "legend", plain(text), covers=False,
+            sheet.shape(f"legend_{name}{len(plain(letters))}{inset:.0f}", box, "legend", plain(text), covers=False,
                         **_plain("box", "white", "0.9"))  # fmt: skip
         sheet.write(x + half, y + 1.5, letters, theme.CAPTION, cls="legend")
         sheet.write(x + 2 * half + 5 + wide / 2, y, text, theme.CAPTION, cls="legend")

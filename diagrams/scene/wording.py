@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import Choice, Compared, OpTraits, Power, Quotient, Remainder, Sum, Window
 from ...compiler.ops import Op
-from ...compiler.sharding.sends import Collective, SendKind
+from ...compiler.sharding.sends import RING, Collective, SendKind
 from ..base.text import Rich, bold, joined, plain, roman
 from .formulas.patterns import constant
 from .formulas.symbolic import Symbolic, applied, of_static, written
@@ -42,11 +42,12 @@ def op_text(frame: Frame, node: Apply) -> Rich:
 
 def sent_text(op: Collective) -> Rich:
     """`AR model`: a collective and its mesh axis, lowered; in parentheses what is done for gradients alone."""
-    return (*sent_letters(op.kind), *(replace(run, shift=-1) for run in roman(op.along)))
+    return (*sent_letters(op), *(replace(run, shift=-1) for run in roman(op.along)))
 
 
-def sent_letters(kind: SendKind) -> Rich:
-    return bold(f"({SENT[kind]})" if kind in BACKWARD else SENT[kind])
+def sent_letters(op: Collective) -> Rich:
+    letters = op.name if op.name == RING else SENT[op.kind]
+    return bold(f"({letters})" if op.kind in BACKWARD else letters)
 
 
 def norm_text(node: Apply) -> Rich:

@@ -64,6 +64,12 @@ def test_nothing_lies_upon_anything(name: str, mesh: dict[str, int], splits: dic
     assert not faults(figure._sheet)
 
 
+def test_keys_and_values_go_round_a_ring() -> None:
+    dot = model("zoo/llama").draw(mesh={"context": 4}, depth=2).dot
+    assert dot.count("<B>ring</B>") == 2 + 1  # keys, values, and the legend
+    assert "<B>AG</B>" not in dot
+
+
 def test_split_wires_are_hatched_and_others_are_not() -> None:
     """Between its two maps, and nowhere else; with parts of the sequence outside of them, too."""
     text = (
