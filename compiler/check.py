@@ -182,7 +182,7 @@ class _Build:
         for each in alone:
             if each.environment.module.library and session.problems.errors:
                 break
-            for problem in each.problems:
+            for problem in each.environment.problems.found:
                 session.problems.add(problem)
         for each_module in loader.modules.values():
             if not each_module.library:
@@ -258,7 +258,7 @@ class _Build:
             for name in result.causal:
                 axis = specialisation.environment.axis(name.text)
                 if axis is None:
-                    known = tuple(specialisation.environment.axis_names())
+                    known = tuple(specialisation.environment.names)
                     session.problems.add(NoClaimedAxis(name.span, name.text, known))
                 elif not _has_place(specialisation.environment, result, axis):
                     axes = tuple(written.text for written in result.type.axes)
@@ -277,7 +277,7 @@ class _Build:
 
 def _open(environment: Environment) -> Diagnostic:
     """Why a block in which nothing is wrong has no graph: a static `if` binds what is read in one branch alone."""
-    name = next((const.name for const in environment.const_params if const.value is None), "n")
+    name = next((const.name for const in environment.signature.const_params if const.value is None), "n")
     return error(
         "E0409",
         f"which branch `{environment.block.name}` takes depends on const `{name}`, which has no value",

@@ -130,7 +130,7 @@ class SameNames:
         that its brackets take.
         """
         needed = self._needed(block, bound)
-        left = {name: item for name, item in self.checker.file_names(block).items() if item.id in needed}
+        left = {name: item for name, item in self.checker.closures.file_names(block).items() if item.id in needed}
         in_use = {item.id for name, item in left.items() if _in_use(block, name, item)}
         return {name: item for name, item in left.items() if _in_use(block, name, item) or item.id not in in_use}
 
@@ -140,7 +140,7 @@ class SameNames:
         if key in self.needed:
             return self.needed[key]
         self.needed[key] = frozenset()  # of a block that calls itself, which is an error
-        names = self.checker.file_names(block)
+        names = self.checker.closures.file_names(block)
         given = {names[name].id for name in bound if name in names}
         left = list(_mentioned(block))
         for callee, theirs in block.mentions.calls:
@@ -151,8 +151,8 @@ class SameNames:
             id = left.pop()
             if id not in given and id not in found:
                 found.add(id)
-                left += self.checker.parts(id)
-        self.needed[key] = frozenset(id for id in found if not given or not self.checker.hangs_on(id, given))
+                left += self.checker.closures.parts(id)
+        self.needed[key] = frozenset(id for id in found if not given or not self.checker.closures.hangs_on(id, given))
         return self.needed[key]
 
     def _could_be_one(self, block: BlockDef, mine: Axis | Const, theirs: Axis | Const) -> bool:
@@ -161,12 +161,12 @@ class SameNames:
             return _is_size(mine) and _is_size(theirs) and (isinstance(theirs, Axis) or self._counts(block, theirs))
         if isinstance(mine, Axis) and isinstance(theirs, Axis) and mine.kind is not theirs.kind:
             return False
-        formula = self.checker.formula(mine.id)
-        return formula is None or isinstance(formula, Literal) or formula != self.checker.formula(theirs.id)
+        formula = self.checker.closures.formula(mine.id)
+        return formula is None or isinstance(formula, Literal) or formula != self.checker.closures.formula(theirs.id)
 
     def _counts(self, block: BlockDef, const: Const) -> bool:
         """Whether sizes of the block, or the passes of a repeat in it or in what it calls, hang on a const."""
-        counting, seen, left = {axis.id for axis in self.checker.closure(block)[0]}, {block}, [block]
+        counting, seen, left = {axis.id for axis in self.checker.closures.of(block)[0]}, {block}, [block]
         while left:
             one = left.pop()
             module = one.module
@@ -177,15 +177,15 @@ class SameNames:
             called = {module.blocks[name] for name, _ in one.mentions.calls if name in module.blocks} - seen
             seen |= called
             left += called
-        return const.id in counting or any(self.checker.hangs_on(id, {const.id}) for id in counting)
+        return const.id in counting or any(self.checker.closures.hangs_on(id, {const.id}) for id in counting)
 
     def _differ(self, block: str, mine: Axis | Const, theirs: Axis | Const) -> bool:
         """Whether a size of the block is another than with the one of this file."""
         one, other = _number(mine), _number(theirs)
         if one is None or other is None or one == other:
             return False
-        axes, _ = self.checker.closure(self.module.blocks[block])
-        return isinstance(theirs, Axis) or any(self.checker.hangs_on(axis.id, {theirs.id}) for axis in axes)
+        axes, _ = self.checker.closures.of(self.module.blocks[block])
+        return isinstance(theirs, Axis) or any(self.checker.closures.hangs_on(axis.id, {theirs.id}) for axis in axes)
 
     def _lifted(self, meeting: _SameName) -> list[bool]:
         """For each call of these blocks along the axis of this file, as an argument has it: whether it stands in a
@@ -195,7 +195,7 @@ class SameNames:
         found = []
         for own in self.module.own:
             alone = self.checker.alone.get(own)
-            axis = alone.environment.of_file.get(meeting.mine.id) if alone is not None else None
+            axis = alone.environment.signature.of_file.get(meeting.mine.id) if alone is not None else None
             for graph, call in _calls(alone.graph) if alone is not None and alone.graph is not None else ():
                 if call.graph.name in names and any(axis in value.type.axes for value in call.args):
                     found.append(axis in graph.lifted)

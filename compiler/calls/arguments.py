@@ -11,9 +11,10 @@ from ..graph.values import IndexInto, Role, Type
 from ..problems.calls import ArgumentLacks, ArgumentNamesake, LiftsMentioned, OneAxisForTwo
 from ..problems.elements import ArgumentElement, IndexTaker, WrongTable
 from ..sizes.axes import Axis, Literal
-from ..typing.builder import Builder
 from ..typing.environment import Environment
-from ..typing.statements import Body
+from ..typing.expressions.dispatch import expression
+from ..typing.names import written_type
+from ..typing.signature import Signature
 from .parameters import Parameters
 
 
@@ -30,9 +31,8 @@ class Arguments(Parameters):
         given = dict(arguments)
         for formal in self.block.decl.formals if self.block.target else ():
             if formal.name.text not in given and formal.default is not None:
-                default = Body(self.checker, self.checker.alone[self.block].environment, Builder(), {}).expr(
-                    formal.default
-                )
+                alone = self.checker.alone[self.block].environment
+                default = expression(Environment.of(self.checker, alone.signature), formal.default)
                 if default is not None:
                     given[formal.name.text] = (default, self.call.span)
         return given
@@ -43,12 +43,12 @@ class Arguments(Parameters):
         return plain and not self.block.target
 
     def _inputs(
-        self, environment: Environment, arguments: dict[str, tuple[TypedValue, Span]]
+        self, environment: Signature, arguments: dict[str, tuple[TypedValue, Span]]
     ) -> list[tuple[s.Formal, TypedValue | None]] | None:
         """The arguments as the callee sees them: in its own axes, those of a formal that they lack as
         broadcast axes, the rest lifted.
         """
-        probe = Body(self.checker, environment, Builder(), {})
+        probe = Environment.of(self.checker, environment)
         to_actual = {formal.id: actual for formal, actual in self.actual}
         inputs: list[tuple[s.Formal, TypedValue | None]] = []
         lifted: dict[Axis, None] = {}
@@ -59,7 +59,7 @@ class Arguments(Parameters):
                 inputs.append((formal, None))
                 continue
             wire, span = arguments[formal.name.text]
-            wanted = probe.type(formal.type)
+            wanted = written_type(probe, formal.type)
             if wanted is None:
                 return None
             actuals = {to_actual[axis.id]: axis for axis in wanted.axes}
@@ -93,9 +93,9 @@ class Arguments(Parameters):
         extra = [axis for axis in wire.axes if axis not in actuals]
         missing = [axis for axis in actuals if not wire.has(axis)]
         wrong = [axis for axis in extra if axis in mentioned]
-        carries = wire.role is Role.DATA and wire.is_number and self.body.environment.roles_known
+        carries = wire.role is Role.DATA and wire.is_number and self.env.signature.roles_known
         # What the body around is lifted over, it does not know of: such an axis says nothing of a mix-up.
-        seen = [axis for axis in extra if axis not in self.body.environment.lifted]
+        seen = [axis for axis in extra if axis not in self.env.signature.lifted]
         if (
             any(a.name == b.name and a.family != b.family for a in seen for b in missing)
             or (missing and wrong)
@@ -122,11 +122,11 @@ class Arguments(Parameters):
                 return True  # a default, of which it was seen that it lies within the axis
             if isinstance(have, IndexInto):
                 wrong = WrongTable(span, wire.type, have.axis, target, IndexTaker.ARGUMENT, formal.name.text)
-                return self.body.problems.refuse(wrong)
+                return self.env.problems.refuse(wrong)
             wanted = replace(wanted, element=IndexInto(target))
         elif fits(have, want):
             return True
-        return self.body.problems.refuse(ArgumentElement(span, self.called, formal, wire.type, wanted))
+        return self.env.problems.refuse(ArgumentElement(span, self.called, formal, wire.type, wanted))
 
     def _one_axis_twice(self, axes: tuple[Axis, ...], to_actual: dict[int, Axis], formal: s.Formal) -> None:
         seen: dict[Axis, Axis] = {}
@@ -140,9 +140,9 @@ class Arguments(Parameters):
     def _same_axis(
         self, a: Axis, b: Axis, actual: Axis, name: str | None, place: Span | None, in_body: bool = False
     ) -> None:
-        at, around = (self.call.brackets or self.call).span, self.body.environment.surroundings
+        at, around = (self.call.brackets or self.call).span, self.env.surroundings
         names = a.name, b.name
-        self.body.problems.add(OneAxisForTwo(at, self.called, names, actual, name, place, in_body, around))
+        self.env.problems.add(OneAxisForTwo(at, self.called, names, actual, name, place, in_body, around))
 
     def _lacks_axis(
         self,
@@ -167,11 +167,11 @@ class Arguments(Parameters):
         self.mixed = self.mixed or bool(extra)
         named = any(actual in extra for _, actual in self.actual)
         axes = tuple(actuals), tuple(missing), tuple(extra)
-        self.body.problems.add(ArgumentLacks(span, self.called, formal, wire, *axes, turned, named))
+        self.env.problems.add(ArgumentLacks(span, self.called, formal, wire, *axes, turned, named))
 
     def _also_used(self, name: str, mine: Axis) -> list[tuple[Span, str]]:
         """The edit that names an axis in the `use` that brings the callee: this file's own declaration then wins."""
-        module = self.body.environment.module
+        module = self.env.module
         if mine.span is None or mine.span.source is not module.source:
             return []
         return module.also_used(self.call.callee.text, name)
@@ -184,10 +184,10 @@ class Arguments(Parameters):
         place, name, file = self.call.callee.span, self.block.name, self.block.module.source.name
         use = tuple(self._also_used(theirs.name, mine))
         problem = ArgumentNamesake(place, self.called, name, file, theirs, mine, wire, span, use)
-        self.body.problems.add(problem)
+        self.env.problems.add(problem)
 
     def _lifts_mentioned(self, wire: TypedValue, span: Span, formal: s.Formal, axis: Axis, parameter: Axis) -> None:
-        self.body.problems.add(LiftsMentioned(span, self.called, formal, wire, axis, parameter))
+        self.env.problems.add(LiftsMentioned(span, self.called, formal, wire, axis, parameter))
 
 
 def _inside(wire: TypedValue, formal: s.Formal, wanted: Type, actuals: dict[Axis, Axis]) -> TypedValue:

@@ -8,7 +8,6 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef
-from ..names.written_sizes import const_static, size_static
 from ..problems.calls import (
     ArgumentsMissing,
     ArgumentTwice,
@@ -30,7 +29,9 @@ from ..problems.calls import (
 )
 from ..problems.forms import BracketsHold
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in
-from ..typing.scope import Scope
+from ..typing.environment import Environment
+from ..typing.expressions.dispatch import expression
+from ..typing.names import axis_named, listed, size_in_this_pass, written_const, written_size
 from .checker import Checker
 
 
@@ -39,7 +40,7 @@ class Binding:
     """One call: its names resolved, its parameters and arguments sorted out."""
 
     checker: Checker
-    body: Scope
+    env: Environment
     block: BlockDef
     call: s.CallExpr
     shared: str | None
@@ -49,7 +50,7 @@ class Binding:
     def called(self) -> str:
         """The block as messages call it: by the name that the file of the call has for it."""
         written = self.call.callee.text
-        names = [name for name, block in self.body.environment.module.blocks.items() if block is self.block]
+        names = [name for name, block in self.env.module.blocks.items() if block is self.block]
         return written if written in names else next(iter(names), self.block.name)
 
     @property
@@ -61,58 +62,58 @@ class Binding:
         """The path that the call adds to the names of weights (D11)."""
         if self.shared is not None:
             if self.call.label is not None:
-                self.body.problems.add(LabelOfOneSet(self.call.label.span, self.call, model=False))
+                self.env.problems.add(LabelOfOneSet(self.call.label.span, self.call, model=False))
                 return None
             return self.shared
         if self.block.is_model:
             if self.call.label is not None:
-                self.body.problems.add(LabelOfOneSet(self.call.label.span, self.call, model=True))
+                self.env.problems.add(LabelOfOneSet(self.call.label.span, self.call, model=True))
                 return None
             return ""
         return (self.call.label or self.call.callee).text
 
     def _parameters(self) -> set[str]:
         """All parameters that brackets may set."""
-        return {*self.block.generics, *self.checker.file_names(self.block)}
+        return {*self.block.generics, *self.checker.closures.file_names(self.block)}
 
     def _bind_parameters(self) -> dict[str, Axis | Static] | None:
         """What stands in brackets, by the parameter's name: an axis of the caller, or a number."""
-        body, block, call = self.body, self.block, self.call
+        env, block, call = self.env, self.block, self.call
         generics = block.generics
-        implicit = self.checker.file_names(block)
+        implicit = self.checker.closures.file_names(block)
         order = list(generics)
         bound: dict[str, Axis | Static] = {}
         good = True
         brackets = call.brackets
         items = brackets.items if brackets else ()
         if brackets and (brackets.result is not None or brackets.each):
-            body.problems.add(BlockArrow(brackets.span, self.use))
+            env.problems.add(BlockArrow(brackets.span, self.use))
             return None
         position = 0
         numbered = False  # whether a number without its name was reported: all of them are mended together
         for item in items:
             if item.rename is not None:
-                body.problems.add(BracketsHold(item.span, item))
+                env.problems.add(BracketsHold(item.span, item))
                 return None
             if item.value is not None:
                 name, value = item.name.text, item.value
                 if name not in generics and name not in implicit:
-                    body.problems.add(NoParameter(item.name.span, self.use, item, (*generics, *implicit)))
+                    env.problems.add(NoParameter(item.name.span, self.use, item, (*generics, *implicit)))
                     good = False
                     continue
             else:
                 if position >= len(order):
-                    body.problems.add(TooManyParameters(item.span, self.use))
+                    env.problems.add(TooManyParameters(item.span, self.use))
                     return None
                 name, value = order[position], s.Name(item.name.text, item.name.span)
                 position += 1
                 if item.name.text[0].isdigit() and generics[name].kind != "width":
                     if not numbered:
-                        body.problems.add(NumberForParameter(item.span, self.use, name, item))
+                        env.problems.add(NumberForParameter(item.span, self.use, name, item))
                     good, numbered = False, True
                     continue
             if name in bound:
-                body.problems.add(ParameterTwice(item.span, name))
+                env.problems.add(ParameterTwice(item.span, name))
                 good = False
                 continue
             kind = generics[name].kind if name in generics else self._kind(implicit[name])
@@ -130,66 +131,64 @@ class Binding:
 
     def _lacks(self, bound: dict[str, Axis | Static], missing: list[str]) -> None:
         """Report what is missing in brackets; it may stand, as it seems, among the arguments."""
-        call, body = self.call, self.body
+        call, env = self.call, self.env
         given = [argument for argument in call.arguments if argument.name is None]
         self.misplaced = len(given) > len(self.block.decl.formals)
         named = (argument.value for argument in call.arguments)
-        wires = {value.text: body.variables.get(value.text) for value in named if isinstance(value, s.Name)}
+        wires = {value.text: env.variables.get(value.text) for value in named if isinstance(value, s.Name)}
         values = {name: wire.axes for name, wire in wires.items() if wire is not None}
         axes = tuple((name, value if isinstance(value, Axis) else None) for name, value in bound.items())
-        around, variables = body.environment.surroundings, frozenset(body.variables)
+        around, variables = env.surroundings, frozenset(env.variables)
         place = call.brackets.span if call.brackets else call.callee.span
-        body.problems.add(ParametersMissing(place, self.use, tuple(missing), axes, values, variables, around))
+        env.problems.add(ParametersMissing(place, self.use, tuple(missing), axes, values, variables, around))
 
     def _kind(self, item: Axis | Const) -> str:
         return item.kind.value if isinstance(item, Axis) else "const"
 
     def _parameter(self, name: str, kind: str, value: s.Expr) -> Axis | Static | None:
-        body = self.body
+        env = self.env
         if kind == "const":
-            if (
-                isinstance(value, s.Name)
-                and body.environment.axis(value.text) is not None
-                and body.environment.const(value.text) is None
-            ):
-                body.problems.add(AxisForConst(value.span, name, value.text))
+            if isinstance(value, s.Name) and env.axis(value.text) is not None and env.const(value.text) is None:
+                env.problems.add(AxisForConst(value.span, name, value.text))
                 return None
-            if isinstance(value, s.ListExpr) or body.listed(value) is not None:
-                return const_static(value, body.lookup, body.environment.problems)
-            wire = body.expr(value)
+            if isinstance(value, s.ListExpr) or listed(env, value) is not None:
+                return written_const(env, value)
+            wire = expression(env, value)
             if wire is None:
                 return None
             if wire.static is None:
-                body.problems.add(ValueForConst(value.span, name, wire.type))
+                env.problems.add(ValueForConst(value.span, name, wire.type))
                 return None
             return wire.static
-        if isinstance(value, s.Name) and body.environment.axis(value.text) is not None:
-            axis = body.axis(s.Ident(value.text, value.span))
+        if isinstance(value, s.Name) and env.axis(value.text) is not None:
+            axis = axis_named(env, s.Ident(value.text, value.span))
             assert axis is not None
             if axis.kind.value != kind:
-                body.problems.add(KindOfParameter(value.span, self.use, name, kind, axis))
+                env.problems.add(KindOfParameter(value.span, self.use, name, kind, axis))
                 return None
             return axis
-        if isinstance(value, s.Name) and body.environment.const(value.text) is None and not value.text[0].isdigit():
-            body.axis(s.Ident(value.text, value.span))
+        if isinstance(value, s.Name) and env.const(value.text) is None and not value.text[0].isdigit():
+            axis_named(env, s.Ident(value.text, value.span))
             return None
         if kind == "width":
-            body.problems.add(NumberForWidth(value.span, self.use, name))
+            env.problems.add(NumberForWidth(value.span, self.use, name))
             return None
-        static = size_static(value, body.lookup, body.environment.problems)
+        static = written_size(env, value)
         if static is None:
             return None
-        if not body.environment.known_depth(name, static, value.span):
+        if not env.signature.known_depth(name, static, value.span):
             return None
-        static = body.size_in_this_pass(Kind.DEPTH, static)
-        extent, size = body.environment.sized(static, value.span, name)
+        static = size_in_this_pass(env, Kind.DEPTH, static)
+        extent, size = env.sized(static, value.span, name)
         formula = size if extent is None or axes_in(static) else None
-        return body.opened(self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span))
+        return env.signature.opened(
+            self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span)
+        )
 
     # Arguments.
 
     def _bind_arguments(self) -> dict[str, tuple[TypedValue, Span]] | None:
-        body, block, call = self.body, self.block, self.call
+        env, block, call = self.env, self.block, self.call
         formals = {formal.name.text: formal for formal in block.decl.formals}
         order = list(formals)
         found: dict[str, tuple[TypedValue, Span]] = {}
@@ -198,27 +197,27 @@ class Binding:
         position = 0
         for index, argument in enumerate(call.arguments):
             value = argument.value
-            wire = body.expr(value)
+            wire = expression(env, value)
             if argument.name is None:
                 if position >= len(order):
                     if self.misplaced:  # said already
                         return None
-                    body.problems.add(TooManyArguments(argument.span, self.use))
+                    env.problems.add(TooManyArguments(argument.span, self.use))
                     return None
                 name = order[position]
                 position += 1
             else:
                 name = argument.name.text
                 if name not in formals and name in self._parameters():
-                    body.problems.add(ParameterAsArgument(argument.name.span, self.use, name, index))
+                    env.problems.add(ParameterAsArgument(argument.name.span, self.use, name, index))
                     good = False
                     continue
                 if name not in formals:
-                    body.problems.add(NoArgument(argument.name.span, self.use, argument))
+                    env.problems.add(NoArgument(argument.name.span, self.use, argument))
                     good = False
                     continue
             if name in given:
-                body.problems.add(ArgumentTwice(argument.span, self.use, name))
+                env.problems.add(ArgumentTwice(argument.span, self.use, name))
                 good = False
                 continue
             given.add(name)
@@ -229,6 +228,6 @@ class Binding:
         missing = [name for name, formal in formals.items() if name not in given and formal.default is None]
         misnamed = any(argument.name and argument.name.text not in formals for argument in call.arguments)
         if missing and not misnamed:
-            body.problems.add(ArgumentsMissing(call.span, self.use, tuple(missing)))
+            env.problems.add(ArgumentsMissing(call.span, self.use, tuple(missing)))
             good = False
         return found if good else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ...dsl.diagnostic import Severity
 from ...dsl.source import Span
-from ..base.problems import Problem, location_key
+from ..base.problems import Problem
 from ..graph.equality import first_difference, models
 from ..graph.nodes import Call, Graph, Repeat, Scan, owns, values_of
 from ..graph.typed_value import TypedValue
@@ -16,11 +16,11 @@ from ..problems.calls import CallsItself
 from ..problems.results import SetPerPass, SharedDifferently, ShareFromOutside
 from ..sizes.axes import Axis, Static
 from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
-from ..typing.builder import Builder
-from ..typing.environment import Environment
-from ..typing.sharing import own, ways
-from ..typing.specialisation import Specialisation
-from ..typing.statements import Body
+from ..typing.environment import Environment, Specialisation
+from ..typing.expressions.calls import visit_arguments
+from ..typing.names import may_own, namesakes, written_type
+from ..typing.sharing import own, own_model, ways
+from ..typing.signature import Signature
 from .specialise import SpecialisedCall
 
 _DECIDED_AT_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
@@ -30,14 +30,14 @@ class BlockCall(SpecialisedCall):
     """One call, from its names to the node in the caller's graph."""
 
     def run(self) -> list[TypedValue | None] | None:
-        checker, body, block, call = self.checker, self.body, self.block, self.call
-        if block in checker.stack:
-            body.visit_arguments(call)
-            chain = [b.name for b in checker.stack[checker.stack.index(block) :]] + [block.name]
-            body.problems.add(CallsItself(call.span, self.called, tuple(chain)))
+        checker, env, block, call = self.checker, self.env, self.block, self.call
+        if block in env.stack:
+            visit_arguments(env, call)
+            chain = [b.name for b in env.stack[env.stack.index(block) :]] + [block.name]
+            env.problems.add(CallsItself(call.span, self.called, tuple(chain)))
             return None
         name = self._name()
-        alone = checker.check_alone(block)
+        alone = checker.check_alone(block, env.stack)
         bound = self._bind_parameters()
         arguments = self._bind_arguments()
         if bound is None or arguments is None or name is None:
@@ -46,8 +46,10 @@ class BlockCall(SpecialisedCall):
         if arranged is None:
             return None
         arguments = self._with_defaults(arranged)
-        broken = _is_wrong(alone.problems)
-        broken = broken or (alone.graph is None and not alone.undecided)  # what a const of the call decides is open yet
+        broken = _is_wrong(alone.environment.problems.found)
+        broken = broken or (
+            alone.graph is None and not alone.environment.outcome.undecided
+        )  # what a const of the call decides is open yet
         environment = self._own_environment(bound)
         if self.invalid_default:
             return [None] * max(1, len(block.decl.results))
@@ -58,7 +60,7 @@ class BlockCall(SpecialisedCall):
             return self._promised(environment)
         if block in checker.given_up:
             return self._promised(environment)
-        if len(checker.stack) > CALLS_DEEP:
+        if len(env.stack) > CALLS_DEEP:
             raise TooMuch(f"blocks call each other more than {CALLS_DEEP} deep", "call fewer blocks in one another")
         if len(checker.specialisations) > BODIES:
             raise TooMuch(
@@ -68,13 +70,13 @@ class BlockCall(SpecialisedCall):
         specialisation = self._specialisation(environment, inputs)
         if broken:
             self._relay(specialisation, only=None if self._of_the_library() else _DECIDED_AT_CALLS)
-            return self._promised(specialisation.environment)
-        checker.decisions.extend(specialisation.decisions)
-        checker.undecided = checker.undecided or specialisation.undecided
-        self._pass_on(specialisation.formulas)
+            return self._promised(specialisation.environment.signature)
+        outcome = specialisation.environment.outcome
+        env.outcome.hangs_on(outcome)
+        self._pass_on(outcome.formulas)
         self._relay(specialisation)
-        environment = specialisation.environment
-        if specialisation.graph is None or _is_wrong(specialisation.problems):
+        environment = specialisation.environment.signature
+        if specialisation.graph is None or _is_wrong(specialisation.environment.problems.found):
             return self._promised(environment)
         if not self._axes_distinct(specialisation, environment) or not self._one_set_made(specialisation.graph):
             return None
@@ -84,7 +86,7 @@ class BlockCall(SpecialisedCall):
         """Whether the block is not to be changed by who calls it: what is wrong in it follows from sizes that the file
         of the call has chosen for it.
         """
-        return self.block.module.library and not self.body.environment.module.library
+        return self.block.module.library and not self.env.module.library
 
     def _arranged(
         self, bound: dict[str, Axis | Static], arguments: dict[str, tuple[TypedValue, Span]]
@@ -92,14 +94,14 @@ class BlockCall(SpecialisedCall):
         """The arguments as the callee takes them; a scan passes single items."""
         return arguments
 
-    def _promised(self, environment: Environment) -> list[TypedValue | None]:
+    def _promised(self, environment: Signature) -> list[TypedValue | None]:
         """Something is wrong inside: go on with what the block promises, so that the rest is checked."""
         if environment.lifted:  # which results would carry them depends on the body
             return [None] * max(1, len(self.block.decl.results))
-        probe = Body(self.checker, environment, Builder(), {})
+        probe = Environment.of(self.checker, environment)
         out: list[TypedValue | None] = []
         for result in self.block.decl.results:
-            type = probe.type(result.type)
+            type = written_type(probe, result.type)
             if type is None:
                 out.append(None)
                 continue
@@ -107,7 +109,7 @@ class BlockCall(SpecialisedCall):
             if mapped is None:
                 out.append(None)
                 continue
-            builder = self.body.builder
+            builder = self.env.builder
             out.append(
                 TypedValue(
                     mapped,
@@ -131,7 +133,7 @@ class BlockCall(SpecialisedCall):
             element = IndexInto(to_actual.get(element.axis.id, element.axis))
         return Type(element, axes, frozenset(to_actual.get(axis.id, axis) for axis in type.broadcast_axes))
 
-    def _axes_distinct(self, specialisation: Specialisation, environment: Environment) -> bool:
+    def _axes_distinct(self, specialisation: Specialisation, environment: Signature) -> bool:
         """Two parameters bound to one axis: no value of the body may carry both (D8)."""
         groups: dict[Axis, list[Axis]] = {}
         for formal, actual in self.actual:
@@ -151,22 +153,22 @@ class BlockCall(SpecialisedCall):
         """Calls of a shared block have one set of weights, so all of them need it in one shape."""
         if self.shared is None or not owns(graph, self.checker.owners):
             return True
-        shared = self.body.shares[self.shared]
+        shared = self.env.shares[self.shared]
         first, there = shared.first = shared.first or (graph, self.call.span)
         difference = None if first is graph else first_difference(first, graph, self.checker.owners)
         if difference is None:
             return True
         problem = SharedDifferently(self.call.span, difference, self.shared, there, self.called)
-        return self.body.problems.refuse(problem)
+        return self.env.problems.refuse(problem)
 
     def _emit(
         self,
         specialisation: Specialisation,
-        environment: Environment,
+        environment: Signature,
         arguments: dict[str, tuple[TypedValue, Span]],
         name: str,
     ) -> list[TypedValue | None]:
-        body, builder, graph = self.body, self.body.builder, specialisation.graph
+        env, builder, graph = self.env, self.env.builder, specialisation.graph
         assert graph is not None
         names = [f.name.text for f in self.block.decl.formals if f.name.text in arguments]
         given = [(name, arguments[name][0]) for name in names]
@@ -180,9 +182,9 @@ class BlockCall(SpecialisedCall):
             axes = (*lifted, *output.axes)  # without broadcast axes that the result's type lacks
             type = self._outward(Type(wire.type.element, axes, wire.type.broadcast_axes & set(axes)))
             assert type is not None  # two parameters for one axis are apart in all values of the body
-            meeting = body.namesakes(type)
+            meeting = namesakes(env, type)
             if meeting is not None:
-                body.problems.add(Namesakes(self.call.span, *meeting))
+                env.problems.add(Namesakes(self.call.span, *meeting))
                 return [None] * len(graph.outputs)
             value = builder.value(type, wire.role, self.call.span)
             values.append(value)
@@ -198,30 +200,27 @@ class BlockCall(SpecialisedCall):
 
     def _own(self, name: str, graph: Graph) -> None:
         """Keep the name that the call's weights go by, which must be free (D11)."""
-        body, builder = self.body, self.body.builder
+        env = self.env
         span = (self.call.label or self.call.callee).span
         if not owns(graph, self.checker.owners):
             return
-        if self.shared in body.outside:
+        if self.shared in env.outside:
             self._share_within()
-        elif self.shared is not None and self.shared in body.around:
-            builder.lent.add(self.shared)
-        elif body.numbered:
+        elif self.shared is not None and self.shared in env.around:
+            env.outcome.lent.add(self.shared)
+        elif env.numbered:
             self._one_set(graph)
         if self.block.is_model:
-            all(
-                builder.own_model(model, location_key(model.span), span, self.checker.owners, body.problems)
-                for model in models(graph)
-            )
+            all(own_model(env, model, span) for model in models(graph))
         elif self.shared is None:
-            body.may_own(name, span)
-            own(body, name, span)
+            may_own(env, name, span)
+            own(env, name, span)
 
     def _share_within(self) -> None:
         """Report a share whose weights the passes of a repeat would have beside those of its own place (D11)."""
-        body, name = self.body, self.shared
+        env, name = self.env, self.shared
         assert name is not None
-        self.body.problems.add(ShareFromOutside(self.call.span, name, self.called, body.shares[name].name.span))
+        self.env.problems.add(ShareFromOutside(self.call.span, name, self.called, env.shares[name].name.span))
 
     def _one_set(self, graph: Graph) -> None:
         """Report a model that each pass of a repeat would give weights of its own (D11)."""
@@ -229,7 +228,7 @@ class BlockCall(SpecialisedCall):
         model = graph if direct else next((way.model for way in ways(graph, self.checker).values()), None)
         if model is None:
             return
-        self.body.problems.add(SetPerPass(self.call.span, model.name, model.span, "" if direct else self.called))
+        self.env.problems.add(SetPerPass(self.call.span, model.name, model.span, "" if direct else self.called))
 
 
 def _is_wrong(problems: Iterable[Problem]) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ...dsl import syntax as s
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef
-from ..typing.scope import Scope
+from ..typing.environment import Environment, Specialisation
+from .alone import check_alone
 from .block import BlockCall
 from .checker import Checker
 from .scan import ScanCall
@@ -17,9 +18,13 @@ from .scan import ScanCall
 class Calls(Checker):
     """A checker of blocks that applies them where they are called."""
 
+    def check_alone(self, block: BlockDef, stack: tuple[BlockDef, ...] = ()) -> Specialisation:
+        if block not in self.alone:
+            self.alone[block] = check_alone(self, block, stack)
+        return self.alone[block]
+
     def call_block(
-        self, body: Scope, block: BlockDef, call: s.CallExpr, shared: str | None = None
+        self, env: Environment, block: BlockDef, call: s.CallExpr, shared: str | None = None
     ) -> list[TypedValue | None] | None:
-        """A block called: its results in the caller's axes; None after a report."""
         made = ScanCall if call.scan is not None else BlockCall
-        return made(self, body, block, call, shared).run()
+        return made(self, env, block, call, shared).run()

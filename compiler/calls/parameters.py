@@ -26,8 +26,10 @@ from ..sizes.axes import (
     is_list,
     value_of,
 )
-from ..typing.environment import Environment
+from ..typing.names import size_in_this_pass
+from ..typing.signature import Signature
 from .binding import Binding
+from .formals import const_parameter, derive_sizes, keep_names_known, parameter
 
 
 @dataclass
@@ -40,12 +42,12 @@ class Parameters(Binding):
     unlike: bool = False  # a parameter is no copy of what it must be a copy of
     invalid_default: bool = False  # the default of a parameter is wrong
 
-    def _own_environment(self, bound: dict[str, Axis | Static]) -> Environment:
+    def _own_environment(self, bound: dict[str, Axis | Static]) -> Signature:
         """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
         checker, block = self.checker, self.block
-        around = self.body.environment
-        environment = Environment.of(block, roles_known=around.roles_known, taken=around.taken)
-        axes, consts = checker.closure(block)
+        around = self.env
+        environment = Signature(block, around.signature.roles_known)
+        axes, consts = checker.closures.of(block)
         checker.spend(self.call.span, len(axes) + len(consts))
         given, numbers, rebound = self._implicit(bound, axes, consts)
         families: dict[int, int] = {}
@@ -53,34 +55,36 @@ class Parameters(Binding):
         def family(axis: Axis) -> int:
             return families.setdefault(axis.family, checker.session.fresh())
 
-        templates = {axis.name: axis for axis in checker.alone[block].environment.params}
+        templates = {axis.name: axis for axis in checker.alone[block].environment.signature.params}
         for generic in block.generics.values():
             if generic.kind == "const":
                 self._explicit_const(environment, generic, bound, given, numbers)
                 continue
             actual = self._explicit_axis(environment, generic, bound, given, numbers)
-            axis = checker.parameter(environment, templates[generic.name.text], actual, family(actual), implicit=False)
+            axis = parameter(
+                checker.session, environment, templates[generic.name.text], actual, family(actual), implicit=False
+            )
             self.actual.append((axis, actual))
             self._like(environment, generic, axis, actual)
         for axis in axes:
             actual = given[axis.id]
-            parameter = checker.parameter(environment, axis, actual, family(actual), implicit=True)
-            self.actual.append((parameter, actual))
-            if axis.id not in checker.carried[block]:
-                self.of_sizes.add(parameter.id)
+            own = parameter(checker.session, environment, axis, actual, family(actual), implicit=True)
+            self.actual.append((own, actual))
+            if axis.id not in checker.closures.carried[block]:
+                self.of_sizes.add(own.id)
         for const in consts:
             number = numbers[const.id]
-            formal = checker.const_parameter(
-                environment, const.name, value_of(number), const, self._like_number(number)
+            formal = const_parameter(
+                checker.session, environment, const.name, value_of(number), const, self._like_number(number)
             )
             self.const_actual.append((formal, numbers[const.id]))
-        checker.derive_sizes(environment, axes, rebound)
+        derive_sizes(environment, axes, rebound)
         now = {axis.id: axis for axis in environment.params}  # a derived width got its formula after it was made
         self.actual = [(now.get(formal.id, formal), actual) for formal, actual in self.actual]
-        environment.open |= {formal.id for formal, actual in self.actual if actual.id in self.body.environment.open}
-        checker.keep_names_known(environment)
+        environment.open |= {formal.id for formal, actual in self.actual if actual.id in self.env.signature.open}
+        keep_names_known(environment)
         environment.running = {
-            formal for formal, static in self.const_actual if self.body.environment.only_at_run_time(static)
+            formal for formal, static in self.const_actual if self.env.signature.only_at_run_time(static)
         }
         return environment
 
@@ -92,7 +96,7 @@ class Parameters(Binding):
         """
         given: dict[int, Axis] = {}
         numbers: dict[int, Static] = {}
-        for name, item in self.checker.file_names(self.block).items():
+        for name, item in self.checker.closures.file_names(self.block).items():
             value = bound.get(name)
             if isinstance(item, Axis) and isinstance(value, Axis):
                 given[item.id] = value
@@ -107,7 +111,7 @@ class Parameters(Binding):
 
     def _explicit_const(
         self,
-        environment: Environment,
+        environment: Signature,
         generic: s.Generic,
         bound: dict[str, Axis | Static],
         given: dict[int, Axis],
@@ -119,12 +123,12 @@ class Parameters(Binding):
             static = self._default(environment, generic, given, numbers, exact=False) or Literal(0)
         assert not isinstance(static, Axis)
         like = self._like_number(static)
-        const = self.checker.const_parameter(environment, generic.name.text, value_of(static), None, like)
+        const = const_parameter(self.checker.session, environment, generic.name.text, value_of(static), None, like)
         self.const_actual.append((const, static))
 
     def _default(
         self,
-        environment: Environment,
+        environment: Signature,
         generic: s.Generic,
         given: dict[int, Axis],
         numbers: dict[int, Static],
@@ -134,9 +138,9 @@ class Parameters(Binding):
         assert generic.default is not None
         lookup = lambda ident: self._default_name(environment, ident, given, numbers)  # noqa: E731
         if exact:
-            static = size_static(generic.default, lookup, self.body.environment.problems)
+            static = size_static(generic.default, lookup, self.env.problems)
         else:
-            static = const_static(generic.default, lookup, self.body.environment.problems)
+            static = const_static(generic.default, lookup, self.env.problems)
         self.invalid_default = self.invalid_default or static is None
         return static
 
@@ -144,13 +148,13 @@ class Parameters(Binding):
         """A number of the same kind as what a const is given; None where calls of the block around decide the kind, and
         of a list.
         """
-        if is_list(static) or any(self.body.environment.is_open(ConstOf(const)) for const in consts_in(static)):
+        if is_list(static) or any(self.env.signature.is_open(ConstOf(const)) for const in consts_in(static)):
             return None
         return {Scalar.REAL: 0.5, Scalar.BOOL: True}.get(static_element(static), 0)
 
     def _explicit_axis(
         self,
-        environment: Environment,
+        environment: Signature,
         generic: s.Generic,
         bound: dict[str, Axis | Static],
         given: dict[int, Axis],
@@ -163,16 +167,16 @@ class Parameters(Binding):
         assert isinstance(actual, Axis)
         return actual
 
-    def _like(self, environment: Environment, generic: s.Generic, axis: Axis, actual: Axis) -> None:
+    def _like(self, environment: Signature, generic: s.Generic, axis: Axis, actual: Axis) -> None:
         """`k: width like q`: what k and q stand for must be copies of one axis."""
         original = environment.names.get(generic.like.text) if generic.like is not None else None
         if original is None or original.family == axis.family:
             return
         self.unlike = True
         theirs = next(a for f, a in self.actual if f is original)
-        at, around = (self.call.brackets or self.call).span, self.body.environment.surroundings
+        at, around = (self.call.brackets or self.call).span, self.env.surroundings
         names = self.called, axis.name, original.name
-        self.body.problems.add(NoCopyGiven(at, *names, actual, theirs, generic, self.call, around))
+        self.env.problems.add(NoCopyGiven(at, *names, actual, theirs, generic, self.call, around))
 
     def _inherit_axis(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> None:
         """What an implicit parameter stands for that the call does not name: derived anew, or the caller's,
@@ -180,14 +184,14 @@ class Parameters(Binding):
         """
         if axis.id in given:
             return
-        session, caller = self.checker.session, self.body.environment
-        mine = caller.of_file.get(axis.id)
+        session, caller = self.checker.session, self.env
+        mine = caller.signature.of_file.get(axis.id)
         formula = session.formulas.get(axis.id)
-        if formula is None or not self.checker.hangs_on(axis.id, rebound):
+        if formula is None or not self.checker.closures.hangs_on(axis.id, rebound):
             given[axis.id] = mine or axis
             return
         self._inherit_parts(formula, rebound, given, numbers)
-        if mine is not None and not self.checker.hangs_on(axis.id, self._changed(rebound, given, numbers)):
+        if mine is not None and not self.checker.closures.hangs_on(axis.id, self._changed(rebound, given, numbers)):
             given[axis.id] = mine
         elif isinstance(formula, SizeOf) and formula.axis.family == axis.family:
             original = given[formula.axis.id]
@@ -210,9 +214,9 @@ class Parameters(Binding):
     ) -> None:
         if const.id in numbers:
             return
-        mine = self.body.environment.const_of_file.get(const.id)
+        mine = self.env.signature.const_of_file.get(const.id)
         formula = self.checker.session.const_formulas.get(const.id)
-        if formula is not None and self.checker.hangs_on(const.id, rebound):
+        if formula is not None and self.checker.closures.hangs_on(const.id, rebound):
             self._inherit_parts(formula, rebound, given, numbers)
             numbers[const.id] = substitute(formula, given, numbers)
         else:
@@ -228,13 +232,13 @@ class Parameters(Binding):
 
     def _changed(self, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> set[int]:
         """The names that the call sets to something else than the caller's own of that name: not `f[seq = seq]`."""
-        caller = self.body.environment
-        own = {id for id, axis in caller.of_file.items() if given.get(id) == axis}
-        own |= {id for id, const in caller.const_of_file.items() if numbers.get(id) == ConstOf(const)}
+        caller = self.env
+        own = {id for id, axis in caller.signature.of_file.items() if given.get(id) == axis}
+        own |= {id for id, const in caller.signature.const_of_file.items() if numbers.get(id) == ConstOf(const)}
         return rebound - own
 
     def _default_name(
-        self, environment: Environment, ident: s.Ident, given: dict[int, Axis], numbers: dict[int, Static]
+        self, environment: Signature, ident: s.Ident, given: dict[int, Axis], numbers: dict[int, Static]
     ) -> Static | None:
         name = ident.text
         for formal, actual in self.actual:
@@ -258,12 +262,12 @@ class Parameters(Binding):
 
     def _of_size(self, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None) -> Axis:
         """A new axis, as large as axes and consts of the caller make it."""
-        size = self.body.size_in_this_pass(kind, size)
-        if kind is Kind.DEPTH and not self.body.environment.known_depth(name, size, self.call.span):
+        size = size_in_this_pass(self.env, kind, size)
+        if kind is Kind.DEPTH and not self.env.signature.known_depth(name, size, self.call.span):
             self.invalid_default = True
-        extent, formula = self.body.environment.sized(size, self.call.span, name, formula_span=span)
+        extent, formula = self.env.sized(size, self.call.span, name, formula_span=span)
         bound = largest(size) if extent is None and kind is Kind.WIDTH else None
-        return self.body.opened(
+        return self.env.signature.opened(
             self.checker.session.axis(
                 name, kind, label=label, extent=extent, size=formula if extent is None else None, bound=bound, span=span
             )

@@ -16,10 +16,11 @@ from ..graph.typed_value import TypedValue, fits
 from ..graph.values import Role, Scalar, Type, Value
 from ..problems.calls import NothingCarried, NothingRuns, ScannedWhole, StateAlong, StateOfSizes, StateType
 from ..sizes.axes import Axis, Literal, Static, axes_in, consts_in, known
-from ..typing.builder import Builder
-from ..typing.environment import Environment
-from ..typing.specialisation import Specialisation
-from ..typing.statements import Body
+from ..typing.environment import Environment, Specialisation
+from ..typing.expressions.calls import visit_arguments
+from ..typing.expressions.dispatch import expression
+from ..typing.names import axis_named, written_type
+from ..typing.signature import Signature
 from .block import BlockCall
 
 
@@ -32,9 +33,9 @@ class ScanCall(BlockCall):
 
     def run(self) -> list[TypedValue | None] | None:
         assert self.call.scan is not None
-        self.axis = self.body.axis(self.call.scan)
+        self.axis = axis_named(self.env, self.call.scan)
         if self.axis is None:
-            self.body.visit_arguments(self.call)
+            visit_arguments(self.env, self.call)
             return None
         return super().run()
 
@@ -53,9 +54,9 @@ class ScanCall(BlockCall):
     ) -> dict[str, tuple[TypedValue, Span]] | None:
         """The arguments at one index: items of what runs along the axis, and states of a type that has settled."""
         assert self.axis is not None
-        axis, body = self.axis, self.body
+        axis, env = self.axis, self.env
         if not self._states:
-            body.problems.add(NothingCarried(self.call.span, self.use))
+            env.problems.add(NothingCarried(self.call.span, self.use))
             return None
         given = self._with_first_values(arguments)
         if given is None or not self._goes_round(bound):
@@ -63,17 +64,17 @@ class ScanCall(BlockCall):
         self.as_written = arguments = given
         stepping = {name for name, (wire, _) in arguments.items() if name not in self._states and wire.has(axis)}
         if not stepping:
-            body.problems.add(NothingRuns(self.call.span, self.use, axis))
+            env.problems.add(NothingRuns(self.call.span, self.use, axis))
             return None
         for name in self._states:
             wire, span = arguments[name]
             if wire.has(axis):
-                body.problems.add(StateAlong(span, name, axis, wire.type))
+                env.problems.add(StateAlong(span, name, axis, wire.type))
                 return None
         arranged = {
             name: (self._item(wire) if name in stepping else wire, span) for name, (wire, span) in arguments.items()
         }
-        with body.problems.aside():
+        with env.problems.aside():
             while True:  # a round gives a state more axes or a higher role, of which there are only so many
                 self.actual, self.const_actual = [], []
                 environment = self._own_environment(bound)
@@ -108,21 +109,21 @@ class ScanCall(BlockCall):
         """Whether the next value of each state has the type that the block takes; else reported."""
         good = True
         wrong: list[tuple[s.Formal, s.ResultDecl, Type, Type]] = []
-        with self.body.problems.aside():
+        with self.env.problems.aside():
             self.actual, self.const_actual = [], []
-            probe = Body(self.checker, self._own_environment(bound), Builder(), {})
+            probe = Environment.of(self.checker, self._own_environment(bound))
             self.actual, self.const_actual = [], []
             for formal in self.block.decl.formals:
                 if formal.name.text not in self._states:
                     continue
                 result = self.block.decl.results[self._states[formal.name.text]]
-                takes, gives = probe.type(formal.type), probe.type(result.type)
+                takes, gives = written_type(probe, formal.type), written_type(probe, result.type)
                 if takes is None or gives is None:  # that was said where the block is declared
                     good = False
                 elif {*takes.axes} != {*gives.axes} or not fits(gives.element, takes.element):
                     wrong.append((formal, result, takes, gives))
         for formal, result, takes, gives in wrong:
-            self.body.problems.add(StateType(result.span, self.use, formal, takes, gives))
+            self.env.problems.add(StateType(result.span, self.use, formal, takes, gives))
         return good and not wrong
 
     def _with_first_values(
@@ -133,13 +134,13 @@ class ScanCall(BlockCall):
         for formal in self.block.decl.formals:
             name = formal.name.text
             if name in self._states and name not in given and formal.default is not None:
-                environment = self.checker.alone[self.block].environment
-                first = Body(self.checker, environment, Builder(), {}).expr(formal.default)
+                alone = self.checker.alone[self.block].environment
+                first = expression(Environment.of(self.checker, alone.signature), formal.default)
                 static = None if first is None else first.static
                 number = None if static is None or axes_in(static) or consts_in(static) else known(static)
                 if first is None or number is None:
                     if first is not None:
-                        self.body.problems.add(StateOfSizes(self.call.span, name))
+                        self.env.problems.add(StateOfSizes(self.call.span, name))
                     return None
                 given[name] = (replace(first, static=Literal(number)), self.call.span)
         return given
@@ -152,10 +153,10 @@ class ScanCall(BlockCall):
             wire, type=Type(wire.element, axes, wire.type.broadcast_axes), mark=mark, static=None, range=None
         )
 
-    def _state(self, environment: Environment, name: str, wire: TypedValue) -> TypedValue:
+    def _state(self, environment: Signature, name: str, wire: TypedValue) -> TypedValue:
         """A state has the type that the block declares for it, and the axes that lift its first value."""
         formal = next(f for f in self.block.decl.formals if f.name.text == name)
-        wanted = Body(self.checker, environment, Builder(), {}).type(formal.type)
+        wanted = written_type(Environment.of(self.checker, environment), formal.type)
         outward = None if wanted is None else self._outward(wanted)
         if outward is None or (set(wire.axes) - set(outward.axes) and set(outward.axes) - set(wire.axes)):
             return wire  # that it does not fit is said where arguments are checked
@@ -165,23 +166,23 @@ class ScanCall(BlockCall):
         role = max(wire.role, Role.TABLE)  # a number has no axes, and is no value that changes
         return replace(wire, type=Type(element, axes), role=role, static=None, range=None, mark=frozenset())
 
-    def _promised(self, environment: Environment) -> list[TypedValue | None]:
+    def _promised(self, environment: Signature) -> list[TypedValue | None]:
         """Something is wrong: what the scan would give is not known."""
         return [None] * max(1, len(self.block.decl.results))
 
     def _emit(
         self,
         specialisation: Specialisation,
-        environment: Environment,
+        environment: Signature,
         arguments: dict[str, tuple[TypedValue, Span]],
         name: str,
     ) -> list[TypedValue | None]:
-        body, builder, graph, axis = self.body, self.body.builder, specialisation.graph, self.axis
+        env, builder, graph, axis = self.env, self.env.builder, specialisation.graph, self.axis
         assert axis is not None
         assert graph is not None
         assert self.as_written is not None
         if any(axis == actual for formal, actual in self.actual if formal.id not in self.of_sizes):
-            body.problems.add(ScannedWhole(self.call.span, self.use, axis))
+            env.problems.add(ScannedWhole(self.call.span, self.use, axis))
             return [None] * len(graph.outputs)
         names = [formal.name.text for formal in self.block.decl.formals]
         entering = [name for name in names if name in arguments and not self._put_in(arguments[name][0])]

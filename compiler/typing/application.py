@@ -17,8 +17,10 @@ from ..problems.axes import Namesakes
 from ..problems.surroundings import Surroundings
 from ..sizes.axes import Arith, Axis, Static, undetermined
 from ..sizes.functions import has_all_numbers
-from .scope import Scope
-from .specialisation import Formula, validate_number
+from .environment import Environment
+from .names import namesakes, number
+from .outcome import Formula, validate_number
+from .sharing import claim
 
 _Lacking = tuple[TypedValue, Span, list[Axis]]  # an operand, its place, and the axes of another that it lacks
 
@@ -29,7 +31,7 @@ class OpApplication:
     learned op.
     """
 
-    body: Scope
+    env: Environment
     op: Op
     shown: str  # the op as the user wrote it
     span: Span
@@ -58,12 +60,12 @@ class OpApplication:
     @property
     def problems(self) -> Problems:
         """Where what is not wrong, but most likely not meant, is reported."""
-        return self.body.problems
+        return self.env.problems
 
     @property
     def surroundings(self) -> Surroundings:
         """What is known of axes here."""
-        return self.body.environment.surroundings
+        return self.env.surroundings
 
     def make(
         self,
@@ -78,18 +80,18 @@ class OpApplication:
         """The result: a node of the graph, or static arithmetic where all operands are static."""
         statics = [wire.static for wire in self.operands]
         if self.op.number and all(static is not None for static in statics):
-            number = Arith(self.op.number, tuple(s for s in statics if s is not None))
-            if not has_all_numbers(number.meaning) and (undetermined(number) or not self.taken):
-                self.body.formulas.append(Formula((number,), self.span, validate_number))
-            return replace(self.body.static(number, self.span), spread=self._spread())
+            result = Arith(self.op.number, tuple(s for s in statics if s is not None))
+            if not has_all_numbers(result.meaning) and (undetermined(result) or not self.taken):
+                self.env.outcome.formulas.append(Formula((result,), self.span, validate_number))
+            return replace(number(self.env, result, self.span), spread=self._spread())
         wires = [*self.operands, *([self.mask] if self.mask else [])]
-        meeting = self.body.namesakes(type)
+        meeting = namesakes(self.env, type)
         if meeting is not None:
             return self.fail(Namesakes(self.span, *meeting, tuple(zip(self.spans, self.operands, strict=True))))
         role = max(role, *(wire.role for wire in wires)) if wires else role
         if type.axes:  # a constant has no axes: a number that gets some is a table
             role = max(role, Role.TABLE)
-        builder = self.body.builder
+        builder = self.env.builder
         operands = tuple(builder.take(wire) for wire in self.operands)
         mask = builder.take(self.mask) if self.mask else None
         out = builder.value(type, role, self.span)
@@ -109,7 +111,7 @@ class OpApplication:
             )
         )
         if weights and self.name:
-            builder.own(self.name, self.span, self.body.problems)
+            claim(self.env, self.name, self.span)
         item_by_item = isinstance(self.op.reads, Pointwise) and not self.op.random and not self.made
         return TypedValue(
             type,
@@ -132,38 +134,38 @@ class OpApplication:
 
     @property
     def taken(self) -> bool:
-        return self.body.environment.taken
+        return self.env.taken
 
     @property
     def roles_known(self) -> bool:
-        return self.body.environment.roles_known
+        return self.env.signature.roles_known
 
     @property
     def variables(self) -> Mapping[str, TypedValue | None]:
-        return self.body.variables
+        return self.env.variables
 
     @property
     def splits(self) -> Splits:
-        return self.body.splits
+        return self.env.outcome.splits
 
     def is_open(self, static: Static | None) -> bool:
-        return self.body.environment.is_open(static)
+        return self.env.signature.is_open(static)
 
     def lacks_size(self, axis: Axis) -> bool:
         """Whether it is a width whose size only a run knows."""
-        return axis.is_width and axis.extent is None and axis.id not in self.body.environment.open
+        return axis.is_width and axis.extent is None and axis.id not in self.env.signature.open
 
     def in_each_pass(self, validator: Validator, span: Span, *statics: Static) -> bool:
         """Whether nothing is wrong with these numbers, as far as they are known. What depends on the number of a pass
         is validated in each pass too.
         """
-        environment = self.body.environment
+        environment = self.env
         before = len(environment.problems.found)
         validator(environment.of_sizes, statics, span)
         formula = Formula(statics, span, validator)
         good = len(environment.problems.found) == before
         if good and (formula.undetermined or not environment.taken):
-            self.body.formulas.append(formula)
+            self.env.outcome.formulas.append(formula)
         return good
 
 

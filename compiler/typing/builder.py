@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...dsl.source import Span
-from ..base.problems import Problems
-from ..graph.equality import first_difference, makers
-from ..graph.nodes import Constant, Graph, Input, Node, Positions
+from ..graph.nodes import Constant, Input, Node, Positions
 from ..graph.typed_value import Range, TypedValue, static_element
 from ..graph.values import IndexInto, Role, Type, Value
-from ..problems.names import OwnedTwice
-from ..problems.results import SharedDifferently
 from ..sizes.axes import Arith, Axis, Literal, SizeOf
 from ..sizes.limits import RANK, TooMuch
 
@@ -24,9 +20,6 @@ class Builder:
     nodes: list[Node] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
     outside: list[TypedValue] = field(default_factory=list)  # what the inputs after the carried ones are, in the parent
-    names: dict[str, Span] = field(default_factory=dict)  # of what owns weights (D11)
-    lent: set[str] = field(default_factory=set)  # shares of the graph around that are called here
-    models: dict[object, tuple[Graph, Span]] = field(default_factory=dict)  # models called, by where they are declared
     _next: int = 0
     _taken: dict[int, Value] = field(default_factory=dict)
     _positions: dict[int, Value] = field(default_factory=dict)
@@ -71,30 +64,3 @@ class Builder:
         return TypedValue(
             type, Role.TABLE, span, self._positions[axis.id], range=limits, index_of=axis, power_of=(axis, 1), home=self
         )
-
-    def own(self, name: str, span: Span, problems: Problems) -> None:
-        """Something named `name` owns weights here: a second one is an error (D11)."""
-        if name in self.names:
-            problems.add(OwnedTwice(span, name, self.names[name]))
-        self.names[name] = span
-
-    def own_model(
-        self, model: Graph, declared: object, span: Span, owners: dict[Graph, bool], problems: Problems
-    ) -> bool:
-        """A called model's weights stand here under the names that they have in it, once for all of its calls. Whether
-        this call makes them as the others do.
-        """
-        known, there = self.models.setdefault(declared, (model, span))
-        if known is not model:
-            difference = first_difference(known, model, owners)
-            if difference is None:
-                return True
-            problems.add(SharedDifferently(span, difference, model.name, there))
-            return False
-        if there is not span:
-            return True
-        for name in makers(model, owners):
-            if name in self.names:
-                problems.add(OwnedTwice(span, name, self.names[name], model.name))
-            self.names.setdefault(name, span)
-        return True

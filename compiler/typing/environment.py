@@ -1,69 +1,130 @@
-"""One elaboration of a block: what names mean in it, and the mistakes found."""
+"""What names mean at one place of a block, and the protocol by which the typing of a block reaches its callees."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ...dsl import syntax as s
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..base.problems import Problems
+from ..base.session import Session
+from ..graph.equality import Ways
+from ..graph.nodes import Graph
+from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
 from ..names.written_sizes import checked_size
-from ..problems.sizes import DepthAtRunTime
 from ..problems.surroundings import Surroundings
-from ..sizes.arithmetic import open_width
-from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
+from ..sizes.arithmetic import substitute
+from ..sizes.axes import Axis, Literal, Number, Static, known
+from .builder import Builder
+from .outcome import Outcome
+from .signature import Signature
 
 
-@dataclass(eq=False)
-class Environment:
-    """One elaboration of a block: the meaning of names in it, and the mistakes found.
+class Caller(Protocol):
+    """The checker of whole blocks, as the typing of one block sees it: typing reaches calls through this protocol only.
 
-    open: ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
-        of what it calls that stand for them.
-    roles_known: whether it is known which arguments carry data, so that D7 is decided here. While a block that others
-        call is checked on its own it is not: only a call decides.
-    taken: whether what is checked is surely done. In a branch of a static `if` that is not taken, or that may not be,
-        names and types are checked, and sizes are not: they may fit only where it is taken.
+    owners:  whether graphs have weights; `ways`: how they come to models with weights.
+    library: names that the standard library has, and where.
     """
 
-    block: BlockDef
-    module: Module
-    names: dict[str, Axis]
-    consts: dict[str, Static]
-    of_file: dict[int, Axis]  # the axis of this specialisation that stands for a file's axis
-    const_of_file: dict[int, Const]
-    lifted: tuple[Axis, ...]
-    roles_known: bool
-    params: list[Axis] = field(default_factory=list)
-    const_params: list[Const] = field(default_factory=list)
-    results: tuple[s.ResultDecl, ...] = ()
-    own_axes: list[Axis] = field(default_factory=list)
-    open: set[int] = field(default_factory=set)
-    local_consts: dict[str, Static] = field(default_factory=dict)
-    problems: Problems = field(default_factory=Problems)
-    at: Span | None = None  # the statement at hand
-    running: set[Const] = field(default_factory=set)  # const parameters for which a call gives what only a run knows
-    misdeclared: set[str] = field(default_factory=set)  # names of which nothing is known but that they are meant
+    session: Session
+    owners: dict[Graph, bool]
+    ways: dict[Graph, Ways]
+    library: dict[str, str]
+
+    @property
+    def alone(self) -> Container[BlockDef]:
+        """The blocks that were checked on their own."""
+
+    def spend(self, span: Span, amount: int = 1) -> None:
+        """Use up fuel: one more expression is checked. Raises Exhausted where none is left."""
+
+    def call_block(
+        self, env: Environment, block: BlockDef, call: s.CallExpr, shared: str | None = None
+    ) -> list[TypedValue | None] | None:
+        """A block called: its results in the caller's axes; None after a report."""
+
+
+class Notes(Protocol):
+    """Keeps what is found, for editors."""
+
+    results: dict[Span, list[TypedValue | None]]
+
+    def note(self, span: Span, wire: TypedValue | None) -> None:
+        """The value of what is written there."""
+
+
+@dataclass
+class Shared:
+    """A set of weights, made where `share name = block` stands: anew for each pass of a repeat that it is in."""
+
+    name: s.Ident
+    block: s.Ident
+    first: tuple[Graph, Span] | None = None  # the first call, which the others make the weights like
+
+
+@record
+class Environment:
+    """What is known before a statement or expression; a statement gives the environment of the next.
+
+    names, consts: axes and numbers. variables: None where a value is known to be wrong.
+    facts:    to be filled, for editors.
+    stack:    the blocks that are being elaborated, this one last.
+    taken:    whether what is checked is surely done. In a branch of a static `if` that is not taken, or that may not
+              be, names and types are checked, and sizes are not: they may fit only where it is taken.
+    numbers:  of consts, by id, in the pass at hand: for what is decided by it.
+    gone:     variables of a repeat that has ended. untaken: those of a branch that is not taken.
+    outside:  shares that stand before a repeat around this whose passes have weights.
+    around:   shares that stand before the shared repeat around this.
+    numbered: inside a repeat whose passes have weights of their own.
+    decided:  inside a repeat of which the sizes of depths are decided pass by pass.
+    """
+
+    checker: Caller
+    signature: Signature
+    names: Mapping[str, Axis]
+    consts: Mapping[str, Static]
+    variables: Mapping[str, TypedValue | None]
+    builder: Builder = field(default_factory=Builder)
+    outcome: Outcome = field(default_factory=Outcome)
+    facts: Notes | None = None
+    stack: tuple[BlockDef, ...] = ()
     taken: bool = True
+    numbers: Mapping[int, Number] = field(default_factory=dict)
+    shares: Mapping[str, Shared] = field(default_factory=dict)
+    gone: Mapping[str, Span] = field(default_factory=dict)
+    untaken: Mapping[str, Span] = field(default_factory=dict)
+    outside: frozenset[str] = frozenset()
+    around: frozenset[str] = frozenset()
+    numbered: bool = False
+    decided: bool = False
 
     @classmethod
-    def of(cls, block: BlockDef, *, roles_known: bool, taken: bool = True) -> Environment:
-        """An environment without parameters yet."""
-        results = block.decl.results
-        return cls(
-            block,
-            block.module,
-            {},
-            {},
-            {},
-            {},
-            (),
-            roles_known,
-            results=results,
-            problems=Problems(block.name),
-            taken=taken,
-        )
+    def of(cls, checker: Caller, signature: Signature) -> Environment:
+        """What is known before the first statement, but for the arguments."""
+        return cls(checker, signature, dict(signature.names), dict(signature.consts), {})
+
+    def bound(self, name: str, value: TypedValue | None) -> Environment:
+        """The same with one variable more."""
+        return replace(self, variables={**self.variables, name: value})
+
+    @property
+    def block(self) -> BlockDef:
+        return self.signature.block
+
+    @property
+    def module(self) -> Module:
+        return self.signature.block.module
+
+    @property
+    def problems(self) -> Problems:
+        """Where mistakes are reported."""
+        return self.signature.problems
 
     @property
     def of_sizes(self) -> Problems:
@@ -84,7 +145,7 @@ class Environment:
         return self.names.get(name)
 
     def const(self, name: str) -> Static | None:
-        return self.local_consts.get(name) or self.consts.get(name)
+        return self.consts.get(name)
 
     def bearer(self, name: str) -> tuple[str, Span | None] | None:
         """What has this name here already, so that no variable may: "axis" or "const", and where it is declared."""
@@ -93,57 +154,52 @@ class Environment:
             return "axis", axis.span
         return None if self.const(name) is None and name not in self.module.consts else ("const", None)
 
-    def is_missing(self, name: str) -> bool:
-        """Whether its declaration is wrong, or stands in a file that could not be read: nothing is to be said of it."""
-        return name in self.misdeclared or name in self.module.missing
+    def in_this_pass(self, static: Static) -> Static:
+        """A number with those of the pass at hand put in. The graph keeps the index itself: passes of one body have
+        different numbers.
+        """
+        return substitute(static, {}, {id: Literal(number) for id, number in self.numbers.items()})
 
-    def is_open(self, static: Static | None) -> bool:
-        """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
-        if not isinstance(static, ConstOf):
-            return False
-        return static.const.value is None and static.const.like is None and static.const in self.const_params
+    @contextmanager
+    def only_if(self, condition: Static | None) -> Iterator[Environment]:
+        """Where what is done is done only if this holds; None: always. Else its sizes and numbers may be any."""
+        if condition is None:
+            yield self
+            return
+        holds, formulas = known(self.in_this_pass(condition)), self.outcome.formulas
+        before = len(formulas)
+        yield replace(self, taken=self.taken and holds is True)
+        if holds is not True:
+            formulas[before:] = [each.only_if(condition) for each in formulas[before:]] if holds is None else []
 
-    def known_at_calls(self, static: Static) -> bool:
-        """Whether each call decides all that is unknown in it. A depth has a size in every call."""
-        consts = (const.value is not None or const in self.const_params for const in consts_in(static))
-        return all(consts) and all(axis.extent is not None or not axis.is_width for axis in axes_in(static))
-
-    def left_to_calls(self, static: Static) -> bool:
-        """Whether a call would decide it and there is none: the block is checked on its own."""
-        return self.known_at_calls(static) and not any(
-            const.value is None and const.like is not None for const in consts_in(static)
-        )
-
-    def only_at_run_time(self, static: Static) -> bool:
-        """Whether it is known at run time only: it depends on a width without a size, in every call."""
-        return open_width(static, self.open) is not None or any(const in self.running for const in consts_in(static))
-
-    def known_depth(self, name: str, size: Static, span: Span) -> bool:
-        """Whether a depth has a size before a run (D1); reported."""
-        if not self.only_at_run_time(size):
-            return True
-        return self.problems.refuse(DepthAtRunTime(span, name, open_width(size, self.open)))
+    def noted(self, span: Span, value: TypedValue | None) -> TypedValue | None:
+        """The value, kept for editors."""
+        if self.facts is not None:
+            self.facts.note(span, value)
+        return value
 
     @property
     def surroundings(self) -> Surroundings:
         """What is known of axes at this point, for mistakes."""
-        module, block = self.module, self.block
+        module, block, signature = self.module, self.block, self.signature
         beside = tuple(each.decl for each in module.own if each is not block)
-        return Surroundings(self.names, module.axes, self.of_file, module.spans.keys(), self.lifted, block.decl, beside)
-
-    def axis_names(self) -> list[str]:
-        return list(self.names)
-
-    def const_names(self) -> list[str]:
-        return [*self.consts, *self.local_consts]
+        known = self.names, module.axes, signature.of_file, module.spans.keys(), signature.lifted
+        return Surroundings(*known, block.decl, beside)
 
     def candidate_axes(self) -> list[str]:
         """The axis names that a misspelt one may mean: also those of the file that the block does not mention."""
         return [*self.names, *self.module.axes]
 
     def candidate_consts(self) -> list[str]:
-        return [*self.const_names(), *self.module.consts]
+        return [*self.consts, *self.module.consts]
 
-    def add_axis(self, axis: Axis) -> None:
-        self.names = {**self.names, axis.name: axis}
-        self.own_axes.append(axis)
+
+@dataclass(eq=False)
+class Specialisation:
+    """A block elaborated for one kind of call: what is known at its end, its graph if nothing is wrong, and its results
+    in the axes of the specialisation.
+    """
+
+    environment: Environment
+    graph: Graph | None
+    results: list[TypedValue | None]

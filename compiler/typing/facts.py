@@ -13,7 +13,7 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
-from .specialisation import Specialisation
+from .environment import Specialisation
 
 
 @dataclass(eq=False)

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from ...dsl.source import Span
 from ..base.problems import location_key
-from ..graph.equality import Way, Ways
+from ..graph.equality import Way, Ways, first_difference, makers
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, owns
-from ..problems.results import SecondSet
-from .scope import Caller, Scope
+from ..problems.names import OwnedTwice
+from ..problems.results import SecondSet, SharedDifferently
+from .environment import Caller, Environment
 
 Calling = Call | Scan | Repeat
 
@@ -66,33 +67,61 @@ def without(graph: Graph, lent: frozenset[str]) -> Graph:
     return replace(graph, nodes=tuple(kept))
 
 
-def own(body: Scope, name: str, span: Span) -> None:
+def claim(env: Environment, name: str, span: Span) -> None:
+    """Something named `name` owns weights here: a second one is an error (D11)."""
+    named = env.outcome.named
+    if name in named:
+        env.problems.add(OwnedTwice(span, name, named[name]))
+    named[name] = span
+
+
+def own_model(env: Environment, model: Graph, span: Span) -> bool:
+    """A called model's weights stand here under the names that they have in it, once for all of its calls. Whether
+    this call makes them as the others do.
+    """
+    owners, named = env.checker.owners, env.outcome.named
+    known, there = env.outcome.models.setdefault(location_key(model.span), (model, span))
+    if known is not model:
+        difference = first_difference(known, model, owners)
+        if difference is None:
+            return True
+        return env.problems.refuse(SharedDifferently(span, difference, model.name, there))
+    if there is not span:
+        return True
+    for name in makers(model, owners):
+        if name in named:
+            env.problems.add(OwnedTwice(span, name, named[name], model.name))
+        named.setdefault(name, span)
+    return True
+
+
+def own(env: Environment, name: str, span: Span) -> None:
     """The last node owns weights under this name (D11). Where the name is taken by what comes to the same model, a
     label would help nobody: the model would get a second set.
     """
-    *before, node = _callers(body.builder.nodes)
-    mine = dict(_ways_of(node, body.checker))
+    *before, node = _callers(env.builder.nodes)
+    mine = dict(_ways_of(node, env.checker))
     for other in before:
-        both = [way for declared, way in _ways_of(other, body.checker) if declared in mine]
+        both = [way for declared, way in _ways_of(other, env.checker) if declared in mine]
         if other.name == name and both:
-            _second(body, both[0].model, node, other, span)
+            _second(env, both[0].model, node, other, span)
             return
-    body.builder.own(name, span, body.problems)
+    claim(env, name, span)
 
 
-def check_one_set(body: Scope) -> None:
+def check_one_set(env: Environment) -> None:
     """Report a call that reaches a model by another path than an earlier one: each path has weights of its own."""
     first: dict[object, tuple[Way, Calling]] = {}
     reported: set[str] = set()
-    for node in _callers(body.builder.nodes):
-        for declared, way in _ways_of(node, body.checker):
+    for node in _callers(env.builder.nodes):
+        for declared, way in _ways_of(node, env.checker):
             before, there = first.setdefault(declared, (way, node))
             if before.name != way.name and node.span is not None and way.name not in reported:
                 reported.add(way.name)
-                _second(body, way.model, node, there, node.span)
+                _second(env, way.model, node, there, node.span)
 
 
-def _second(body: Scope, model: Graph, node: Calling, first: Calling, span: Span) -> None:
+def _second(env: Environment, model: Graph, node: Calling, first: Calling, span: Span) -> None:
     same = isinstance(node, Call) and isinstance(first, Call) and node.graph.name == first.graph.name
     once = node.graph.name if same and isinstance(node, Call) else ""
-    body.problems.add(SecondSet(span, model.name, model.span, first.span, once))
+    env.problems.add(SecondSet(span, model.name, model.span, first.span, once))

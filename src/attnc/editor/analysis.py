@@ -137,7 +137,7 @@ class Analysis:
         environment = self.environment(symbol.owner) if symbol.owner is not None else None
         if environment is not None:
             return environment.axis(symbol.name) or next(
-                (a for a in environment.own_axes if a.name == symbol.name), None
+                (a for a in environment.outcome.own_axes if a.name == symbol.name), None
             )
         module = self.facts.module
         own = module.axes.get(symbol.name) if module is not None else None
@@ -145,7 +145,7 @@ class Analysis:
             return own
         axes = [] if module is None else [*module.axes.values()]
         for specialisation in self.facts.alone.values():
-            axes += [*specialisation.environment.names.values(), *specialisation.environment.params]
+            axes += [*specialisation.environment.names.values(), *specialisation.environment.signature.params]
         return next((axis for axis in axes if axis.span == symbol.span), None)
 
 

@@ -233,7 +233,7 @@ def parameters(view: Analysis, symbol: Symbol, count: int, given: set[str]) -> I
     environment = view.facts.alone[known].environment if known is not None else None
     axes_and_consts: list[Axis | Const] = []
     if environment is not None:
-        axes_and_consts = [*environment.of_file.values(), *environment.const_of_file.values()]
+        axes_and_consts = [*environment.signature.of_file.values(), *environment.signature.const_of_file.values()]
     for item in axes_and_consts:
         if item.name in given:
             continue

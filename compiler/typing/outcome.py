@@ -1,18 +1,18 @@
-"""The result of one elaboration of a block, and the numbers in it that only the passes of a repeat determine."""
+"""What elaborating statements comes to beside nodes and mistakes; numbers that only passes of a repeat determine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from ...dsl import syntax as s
 from ...dsl.source import Span
-from ..base.problems import Problem, Problems
+from ..base.problems import Problems
 from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.written_sizes import checked_number
-from ..ops.use import Validator
+from ..ops.use import Splits, Validator
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Static, known, undetermined
-from .environment import Environment
 
 
 def validate_number(problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
@@ -60,13 +60,34 @@ class Formula:
 
 
 @dataclass(eq=False)
-class Specialisation:
-    """A block elaborated for one kind of call."""
+class Outcome:
+    """What is found in one body: each body has its own, and who elaborates it takes from there what it needs.
 
-    environment: Environment
-    graph: Graph | None
-    results: list[TypedValue | None]  # in the axes of the specialisation
-    problems: list[Problem]
-    decisions: list[object]
-    undecided: bool
+    decisions: what was decided by numbers of the pass at hand; undecided: whether some of them are not known.
+    formulas:  numbers that depend on the number of a pass.
+    own_axes:  axes that the body declares.
+    named:     what owns weights, where it stands (D11); models: those called, by where they are declared.
+    lent:      sets of weights of the graph around that are called here.
+    """
+
+    decisions: list[object] = field(default_factory=list)
+    undecided: bool = False
     formulas: list[Formula] = field(default_factory=list)
+    own_axes: list[Axis] = field(default_factory=list)
+    returned: list[tuple[s.Return, list[TypedValue | None]]] = field(default_factory=list)
+    assigned: dict[str, Span] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    splits: Splits = field(default_factory=dict)
+    named: dict[str, Span] = field(default_factory=dict)
+    models: dict[object, tuple[Graph, Span]] = field(default_factory=dict)
+    lent: set[str] = field(default_factory=set)
+
+    def decide(self, what: object, undecided: bool) -> None:
+        """Something was decided, or is open."""
+        self.decisions.append(what)
+        self.undecided = self.undecided or undecided
+
+    def hangs_on(self, other: Outcome, settled: bool = False) -> None:
+        """This hangs on what the other does. settled: what was open there is decided by now."""
+        self.decisions += other.decisions
+        self.undecided = self.undecided or (other.undecided and not settled)
