@@ -29,7 +29,7 @@ from ..sizes.limits import MISTAKES, Exhausted, TooMuch
 from ..typing.environment import Environment, Specialisation
 from ..typing.expressions.dispatch import expression
 from ..typing.names import written_type
-from ..typing.signature import Signature
+from ..typing.signature import BlockSignature
 from .checker import Checker
 from .elaborate import elaborate
 from .formals import const_parameter, derive_sizes, keep_names_known, parameter
@@ -37,11 +37,11 @@ from .formals import const_parameter, derive_sizes, keep_names_known, parameter
 
 def check_alone(checker: Checker, block: BlockDef, stack: tuple[BlockDef, ...]) -> Specialisation:
     """The block as a model. stack: the blocks that are being elaborated, as one of which calls it."""
-    signature = Signature(block, roles_known=block not in checker.called)
+    signature = BlockSignature(block, roles_known=block not in checker.called)
     try:
         _parameters(checker, signature)
         env = Environment.of(checker, signature)
-        env = replace(env, facts=checker.facts, stack=(*stack, block))
+        env = env.but(facts=checker.facts, stack=(*stack, block))
         for formal in block.decl.formals:
             env = _formal(env, formal, open_mark=block in checker.called)
         _results_once(signature)
@@ -54,7 +54,7 @@ def check_alone(checker: Checker, block: BlockDef, stack: tuple[BlockDef, ...]) 
         return Specialisation(Environment.of(checker, signature), None, [])
 
 
-def _parameters(checker: Checker, signature: Signature) -> None:
+def _parameters(checker: Checker, signature: BlockSignature) -> None:
     block, session = signature.block, checker.session
     families: dict[int, int] = {}
     axes, consts = checker.closures.of(block)
@@ -72,7 +72,7 @@ def _parameters(checker: Checker, signature: Signature) -> None:
     keep_names_known(signature)
 
 
-def _generic(checker: Checker, signature: Signature, generic: s.Generic) -> None:
+def _generic(checker: Checker, signature: BlockSignature, generic: s.Generic) -> None:
     """An explicit parameter of a block that is checked on its own."""
     name = generic.name.text
     if name in signature.names or name in signature.consts:
@@ -116,7 +116,7 @@ def _generic(checker: Checker, signature: Signature, generic: s.Generic) -> None
         signature.open.add(axis.id)
 
 
-def _original(signature: Signature, generic: s.Generic, like: s.Ident) -> Axis | None:
+def _original(signature: BlockSignature, generic: s.Generic, like: s.Ident) -> Axis | None:
     """What a parameter is to be a copy of; that it is none is reported."""
     name, original = generic.name.text, signature.names.get(like.text)
     if original is None and like.text in signature.module.axes:
@@ -128,7 +128,7 @@ def _original(signature: Signature, generic: s.Generic, like: s.Ident) -> Axis |
     return original
 
 
-def _lookup(signature: Signature, ident: s.Ident) -> Static | None:
+def _lookup(signature: BlockSignature, ident: s.Ident) -> Static | None:
     """A name in the default of a parameter: an earlier parameter, or one of the file."""
     if ident.text in signature.names:
         return SizeOf(signature.names[ident.text])
@@ -144,7 +144,7 @@ def _lookup(signature: Signature, ident: s.Ident) -> Static | None:
     return None
 
 
-def _results_once(signature: Signature) -> None:
+def _results_once(signature: BlockSignature) -> None:
     """Results have names of their own; one may bear that of an argument."""
     seen: set[str] = set()
     for result in signature.block.decl.results:

@@ -1,10 +1,9 @@
-"""What a call gives a block: axes and consts in brackets, arguments in parentheses."""
+"""A call as it is written: what its brackets give the block, and what its parentheses."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ...dsl import syntax as s
+from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef
@@ -34,17 +33,20 @@ from ..typing.expressions.dispatch import expression
 from ..typing.names import axis_named, listed, size_in_this_pass, written_const, written_size
 from .checker import Checker
 
+Bound = dict[str, Axis | Static]
+Arguments = dict[str, tuple[TypedValue, Span]]
 
-@dataclass
-class Binding:
-    """One call: its names resolved, its parameters and arguments sorted out."""
+
+@record
+class CallSite:
+    """One call. shared: the name of the set of weights that it uses. axis: what a `scan` runs along."""
 
     checker: Checker
     env: Environment
     block: BlockDef
     call: s.CallExpr
     shared: str | None
-    misplaced: bool = field(default=False, init=False)  # what brackets lack stands among the arguments
+    axis: Axis | None
 
     @property
     def called(self) -> str:
@@ -58,176 +60,159 @@ class Binding:
         """The call, for mistakes."""
         return BlockUse(self.called, self.block.decl, self.call)
 
-    def _name(self) -> str | None:
-        """The path that the call adds to the names of weights (D11)."""
-        if self.shared is not None:
-            if self.call.label is not None:
-                self.env.problems.add(LabelOfOneSet(self.call.label.span, self.call, model=False))
-                return None
-            return self.shared
-        if self.block.is_model:
-            if self.call.label is not None:
-                self.env.problems.add(LabelOfOneSet(self.call.label.span, self.call, model=True))
-                return None
-            return ""
-        return (self.call.label or self.call.callee).text
+    @property
+    def place(self) -> Span:
+        """Where mistakes of what is in brackets stand."""
+        return (self.call.brackets or self.call).span
 
-    def _parameters(self) -> set[str]:
-        """All parameters that brackets may set."""
-        return {*self.block.generics, *self.checker.closures.file_names(self.block)}
+    @property
+    def of_the_library(self) -> bool:
+        """Whether the block is not to be changed by who calls it: what is wrong in it follows from sizes that the file
+        of the call has chosen for it.
+        """
+        return self.block.module.library and not self.env.module.library
 
-    def _bind_parameters(self) -> dict[str, Axis | Static] | None:
-        """What stands in brackets, by the parameter's name: an axis of the caller, or a number."""
-        env, block, call = self.env, self.block, self.call
-        generics = block.generics
-        implicit = self.checker.closures.file_names(block)
-        order = list(generics)
-        bound: dict[str, Axis | Static] = {}
-        good = True
-        brackets = call.brackets
-        items = brackets.items if brackets else ()
-        if brackets and (brackets.result is not None or brackets.each):
-            env.problems.add(BlockArrow(brackets.span, self.use))
+    @property
+    def nothing(self) -> list[TypedValue | None]:
+        """The results, where nothing is known of them."""
+        return [None] * max(1, len(self.block.decl.results))
+
+
+def weights_path(site: CallSite) -> str | None:
+    """The path that the call adds to the names of weights (D11); None after a report."""
+    call = site.call
+    if call.label is not None and (site.shared is not None or site.block.is_model):
+        site.env.problems.add(LabelOfOneSet(call.label.span, call, model=site.shared is None))
+        return None
+    if site.shared is not None:
+        return site.shared
+    return "" if site.block.is_model else (call.label or call.callee).text
+
+
+def bind_parameters(site: CallSite) -> tuple[Bound | None, bool]:
+    """What stands in brackets, by the parameter's name: an axis of the caller, or a number; None after a report. And
+    whether what they lack stands, as it seems, among the arguments.
+    """
+    problems, block, call, brackets = site.env.problems, site.block, site.call, site.call.brackets
+    generics, implicit = block.generics, site.checker.closures.file_names(block)
+    if brackets and (brackets.result is not None or brackets.each):
+        problems.add(BlockArrow(brackets.span, site.use))
+        return None, False
+    order = iter(generics)
+    bound: Bound = {}
+    good, numbered = True, False  # all numbers without their names are mended together
+    for item in brackets.items if brackets else ():
+        if item.rename is not None:
+            problems.add(BracketsHold(item.span, item))
+            return None, False
+        name = item.name.text if item.value is not None else next(order, None)
+        if name is None:
+            problems.add(TooManyParameters(item.span, site.use))
+            return None, False
+        if item.value is not None and name not in generics and name not in implicit:
+            good = problems.refuse(NoParameter(item.name.span, site.use, item, (*generics, *implicit)))
+        elif item.value is None and item.name.text[0].isdigit() and generics[name].kind != "width":
+            if not numbered:
+                problems.add(NumberForParameter(item.span, site.use, name, item))
+            good, numbered = False, True
+        elif name in bound:
+            good = problems.refuse(ParameterTwice(item.span, name))
+        else:
+            kind = generics[name].kind if name in generics else _kind(implicit[name])
+            found = _parameter(site, name, kind, item.value or s.Name(item.name.text, item.name.span))
+            good = good and found is not None
+            bound |= {} if found is None else {name: found}
+    missing = [name for name, generic in generics.items() if name not in bound and generic.default is None]
+    stray = {argument.name.text for argument in call.arguments if argument.name is not None}
+    lacking = [name for name in missing if name not in stray]  # the others are reported by `bind_arguments`
+    misplaced = bool(lacking) and good and _lacks(site, bound, lacking)
+    return bound if good and not missing else None, misplaced
+
+
+def _lacks(site: CallSite, bound: Bound, missing: list[str]) -> bool:
+    """Report what is missing in brackets; whether it stands, as it seems, among the arguments."""
+    call, env = site.call, site.env
+    named = (argument.value for argument in call.arguments)
+    wires = {value.text: env.variables.get(value.text) for value in named if isinstance(value, s.Name)}
+    values = {name: wire.axes for name, wire in wires.items() if wire is not None}
+    axes = tuple((name, value if isinstance(value, Axis) else None) for name, value in bound.items())
+    place = call.brackets.span if call.brackets else call.callee.span
+    lacking = ParametersMissing(
+        place, site.use, tuple(missing), axes, values, frozenset(env.variables), env.surroundings
+    )
+    env.problems.add(lacking)
+    return sum(argument.name is None for argument in call.arguments) > len(site.block.decl.formals)
+
+
+def _kind(item: Axis | Const) -> str:
+    return item.kind.value if isinstance(item, Axis) else "const"
+
+
+def _parameter(site: CallSite, name: str, kind: str, value: s.Expr) -> Axis | Static | None:
+    """What the call gives for a parameter of this kind; None after a report."""
+    env, problems = site.env, site.env.problems
+    axis = env.axis(value.text) if isinstance(value, s.Name) else None
+    number = env.const(value.text) if isinstance(value, s.Name) else None
+    if kind == "const":
+        if axis is not None and number is None:
+            problems.add(AxisForConst(value.span, name, value.span.text))
             return None
-        position = 0
-        numbered = False  # whether a number without its name was reported: all of them are mended together
-        for item in items:
-            if item.rename is not None:
-                env.problems.add(BracketsHold(item.span, item))
-                return None
-            if item.value is not None:
-                name, value = item.name.text, item.value
-                if name not in generics and name not in implicit:
-                    env.problems.add(NoParameter(item.name.span, self.use, item, (*generics, *implicit)))
-                    good = False
-                    continue
-            else:
-                if position >= len(order):
-                    env.problems.add(TooManyParameters(item.span, self.use))
-                    return None
-                name, value = order[position], s.Name(item.name.text, item.name.span)
-                position += 1
-                if item.name.text[0].isdigit() and generics[name].kind != "width":
-                    if not numbered:
-                        env.problems.add(NumberForParameter(item.span, self.use, name, item))
-                    good, numbered = False, True
-                    continue
-            if name in bound:
-                env.problems.add(ParameterTwice(item.span, name))
-                good = False
-                continue
-            kind = generics[name].kind if name in generics else self._kind(implicit[name])
-            found = self._parameter(name, kind, value)
-            if found is None:
-                good = False
-            else:
-                bound[name] = found
-        missing = [n for n, g in generics.items() if n not in bound and g.default is None]
-        stray = {argument.name.text for argument in call.arguments if argument.name is not None}
-        lacking = [name for name in missing if name not in stray]  # the others are reported by `_bind_arguments`
-        if lacking and good:
-            self._lacks(bound, lacking)
-        return bound if good and not missing else None
-
-    def _lacks(self, bound: dict[str, Axis | Static], missing: list[str]) -> None:
-        """Report what is missing in brackets; it may stand, as it seems, among the arguments."""
-        call, env = self.call, self.env
-        given = [argument for argument in call.arguments if argument.name is None]
-        self.misplaced = len(given) > len(self.block.decl.formals)
-        named = (argument.value for argument in call.arguments)
-        wires = {value.text: env.variables.get(value.text) for value in named if isinstance(value, s.Name)}
-        values = {name: wire.axes for name, wire in wires.items() if wire is not None}
-        axes = tuple((name, value if isinstance(value, Axis) else None) for name, value in bound.items())
-        around, variables = env.surroundings, frozenset(env.variables)
-        place = call.brackets.span if call.brackets else call.callee.span
-        env.problems.add(ParametersMissing(place, self.use, tuple(missing), axes, values, variables, around))
-
-    def _kind(self, item: Axis | Const) -> str:
-        return item.kind.value if isinstance(item, Axis) else "const"
-
-    def _parameter(self, name: str, kind: str, value: s.Expr) -> Axis | Static | None:
-        env = self.env
-        if kind == "const":
-            if isinstance(value, s.Name) and env.axis(value.text) is not None and env.const(value.text) is None:
-                env.problems.add(AxisForConst(value.span, name, value.text))
-                return None
-            if isinstance(value, s.ListExpr) or listed(env, value) is not None:
-                return written_const(env, value)
-            wire = expression(env, value)
-            if wire is None:
-                return None
-            if wire.static is None:
-                env.problems.add(ValueForConst(value.span, name, wire.type))
-                return None
-            return wire.static
-        if isinstance(value, s.Name) and env.axis(value.text) is not None:
-            axis = axis_named(env, s.Ident(value.text, value.span))
-            assert axis is not None
-            if axis.kind.value != kind:
-                env.problems.add(KindOfParameter(value.span, self.use, name, kind, axis))
-                return None
+        return _const(env, name, value)
+    if axis is not None:
+        if axis.kind.value == kind:
             return axis
-        if isinstance(value, s.Name) and env.const(value.text) is None and not value.text[0].isdigit():
-            axis_named(env, s.Ident(value.text, value.span))
-            return None
-        if kind == "width":
-            env.problems.add(NumberForWidth(value.span, self.use, name))
-            return None
-        static = written_size(env, value)
-        if static is None:
-            return None
-        if not env.signature.known_depth(name, static, value.span):
-            return None
-        static = size_in_this_pass(env, Kind.DEPTH, static)
-        extent, size = env.sized(static, value.span, name)
-        formula = size if extent is None or axes_in(static) else None
-        return env.signature.opened(
-            self.checker.session.axis(name, Kind.DEPTH, extent=extent, size=formula, span=value.span)
-        )
+        problems.add(KindOfParameter(value.span, site.use, name, kind, axis))
+        return None
+    if isinstance(value, s.Name) and number is None and not value.text[0].isdigit():
+        return axis_named(env, s.Ident(value.text, value.span))  # reports that there is none
+    if kind == "width":
+        problems.add(NumberForWidth(value.span, site.use, name))
+        return None
+    static = written_size(env, value)
+    if static is None or not env.signature.known_depth(name, static, value.span):
+        return None
+    extent, size = env.sized(size_in_this_pass(env, Kind.DEPTH, static), value.span, name)
+    size = size if extent is None or axes_in(static) else None
+    return env.signature.opened(site.checker.session.axis(name, Kind.DEPTH, extent=extent, size=size, span=value.span))
 
-    # Arguments.
 
-    def _bind_arguments(self) -> dict[str, tuple[TypedValue, Span]] | None:
-        env, block, call = self.env, self.block, self.call
-        formals = {formal.name.text: formal for formal in block.decl.formals}
-        order = list(formals)
-        found: dict[str, tuple[TypedValue, Span]] = {}
-        given: set[str] = set()
-        good = True
-        position = 0
-        for index, argument in enumerate(call.arguments):
-            value = argument.value
-            wire = expression(env, value)
-            if argument.name is None:
-                if position >= len(order):
-                    if self.misplaced:  # said already
-                        return None
-                    env.problems.add(TooManyArguments(argument.span, self.use))
-                    return None
-                name = order[position]
-                position += 1
-            else:
-                name = argument.name.text
-                if name not in formals and name in self._parameters():
-                    env.problems.add(ParameterAsArgument(argument.name.span, self.use, name, index))
-                    good = False
-                    continue
-                if name not in formals:
-                    env.problems.add(NoArgument(argument.name.span, self.use, argument))
-                    good = False
-                    continue
-            if name in given:
-                env.problems.add(ArgumentTwice(argument.span, self.use, name))
-                good = False
-                continue
+def _const(env: Environment, name: str, value: s.Expr) -> Static | None:
+    if isinstance(value, s.ListExpr) or listed(env, value) is not None:
+        return written_const(env, value)
+    wire = expression(env, value)
+    if wire is not None and wire.static is None:
+        env.problems.add(ValueForConst(value.span, name, wire.type))
+    return None if wire is None else wire.static
+
+
+def bind_arguments(site: CallSite, misplaced: bool) -> Arguments | None:
+    """What stands in parentheses, by the argument's name. misplaced: that there are too many is reported."""
+    problems, block, call = site.env.problems, site.block, site.call
+    formals = {formal.name.text: formal for formal in block.decl.formals}
+    parameters = {*block.generics, *site.checker.closures.file_names(block)}
+    order = iter(formals)
+    found: Arguments = {}
+    given: set[str] = set()
+    good = True
+    for index, argument in enumerate(call.arguments):
+        wire = expression(site.env, argument.value)
+        name = argument.name.text if argument.name is not None else next(order, None)
+        if name is None:
+            if not misplaced:
+                problems.add(TooManyArguments(argument.span, site.use))
+            return None
+        if argument.name is not None and name not in formals and name in parameters:
+            good = problems.refuse(ParameterAsArgument(argument.name.span, site.use, name, index))
+        elif argument.name is not None and name not in formals:
+            good = problems.refuse(NoArgument(argument.name.span, site.use, argument))
+        elif name in given:
+            good = problems.refuse(ArgumentTwice(argument.span, site.use, name))
+        else:
             given.add(name)
-            if wire is None:
-                good = False
-            else:
-                found[name] = (wire, value.span)
-        missing = [name for name, formal in formals.items() if name not in given and formal.default is None]
-        misnamed = any(argument.name and argument.name.text not in formals for argument in call.arguments)
-        if missing and not misnamed:
-            env.problems.add(ArgumentsMissing(call.span, self.use, tuple(missing)))
-            good = False
-        return found if good else None
+            good = good and wire is not None
+            found |= {} if wire is None else {name: (wire, argument.value.span)}
+    missing = [name for name, formal in formals.items() if name not in given and formal.default is None]
+    misnamed = any(argument.name and argument.name.text not in formals for argument in call.arguments)
+    if missing and not misnamed:
+        good = problems.refuse(ArgumentsMissing(call.span, site.use, tuple(missing)))
+    return found if good else None

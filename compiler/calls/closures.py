@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from ..base.session import Session
@@ -101,7 +102,7 @@ class Closures:
         formula = self.formula(id)
         return set() if formula is None else set().union(*mentions(formula))
 
-    def hangs_on(self, id: int, ids: set[int]) -> bool:
+    def hangs_on(self, id: int, ids: Set[int]) -> bool:
         """Whether a file's axis or const is derived from one of these."""
         seen, left = {id}, [id]
         while left:

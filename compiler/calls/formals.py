@@ -7,10 +7,12 @@ from dataclasses import replace
 from ..base.session import Session
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Const, ConstOf, Number, Static, Value
-from ..typing.signature import Signature
+from ..typing.signature import BlockSignature
 
 
-def parameter(session: Session, signature: Signature, like: Axis, extents: Axis, family: int, implicit: bool) -> Axis:
+def parameter(
+    session: Session, signature: BlockSignature, like: Axis, extents: Axis, family: int, implicit: bool
+) -> Axis:
     """A parameter of a specialisation, with the size of what it stands for."""
     axis = session.axis(
         like.name,
@@ -32,7 +34,7 @@ def parameter(session: Session, signature: Signature, like: Axis, extents: Axis,
 
 def const_parameter(
     session: Session,
-    signature: Signature,
+    signature: BlockSignature,
     name: str,
     value: Value | None,
     of_file: Const | None,
@@ -47,7 +49,7 @@ def const_parameter(
     return const
 
 
-def derive_sizes(signature: Signature, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
+def derive_sizes(signature: BlockSignature, axes: list[Axis], rebound: frozenset[int] = frozenset()) -> None:
     """Derived axes of the file keep their formula, over the axes of the specialisation."""
     for axis in axes:
         if axis.size is None or axis.id in rebound:
@@ -60,7 +62,7 @@ def derive_sizes(signature: Signature, axes: list[Axis], rebound: frozenset[int]
         signature.params[signature.params.index(mine)] = derived
 
 
-def keep_names_known(signature: Signature) -> None:
+def keep_names_known(signature: BlockSignature) -> None:
     """File-level names that the block does not mention by any path cannot be wanted, but may be
     misspelt: keep them known.
     """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..graph.typed_value import static_element
-from ..graph.values import Scalar
+from ..graph.values import IndexInto, Scalar, Type
 from ..names.written_sizes import const_static, size_static
 from ..problems.calls import NoCopyGiven
 from ..sizes.arithmetic import largest, substitute
@@ -27,248 +27,244 @@ from ..sizes.axes import (
     value_of,
 )
 from ..typing.names import size_in_this_pass
-from ..typing.signature import Signature
-from .binding import Binding
+from ..typing.signature import BlockSignature
+from .binding import Bound, CallSite
 from .formals import const_parameter, derive_sizes, keep_names_known, parameter
 
 
-@dataclass
-class Parameters(Binding):
-    """`actual` says what of the caller each parameter stands for, `const_actual` what each const is given."""
+@dataclass(eq=False)
+class Substitution:
+    """What of the caller each parameter of the callee stands for.
 
-    actual: list[tuple[Axis, Axis]] = field(default_factory=list)
-    const_actual: list[tuple[Const, Static]] = field(default_factory=list)
-    of_sizes: set[int] = field(default_factory=set)  # parameters that only sizes are derived from: no value has them
-    unlike: bool = False  # a parameter is no copy of what it must be a copy of
-    invalid_default: bool = False  # the default of a parameter is wrong
+    axes, consts:  of the parameters in `signature`. given, numbers: of axes and consts of files, by id.
+    rebound:       the ids of those that the call names.
+    of_sizes:      ids of parameters that only sizes are derived from: no value has them.
+    unlike:        a parameter is no copy of what it must be a copy of. invalid: the default of one is wrong.
+    """
 
-    def _own_environment(self, bound: dict[str, Axis | Static]) -> Signature:
-        """Fresh axes for the callee's parameters. `self.actual` says what of the caller each stands for."""
-        checker, block = self.checker, self.block
-        around = self.env
-        environment = Signature(block, around.signature.roles_known)
-        axes, consts = checker.closures.of(block)
-        checker.spend(self.call.span, len(axes) + len(consts))
-        given, numbers, rebound = self._implicit(bound, axes, consts)
-        families: dict[int, int] = {}
+    signature: BlockSignature
+    axes: list[tuple[Axis, Axis]] = field(default_factory=list)
+    consts: list[tuple[Const, Static]] = field(default_factory=list)
+    given: dict[int, Axis] = field(default_factory=dict)
+    numbers: dict[int, Static] = field(default_factory=dict)
+    rebound: frozenset[int] = frozenset()
+    of_sizes: set[int] = field(default_factory=set)
+    unlike: bool = False
+    invalid: bool = False
 
-        def family(axis: Axis) -> int:
-            return families.setdefault(axis.family, checker.session.fresh())
-
-        templates = {axis.name: axis for axis in checker.alone[block].environment.signature.params}
-        for generic in block.generics.values():
-            if generic.kind == "const":
-                self._explicit_const(environment, generic, bound, given, numbers)
-                continue
-            actual = self._explicit_axis(environment, generic, bound, given, numbers)
-            axis = parameter(
-                checker.session, environment, templates[generic.name.text], actual, family(actual), implicit=False
-            )
-            self.actual.append((axis, actual))
-            self._like(environment, generic, axis, actual)
-        for axis in axes:
-            actual = given[axis.id]
-            own = parameter(checker.session, environment, axis, actual, family(actual), implicit=True)
-            self.actual.append((own, actual))
-            if axis.id not in checker.closures.carried[block]:
-                self.of_sizes.add(own.id)
-        for const in consts:
-            number = numbers[const.id]
-            formal = const_parameter(
-                checker.session, environment, const.name, value_of(number), const, self._like_number(number)
-            )
-            self.const_actual.append((formal, numbers[const.id]))
-        derive_sizes(environment, axes, rebound)
-        now = {axis.id: axis for axis in environment.params}  # a derived width got its formula after it was made
-        self.actual = [(now.get(formal.id, formal), actual) for formal, actual in self.actual]
-        environment.open |= {formal.id for formal, actual in self.actual if actual.id in self.env.signature.open}
-        keep_names_known(environment)
-        environment.running = {
-            formal for formal, static in self.const_actual if self.env.signature.only_at_run_time(static)
-        }
-        return environment
-
-    def _implicit(
-        self, bound: dict[str, Axis | Static], axes: list[Axis], consts: list[Const]
-    ) -> tuple[dict[int, Axis], dict[int, Static], frozenset[int]]:
-        """What the callee's implicit parameters stand for, by the ids of the file's axes and consts: as the call names
-        them (the ids of those come third), else derived anew from what it names, else the caller's own.
-        """
-        given: dict[int, Axis] = {}
-        numbers: dict[int, Static] = {}
-        for name, item in self.checker.closures.file_names(self.block).items():
-            value = bound.get(name)
-            if isinstance(item, Axis) and isinstance(value, Axis):
-                given[item.id] = value
-            elif isinstance(item, Const) and value is not None and not isinstance(value, Axis):
-                numbers[item.id] = value
-        rebound = {*given, *numbers}
-        for axis in axes:
-            self._inherit_axis(axis, rebound, given, numbers)
-        for const in consts:
-            self._inherit_const(const, rebound, given, numbers)
-        return given, numbers, frozenset(rebound)
-
-    def _explicit_const(
-        self,
-        environment: Signature,
-        generic: s.Generic,
-        bound: dict[str, Axis | Static],
-        given: dict[int, Axis],
-        numbers: dict[int, Static],
-    ) -> None:
-        """A const in the callee's brackets: what the call gives, else its default."""
-        static = bound.get(generic.name.text)
-        if static is None:
-            static = self._default(environment, generic, given, numbers, exact=False) or Literal(0)
-        assert not isinstance(static, Axis)
-        like = self._like_number(static)
-        const = const_parameter(self.checker.session, environment, generic.name.text, value_of(static), None, like)
-        self.const_actual.append((const, static))
-
-    def _default(
-        self,
-        environment: Signature,
-        generic: s.Generic,
-        given: dict[int, Axis],
-        numbers: dict[int, Static],
-        exact: bool = True,
-    ) -> Static | None:
-        """The default of a parameter of the callee, for a call that does not set it. None after a report."""
-        assert generic.default is not None
-        lookup = lambda ident: self._default_name(environment, ident, given, numbers)  # noqa: E731
-        if exact:
-            static = size_static(generic.default, lookup, self.env.problems)
-        else:
-            static = const_static(generic.default, lookup, self.env.problems)
-        self.invalid_default = self.invalid_default or static is None
-        return static
-
-    def _like_number(self, static: Static) -> Number | None:
-        """A number of the same kind as what a const is given; None where calls of the block around decide the kind, and
-        of a list.
-        """
-        if is_list(static) or any(self.env.signature.is_open(ConstOf(const)) for const in consts_in(static)):
+    def outward(self, type: Type) -> Type | None:
+        """A type of the callee in the caller's axes."""
+        actual = {formal.id: axis for formal, axis in self.axes}
+        axes = tuple(actual.get(axis.id, axis) for axis in type.axes)
+        if len(set(axes)) < len(axes):
             return None
-        return {Scalar.REAL: 0.5, Scalar.BOOL: True}.get(static_element(static), 0)
+        element = type.element
+        if isinstance(element, IndexInto):
+            element = IndexInto(actual.get(element.axis.id, element.axis))
+        return Type(element, axes, frozenset(actual.get(axis.id, axis) for axis in type.broadcast_axes))
 
-    def _explicit_axis(
-        self,
-        environment: Signature,
-        generic: s.Generic,
-        bound: dict[str, Axis | Static],
-        given: dict[int, Axis],
-        numbers: dict[int, Static],
-    ) -> Axis:
-        """The axis of the caller that an axis in the callee's brackets stands for."""
-        actual = bound.get(generic.name.text)
-        if actual is None:
-            return self._default_axis(generic, self._default(environment, generic, given, numbers) or Literal(1))
-        assert isinstance(actual, Axis)
+    def onto(self, signature: BlockSignature) -> Substitution:
+        """The same for the parameters of another specialisation of the block."""
+        axes = [(mine, actual) for mine, (_, actual) in zip(signature.params, self.axes, strict=True)]
+        consts = [(mine, static) for mine, (_, static) in zip(signature.const_params, self.consts, strict=True)]
+        of_sizes = {new.id for (new, _), (old, _) in zip(axes, self.axes, strict=True) if old.id in self.of_sizes}
+        return replace(self, signature=signature, axes=axes, consts=consts, of_sizes=of_sizes)
+
+
+def substitution(site: CallSite, bound: Bound) -> Substitution:
+    """Fresh axes and consts for the callee's parameters."""
+    checker, block, caller = site.checker, site.block, site.env.signature
+    session, signature = checker.session, BlockSignature(block, caller.roles_known)
+    sub = Substitution(signature)
+    axes, consts = checker.closures.of(block)
+    checker.spend(site.call.span, len(axes) + len(consts))
+    _inherit(site, sub, bound, axes, consts)
+    families: dict[int, int] = {}
+
+    def family(axis: Axis) -> int:
+        return families.setdefault(axis.family, session.fresh())
+
+    templates = {axis.name: axis for axis in checker.alone[block].environment.signature.params}
+    for name, generic in block.generics.items():
+        if generic.kind == "const":
+            _explicit_const(site, sub, generic, bound)
+            continue
+        actual = _explicit_axis(site, sub, generic, bound)
+        axis = parameter(session, signature, templates[name], actual, family(actual), implicit=False)
+        sub.axes.append((axis, actual))
+        _check_copy(site, sub, generic, axis, actual)
+    for theirs in axes:
+        actual = sub.given[theirs.id]
+        axis = parameter(session, signature, theirs, actual, family(actual), implicit=True)
+        sub.axes.append((axis, actual))
+        if theirs.id not in checker.closures.carried[block]:
+            sub.of_sizes.add(axis.id)
+    for const in consts:
+        number = sub.numbers[const.id]
+        formal = const_parameter(session, signature, const.name, value_of(number), const, _like_number(site, number))
+        sub.consts.append((formal, number))
+    derive_sizes(signature, axes, sub.rebound)
+    now = {axis.id: axis for axis in signature.params}  # a derived width got its formula after it was made
+    sub.axes = [(now.get(formal.id, formal), actual) for formal, actual in sub.axes]
+    signature.open |= {formal.id for formal, actual in sub.axes if actual.id in caller.open}
+    keep_names_known(signature)
+    signature.running = {formal for formal, static in sub.consts if caller.only_at_run_time(static)}
+    return sub
+
+
+def _explicit_const(site: CallSite, sub: Substitution, generic: s.Generic, bound: Bound) -> None:
+    """A const in the callee's brackets: what the call gives, else its default."""
+    static = bound.get(generic.name.text)
+    if static is None:
+        static = _default(site, sub, generic) or Literal(0)
+    assert not isinstance(static, Axis)
+    like = _like_number(site, static)
+    const = const_parameter(site.checker.session, sub.signature, generic.name.text, value_of(static), None, like)
+    sub.consts.append((const, static))
+
+
+def _explicit_axis(site: CallSite, sub: Substitution, generic: s.Generic, bound: Bound) -> Axis:
+    """The axis of the caller that an axis in the callee's brackets stands for; a number makes an axis of its own."""
+    actual = bound.get(generic.name.text)
+    if actual is None:
+        actual = _default(site, sub, generic) or Literal(1)
+    if isinstance(actual, Axis):
         return actual
+    if isinstance(actual, SizeOf):
+        return actual.axis
+    return _of_size(site, sub, generic.name.text, Kind(generic.kind), actual, generic.span)
 
-    def _like(self, environment: Signature, generic: s.Generic, axis: Axis, actual: Axis) -> None:
-        """`k: width like q`: what k and q stand for must be copies of one axis."""
-        original = environment.names.get(generic.like.text) if generic.like is not None else None
-        if original is None or original.family == axis.family:
-            return
-        self.unlike = True
-        theirs = next(a for f, a in self.actual if f is original)
-        at, around = (self.call.brackets or self.call).span, self.env.surroundings
-        names = self.called, axis.name, original.name
-        self.env.problems.add(NoCopyGiven(at, *names, actual, theirs, generic, self.call, around))
 
-    def _inherit_axis(self, axis: Axis, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> None:
-        """What an implicit parameter stands for that the call does not name: derived anew, or the caller's,
-        or itself.
-        """
-        if axis.id in given:
-            return
-        session, caller = self.checker.session, self.env
-        mine = caller.signature.of_file.get(axis.id)
-        formula = session.formulas.get(axis.id)
-        if formula is None or not self.checker.closures.hangs_on(axis.id, rebound):
-            given[axis.id] = mine or axis
-            return
-        self._inherit_parts(formula, rebound, given, numbers)
-        if mine is not None and not self.checker.closures.hangs_on(axis.id, self._changed(rebound, given, numbers)):
-            given[axis.id] = mine
-        elif isinstance(formula, SizeOf) and formula.axis.family == axis.family:
-            original = given[formula.axis.id]
-            given[axis.id] = session.axis(
-                axis.name,
-                axis.kind,
-                label=axis.label,
-                extent=original.extent,
-                bound=original.bound,
-                family=original.family,
-                span=axis.span,
-                ragged=original.ragged,
-            )
-        else:
-            size = substitute(formula, given, numbers)
-            given[axis.id] = self._of_size(axis.name, axis.kind, size, axis.span, axis.label)
+def _default(site: CallSite, sub: Substitution, generic: s.Generic) -> Static | None:
+    """The default of a parameter of the callee, for a call that does not set it. None after a report."""
+    assert generic.default is not None
+    read = const_static if generic.kind == "const" else size_static
+    static = read(generic.default, lambda ident: _named(site, sub, ident.text), site.env.problems)
+    sub.invalid = sub.invalid or static is None
+    return static
 
-    def _inherit_const(
-        self, const: Const, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]
-    ) -> None:
-        if const.id in numbers:
-            return
-        mine = self.env.signature.const_of_file.get(const.id)
-        formula = self.checker.session.const_formulas.get(const.id)
-        if formula is not None and self.checker.closures.hangs_on(const.id, rebound):
-            self._inherit_parts(formula, rebound, given, numbers)
-            numbers[const.id] = substitute(formula, given, numbers)
-        else:
-            numbers[const.id] = ConstOf(mine) if mine is not None else as_static(const.value or 0)
 
-    def _inherit_parts(
-        self, formula: Static, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]
-    ) -> None:
-        for axis in axes_in(formula):
-            self._inherit_axis(axis, rebound, given, numbers)
-        for const in consts_in(formula):
-            self._inherit_const(const, rebound, given, numbers)
+def _named(site: CallSite, sub: Substitution, name: str) -> Static | None:
+    """A name in the default of a parameter."""
+    for formal, actual in sub.axes:
+        if formal.name == name and name in sub.signature.names:
+            return SizeOf(actual)
+    for const, static in sub.consts:
+        if const.name == name:
+            return static
+    module = site.block.module
+    if name in module.axes:
+        return SizeOf(sub.given.get(module.axes[name].id, module.axes[name]))
+    if name in module.consts:
+        return sub.numbers.get(module.consts[name].id, ConstOf(module.consts[name]))
+    return None  # said of the block itself
 
-    def _changed(self, rebound: set[int], given: dict[int, Axis], numbers: dict[int, Static]) -> set[int]:
-        """The names that the call sets to something else than the caller's own of that name: not `f[seq = seq]`."""
-        caller = self.env
-        own = {id for id, axis in caller.signature.of_file.items() if given.get(id) == axis}
-        own |= {id for id, const in caller.signature.const_of_file.items() if numbers.get(id) == ConstOf(const)}
-        return rebound - own
 
-    def _default_name(
-        self, environment: Signature, ident: s.Ident, given: dict[int, Axis], numbers: dict[int, Static]
-    ) -> Static | None:
-        name = ident.text
-        for formal, actual in self.actual:
-            if formal.name == name and name in environment.names:
-                return SizeOf(actual)
-        for const, static in self.const_actual:
-            if const.name == name:
-                return static
-        module = self.block.module
-        if name in module.axes:
-            return SizeOf(given.get(module.axes[name].id, module.axes[name]))
-        if name in module.consts:
-            return numbers.get(module.consts[name].id, ConstOf(module.consts[name]))
-        return None  # said of the block itself
+def _like_number(site: CallSite, static: Static) -> Number | None:
+    """A number of the same kind as what a const is given; None where calls of the block around decide the kind, and
+    of a list.
+    """
+    if is_list(static) or any(site.env.signature.is_open(ConstOf(const)) for const in consts_in(static)):
+        return None
+    return {Scalar.REAL: 0.5, Scalar.BOOL: True}.get(static_element(static), 0)
 
-    def _default_axis(self, generic: s.Generic, static: Static) -> Axis:
-        """A default that names an axis is that axis; a number makes an axis of its own."""
-        if isinstance(static, SizeOf):
-            return static.axis
-        return self._of_size(generic.name.text, Kind(generic.kind), static, generic.span)
 
-    def _of_size(self, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None) -> Axis:
-        """A new axis, as large as axes and consts of the caller make it."""
-        size = size_in_this_pass(self.env, kind, size)
-        if kind is Kind.DEPTH and not self.env.signature.known_depth(name, size, self.call.span):
-            self.invalid_default = True
-        extent, formula = self.env.sized(size, self.call.span, name, formula_span=span)
-        bound = largest(size) if extent is None and kind is Kind.WIDTH else None
-        return self.env.signature.opened(
-            self.checker.session.axis(
-                name, kind, label=label, extent=extent, size=formula if extent is None else None, bound=bound, span=span
-            )
+def _check_copy(site: CallSite, sub: Substitution, generic: s.Generic, axis: Axis, actual: Axis) -> None:
+    """`k: width like q`: what k and q stand for must be copies of one axis."""
+    original = sub.signature.names.get(generic.like.text) if generic.like is not None else None
+    if original is None or original.family == axis.family:
+        return
+    sub.unlike = True
+    theirs = next(a for f, a in sub.axes if f is original)
+    names, around = (site.called, axis.name, original.name), site.env.surroundings
+    site.env.problems.add(NoCopyGiven(site.place, *names, actual, theirs, generic, site.call, around))
+
+
+# -- what the call does not name -------------------------------------------------------------------------------------
+
+
+def _inherit(site: CallSite, sub: Substitution, bound: Bound, axes: list[Axis], consts: list[Const]) -> None:
+    """What the callee's implicit parameters stand for: as the call names them, else derived anew from what it names,
+    else the caller's own.
+    """
+    for name, item in site.checker.closures.file_names(site.block).items():
+        value = bound.get(name)
+        if isinstance(item, Axis) and isinstance(value, Axis):
+            sub.given[item.id] = value
+        elif isinstance(item, Const) and value is not None and not isinstance(value, Axis):
+            sub.numbers[item.id] = value
+    sub.rebound = frozenset((*sub.given, *sub.numbers))
+    for axis in axes:
+        _inherit_axis(site, sub, axis)
+    for const in consts:
+        _inherit_const(site, sub, const)
+
+
+def _inherit_axis(site: CallSite, sub: Substitution, axis: Axis) -> None:
+    if axis.id in sub.given:
+        return
+    session, closures = site.checker.session, site.checker.closures
+    mine, formula = site.env.signature.of_file.get(axis.id), session.formulas.get(axis.id)
+    if formula is None or not closures.hangs_on(axis.id, sub.rebound):
+        sub.given[axis.id] = mine or axis
+        return
+    _inherit_parts(site, sub, formula)
+    if mine is not None and not closures.hangs_on(axis.id, _changed(site, sub)):
+        sub.given[axis.id] = mine
+    elif isinstance(formula, SizeOf) and formula.axis.family == axis.family:
+        original = sub.given[formula.axis.id]
+        sub.given[axis.id] = session.axis(
+            axis.name,
+            axis.kind,
+            label=axis.label,
+            extent=original.extent,
+            bound=original.bound,
+            family=original.family,
+            span=axis.span,
+            ragged=original.ragged,
         )
+    else:
+        size = substitute(formula, sub.given, sub.numbers)
+        sub.given[axis.id] = _of_size(site, sub, axis.name, axis.kind, size, axis.span, axis.label)
+
+
+def _inherit_const(site: CallSite, sub: Substitution, const: Const) -> None:
+    if const.id in sub.numbers:
+        return
+    mine = site.env.signature.const_of_file.get(const.id)
+    formula = site.checker.session.const_formulas.get(const.id)
+    if formula is not None and site.checker.closures.hangs_on(const.id, sub.rebound):
+        _inherit_parts(site, sub, formula)
+        sub.numbers[const.id] = substitute(formula, sub.given, sub.numbers)
+    else:
+        sub.numbers[const.id] = ConstOf(mine) if mine is not None else as_static(const.value or 0)
+
+
+def _inherit_parts(site: CallSite, sub: Substitution, formula: Static) -> None:
+    for axis in axes_in(formula):
+        _inherit_axis(site, sub, axis)
+    for const in consts_in(formula):
+        _inherit_const(site, sub, const)
+
+
+def _changed(site: CallSite, sub: Substitution) -> frozenset[int]:
+    """The names that the call sets to something else than the caller's own of that name: not `f[seq = seq]`."""
+    caller = site.env.signature
+    own = {id for id, axis in caller.of_file.items() if sub.given.get(id) == axis}
+    own |= {id for id, const in caller.const_of_file.items() if sub.numbers.get(id) == ConstOf(const)}
+    return sub.rebound - own
+
+
+def _of_size(
+    site: CallSite, sub: Substitution, name: str, kind: Kind, size: Static, span: Span | None, label: str | None = None
+) -> Axis:
+    """A new axis, as large as axes and consts of the caller make it."""
+    env, place = site.env, site.call.span
+    size = size_in_this_pass(env, kind, size)
+    if kind is Kind.DEPTH and not env.signature.known_depth(name, size, place):
+        sub.invalid = True
+    extent, formula = env.sized(size, place, name, formula_span=span)
+    bound = largest(size) if extent is None and kind is Kind.WIDTH else None
+    formula = formula if extent is None else None
+    made = site.checker.session.axis(name, kind, label=label, extent=extent, size=formula, bound=bound, span=span)
+    return env.signature.opened(made)

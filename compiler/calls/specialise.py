@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...dsl import syntax as s
@@ -16,123 +17,125 @@ from ..typing.environment import Environment, Specialisation
 from ..typing.expressions.dispatch import expression
 from ..typing.names import written_type
 from ..typing.outcome import Formula
-from ..typing.signature import Signature
-from .arguments import Arguments
+from ..typing.signature import BlockSignature
+from .binding import CallSite
 from .elaborate import elaborate
+from .parameters import Substitution
+
+Entering = Sequence[tuple[s.Formal, TypedValue | None]]
 
 
-class SpecialisedCall(Arguments):
-    """Calls that are alike in sizes, copies and kinds of arguments share one env."""
+def specialised(site: CallSite, sub: Substitution, entering: Entering) -> tuple[Specialisation, Substitution]:
+    """The body that a call stands for, and what of the caller its parameters stand for. Calls that are alike in sizes,
+    copies and kinds of arguments share one.
+    """
+    checker, env = site.checker, site.env
+    numbers = _numbers(site, sub)
+    found = (repr(numbers.get(const.id)) for const in sub.signature.const_params)
+    key = (_key(site, sub.signature, entering), tuple(found))
+    if key not in checker.specialisations:
+        inside = Environment.of(checker, sub.signature)
+        inside = inside.but(taken=env.taken, numbers=numbers, stack=(*env.stack, site.block))
+        for formal, wire in entering:
+            inside = inside.bound(formal.name.text, _entered(inside, formal, wire))
+        checker.specialisations[key] = elaborate(inside, checker.ranks.get(site.block))
+    specialisation = checker.specialisations[key]
+    return specialisation, sub.onto(specialisation.environment.signature)
 
-    def _specialisation(
-        self, environment: Signature, inputs: list[tuple[s.Formal, TypedValue | None]]
-    ) -> Specialisation:
-        checker, block, numbers = self.checker, self.block, self._numbers()
-        key = (self._key(environment, inputs), tuple(repr(numbers.get(const.id)) for const in environment.const_params))
-        if key in checker.specialisations:
-            specialisation = checker.specialisations[key]
-            self._onto(specialisation.environment.signature)
-            return specialisation
-        inside = Environment.of(checker, environment)
-        inside = replace(inside, taken=self.env.taken, numbers=numbers, stack=(*self.env.stack, block))
-        for formal, wire in inputs:
-            if wire is None:
-                wire = _everywhere(inside, _default(inside, formal), formal)
-            elif wire.static is not None:
-                wire = _everywhere(inside, wire, formal)
-            else:
-                place = formal.name.span.to(formal.type.span)
-                made = inside.builder.input(formal.name.text, wire.type, wire.role, place)
-                wire = replace(made, mark=wire.mark, mark_unknown=wire.mark_unknown)
-            inside = inside.bound(formal.name.text, wire)
-        checker.specialisations[key] = elaborate(inside, checker.ranks.get(block))
-        return checker.specialisations[key]
 
-    def _pass_on(self, formulas: list[Formula]) -> None:
-        """A formula over a const that the call sets to the number of a pass is validated where the passes are."""
-        axes = {formal.id: axis for formal, axis in self.actual}
-        consts = {formal.id: static for formal, static in self.const_actual}
-        for formula in formulas:
-            given = formula.with_values(axes, consts)
-            if given.undetermined:
-                self.env.outcome.formulas.append(replace(given, call=self.call.span))
+def _entered(env: Environment, formal: s.Formal, wire: TypedValue | None) -> TypedValue | None:
+    """An argument in the body: an input of its graph, or a number as it is."""
+    if wire is None:
+        return _everywhere(env, _default(env, formal), formal)
+    if wire.static is not None:
+        return _everywhere(env, wire, formal)
+    made = env.builder.input(formal.name.text, wire.type, wire.role, formal.name.span.to(formal.type.span))
+    return replace(made, mark=wire.mark, mark_unknown=wire.mark_unknown)
 
-    def _numbers(self) -> dict[int, Number]:
-        """The consts that depend on the pass of a repeat around the call, each with its number in that pass."""
-        if not self.env.numbers:
-            return {}
-        found = ((formal, known(self.env.in_this_pass(static))) for formal, static in self.const_actual)
-        return {formal.id: number for formal, number in found if formal.value is None and number is not None}
 
-    def _onto(self, environment: Signature) -> None:
-        """The parameters of a kept specialisation, in place of the fresh ones."""
-        self.actual = [(mine, actual) for mine, (_, actual) in zip(environment.params, self.actual, strict=True)]
-        self.const_actual = [
-            (mine, static) for mine, (_, static) in zip(environment.const_params, self.const_actual, strict=True)
-        ]
+def pass_on(site: CallSite, sub: Substitution, formulas: list[Formula]) -> None:
+    """A formula over a const that the call sets to the number of a pass is validated where the passes are."""
+    axes = {formal.id: axis for formal, axis in sub.axes}
+    consts = {formal.id: static for formal, static in sub.consts}
+    for formula in formulas:
+        given = formula.with_values(axes, consts)
+        if given.undetermined:
+            site.env.outcome.formulas.append(replace(given, call=site.call.span))
 
-    def _key(self, environment: Signature, inputs: list[tuple[s.Formal, TypedValue | None]]) -> object:
-        """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the
-        same kind.
-        """
-        place = {axis.id: index for index, axis in enumerate(environment.params)}
-        families: dict[int, int] = {}
-        axes = tuple(
+
+def relay(
+    site: CallSite, sub: Substitution, specialisation: Specialisation, only: frozenset[str] | None = None
+) -> None:
+    """Mistakes of this specialisation that the block does not make on its own: shown at the call.
+
+    only: of a block with mistakes of its own, the codes of those that do not follow from them.
+    """
+    found, ours, call = site.env.problems.found, not site.of_the_library, site.call
+    known = {problem.place for problem in site.checker.session.problems.found}
+    if ours:
+        known |= {problem.place for problem in site.checker.alone[site.block].environment.problems.found}
+    for problem in specialisation.environment.problems.found:
+        silent = problem.severity is Severity.WARNING and not problem.deep
+        if silent or problem.place in known or (only is not None and problem.code not in only):
+            continue
+        if problem.deep and ours:
+            found.append(CalledFrom(problem.span, problem, call.span))
+        else:
+            found.append(AtCall(call.span, problem, site.block.decl, call, tuple(sub.axes)))
+
+
+def _numbers(site: CallSite, sub: Substitution) -> dict[int, Number]:
+    """The consts that depend on the pass of a repeat around the call, each with its number in that pass."""
+    if not site.env.numbers:
+        return {}
+    found = ((formal, known(site.env.in_this_pass(static))) for formal, static in sub.consts)
+    return {formal.id: number for formal, number in found if formal.value is None and number is not None}
+
+
+def _key(site: CallSite, signature: BlockSignature, entering: Entering) -> object:
+    """Calls of equal keys have one body: same sizes, same copies among the parameters, arguments of the
+    same kind.
+    """
+    place = {axis.id: index for index, axis in enumerate(signature.params)}
+    families: dict[int, int] = {}
+    axes = tuple(
+        (
+            axis.extent,
+            axis.bound,
+            axis.size is not None,
+            axis.id in signature.open,
+            families.setdefault(axis.family, len(families)),
+        )
+        for axis in signature.params
+    )
+    lifted = tuple(axis.id for axis in signature.lifted)
+
+    def at(axis: Axis) -> tuple[str, int]:
+        return ("p", place[axis.id]) if axis.id in place else ("l", axis.id)
+
+    arguments: list[object] = []
+    for _, wire in entering:
+        if wire is None:
+            arguments.append(None)
+            continue
+        if wire.static is not None:
+            arguments.append(repr(wire.static))  # 1 is not 1.0, nor true
+            continue
+        element = at(wire.element.axis) if isinstance(wire.element, IndexInto) else wire.element.value
+        arguments.append(
             (
-                axis.extent,
-                axis.bound,
-                axis.size is not None,
-                axis.id in environment.open,
-                families.setdefault(axis.family, len(families)),
+                element,
+                tuple(at(axis) for axis in wire.type.axes),
+                tuple(sorted(at(axis) for axis in wire.type.broadcast_axes)),
+                wire.role,
+                tuple(sorted(at(axis) for axis in wire.mark)),
+                wire.mark_unknown,
             )
-            for axis in environment.params
         )
-        lifted = tuple(axis.id for axis in environment.lifted)
-
-        def at(axis: Axis) -> tuple[str, int]:
-            return ("p", place[axis.id]) if axis.id in place else ("l", axis.id)
-
-        arguments: list[object] = []
-        for _, wire in inputs:
-            if wire is None:
-                arguments.append(None)
-                continue
-            if wire.static is not None:
-                arguments.append(repr(wire.static))  # 1 is not 1.0, nor true
-                continue
-            element = at(wire.element.axis) if isinstance(wire.element, IndexInto) else wire.element.value
-            arguments.append(
-                (
-                    element,
-                    tuple(at(axis) for axis in wire.type.axes),
-                    tuple(sorted(at(axis) for axis in wire.type.broadcast_axes)),
-                    wire.role,
-                    tuple(sorted(at(axis) for axis in wire.mark)),
-                    wire.mark_unknown,
-                )
-            )
-        consts = tuple(
-            (repr(const.value), repr(const.like), const in environment.running) for const in environment.const_params
-        )
-        return (id(self.block), environment.roles_known, self.env.taken, axes, consts, lifted, tuple(arguments))
-
-    def _relay(self, specialisation: Specialisation, only: frozenset[str] | None = None) -> None:
-        """Mistakes of this specialisation that the block does not make on its own: shown at the call.
-
-        only: of a block with mistakes of its own, the codes of those that do not follow from them.
-        """
-        problems, ours = self.env.problems, self.env.module.library or not self.block.module.library
-        known = {problem.place for problem in self.checker.session.problems.found}
-        if ours:
-            known |= {problem.place for problem in self.checker.alone[self.block].environment.problems.found}
-        for problem in specialisation.environment.problems.found:
-            silent = problem.severity is Severity.WARNING and not problem.deep
-            if silent or problem.place in known or (only is not None and problem.code not in only):
-                continue
-            if problem.deep and ours:
-                problems.found.append(CalledFrom(problem.span, problem, self.call.span))
-            else:
-                problems.found.append(AtCall(self.call.span, problem, self.block.decl, self.call, tuple(self.actual)))
+    consts = tuple(
+        (repr(const.value), repr(const.like), const in signature.running) for const in signature.const_params
+    )
+    return (id(site.block), signature.roles_known, site.env.taken, axes, consts, lifted, tuple(arguments))
 
 
 def _default(env: Environment, formal: s.Formal) -> TypedValue | None:

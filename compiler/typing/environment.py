@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from ...dsl import syntax as s
-from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..base.problems import Problems
 from ..base.session import Session
@@ -22,7 +21,7 @@ from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Literal, Number, Static, known
 from .builder import Builder
 from .outcome import Outcome
-from .signature import Signature
+from .signature import BlockSignature
 
 
 class Caller(Protocol):
@@ -68,7 +67,7 @@ class Shared:
     first: tuple[Graph, Span] | None = None  # the first call, which the others make the weights like
 
 
-@record
+@dataclass(frozen=True, eq=False)
 class Environment:
     """What is known before a statement or expression; a statement gives the environment of the next.
 
@@ -86,7 +85,7 @@ class Environment:
     """
 
     checker: Caller
-    signature: Signature
+    signature: BlockSignature
     names: Mapping[str, Axis]
     consts: Mapping[str, Static]
     variables: Mapping[str, TypedValue | None]
@@ -105,13 +104,19 @@ class Environment:
     decided: bool = False
 
     @classmethod
-    def of(cls, checker: Caller, signature: Signature) -> Environment:
+    def of(cls, checker: Caller, signature: BlockSignature) -> Environment:
         """What is known before the first statement, but for the arguments."""
         return cls(checker, signature, dict(signature.names), dict(signature.consts), {})
 
+    def but(self, **changes: Any) -> Environment:
+        """The same with other values of some fields; `dataclasses.replace` takes longer."""
+        changed = object.__new__(Environment)
+        changed.__dict__.update(self.__dict__, **changes)
+        return changed
+
     def bound(self, name: str, value: TypedValue | None) -> Environment:
         """The same with one variable more."""
-        return replace(self, variables={**self.variables, name: value})
+        return self.but(variables={**self.variables, name: value})
 
     @property
     def block(self) -> BlockDef:
@@ -160,15 +165,15 @@ class Environment:
         """
         return substitute(static, {}, {id: Literal(number) for id, number in self.numbers.items()})
 
-    @contextmanager
-    def only_if(self, condition: Static | None) -> Iterator[Environment]:
+    def only_if(self, condition: Static | None) -> AbstractContextManager[Environment]:
         """Where what is done is done only if this holds; None: always. Else its sizes and numbers may be any."""
-        if condition is None:
-            yield self
-            return
+        return nullcontext(self) if condition is None else self._only_if(condition)
+
+    @contextmanager
+    def _only_if(self, condition: Static) -> Iterator[Environment]:
         holds, formulas = known(self.in_this_pass(condition)), self.outcome.formulas
         before = len(formulas)
-        yield replace(self, taken=self.taken and holds is True)
+        yield self.but(taken=self.taken and holds is True)
         if holds is not True:
             formulas[before:] = [each.only_if(condition) for each in formulas[before:]] if holds is None else []
 

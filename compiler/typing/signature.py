@@ -13,7 +13,7 @@ from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 
 
 @dataclass(eq=False)
-class Signature:
+class BlockSignature:
     """What names in the head of a block stand for, and those of its file.
 
     roles_known: whether it is known which arguments carry data, so that D7 is decided here. While a block that others

@@ -7,7 +7,6 @@ import pytest
 import attnc
 from attnc.compiler import check as program
 from attnc.compiler.base.session import Session
-from attnc.compiler.calls import block as blockcall
 from attnc.compiler.calls.calls import Calls
 from attnc.compiler.causality import proof as causality
 from attnc.compiler.sizes.limits import Exhausted
@@ -91,7 +90,7 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each number that is put in makes a body of its own; calls that are alike share one."""
     text = "block f[n: const](x: []) -> [] {\n    return x + n\n}\nmodel m(x: []) -> [] {\n    return %s\n}\n"
     calls = [f"f[n = {n}](x)" for n in range(5)]
-    monkeypatch.setattr(blockcall, "BODIES", 4)
+    monkeypatch.setattr("attnc.compiler.calls.calls.BODIES", 4)
     assert codes(text % " + ".join(calls)) == []
     assert codes(text % " + ".join(calls[:4] * 3)) == []
     (found,) = codes(text % " + ".join([*calls, "f[n = 9](x)"]))

@@ -102,7 +102,8 @@ def _arguments(env: Environment, call: s.CallExpr, made: OpApplication) -> bool:
         elif name in given:
             good = env.problems.refuse(GivenTwice(argument.span, name))
         else:
-            given |= {name} if name is not None else set()
+            if name is not None:
+                given.add(name)
             good = _argument(env, call, made, argument, name, slots, more) and good
     good = _complete(env, call, made, given, good)
     operands = [*(slots[name] for name in op.operands if name in slots), *more]
@@ -134,7 +135,7 @@ def _argument(
             made.mask, made.mask_span = mask, written.mask.span
     if wire is None:
         return False
-    known = next((each for each in op.options if each.name == name), None)
+    known = None if name in op.operands else next((each for each in op.options if each.name == name), None)
     if known is not None:
         return option(env, made, known, wire, argument) and good
     if name is not None:

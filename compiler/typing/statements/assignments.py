@@ -32,7 +32,7 @@ def bind(env: Environment, name: s.Ident, wire: TypedValue | None) -> Environmen
         wire = replace(_named(env, wire, text), span=name.span)
     env.noted(name.span, wire)
     env.outcome.assigned.setdefault(text, name.span)
-    env = replace(env, gone={each: env.gone[each] for each in env.gone if each != text}) if text in env.gone else env
+    env = env.but(gone={each: env.gone[each] for each in env.gone if each != text}) if text in env.gone else env
     return env.bound(text, wire)
 
 

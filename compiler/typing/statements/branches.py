@@ -34,7 +34,7 @@ def branch(env: Environment, statement: s.If) -> Environment:
         taken, other = other, taken
     env = _discard(env, other, decided is None, by_pass and decided is not None)
     before = len(env.outcome.formulas)
-    after = run(replace(env, taken=env.taken and decided is not None), taken)
+    after = run(env.but(taken=env.taken and decided is not None), taken)
     if decided is None:
         del env.outcome.formulas[before:]
     return replace(after, taken=env.taken)
@@ -64,7 +64,7 @@ def _discard(env: Environment, statements: Sequence[s.Statement], unsure: bool, 
     """
     outcome = Outcome(used=env.outcome.used, splits=dict(env.outcome.splits))
     shares = {name: replace(share) for name, share in env.shares.items()}
-    trial = replace(env, builder=Builder(parent=env.builder), outcome=outcome, shares=shares, taken=False)
+    trial = env.but(builder=Builder(parent=env.builder), outcome=outcome, shares=shares, taken=False)
     with env.problems.aside() as found:
         check_one_set(run(trial, statements))
     env.problems.found += [problem for problem in found if not (by_pass and problem.deep)]
@@ -74,5 +74,5 @@ def _discard(env: Environment, statements: Sequence[s.Statement], unsure: bool, 
     )
     new = {name: span for name, span in outcome.assigned.items() if name not in env.variables}
     if unsure:
-        return replace(env, variables={**env.variables, **dict.fromkeys(new)})
-    return replace(env, untaken={**env.untaken, **new})
+        return env.but(variables={**env.variables, **dict.fromkeys(new)})
+    return env.but(untaken={**env.untaken, **new})

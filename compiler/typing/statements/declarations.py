@@ -40,7 +40,7 @@ def share(env: Environment, statement: s.Share) -> Environment:
         return env
     claim(env, name.text, name.span)
     shares = {**env.shares, name.text: Shared(name, block)}
-    return replace(env, shares=shares, outside=env.outside - {name.text}, around=env.around - {name.text})
+    return env.but(shares=shares, outside=env.outside - {name.text}, around=env.around - {name.text})
 
 
 def _declared_already(env: Environment, name: s.Ident) -> bool:
@@ -69,7 +69,7 @@ def local_axis(env: Environment, decl: s.AxisDecl) -> Environment:
         env.signature.misdeclared.add(name)
         return env
     env.outcome.own_axes.append(env.signature.opened(axis))  # that it has no size is reported
-    return replace(env, names={**env.names, name: axis})
+    return env.but(names={**env.names, name: axis})
 
 
 def _label(decl: s.AxisDecl) -> str:
@@ -130,7 +130,7 @@ def local_const(env: Environment, decl: s.ConstDecl) -> Environment:
     else:
         value = worth(env, value, decl.value.span)
         _in_each_pass(env, value, decl.value.span)
-    return replace(env, consts={**env.consts, name: value})
+    return env.but(consts={**env.consts, name: value})
 
 
 def _in_each_pass(env: Environment, formula: Static, span: Span, name: str | None = None) -> None:

@@ -66,7 +66,7 @@ class Loop:
 
 
 @dataclass
-class Pass:
+class BodyPass:
     """One elaboration of the body. ends: what it gives. after: what is known when all passes are done."""
 
     loop: Loop
@@ -97,13 +97,13 @@ class Pass:
 class Variants:
     """The distinct bodies; `which` of them each pass is; what all passes were decided by, and whether all are right."""
 
-    bodies: list[Pass] = field(default_factory=list)
+    bodies: list[BodyPass] = field(default_factory=list)
     which: list[int] = field(default_factory=list)
     outcome: Outcome = field(default_factory=Outcome)
     good: bool = True
 
 
-def settled(loop: Loop) -> tuple[Pass, bool]:
+def settled(loop: Loop) -> tuple[BodyPass, bool]:
     """The body, and whether it is right. Where passes share their weights, the sizes of depths may depend on the number
     of the pass, but not those that weights run along: if some do, all are decided pass by pass.
     """
@@ -116,7 +116,7 @@ def settled(loop: Loop) -> tuple[Pass, bool]:
     return _settle(replace(loop, decided=True))
 
 
-def _settle(loop: Loop) -> tuple[Pass, bool]:
+def _settle(loop: Loop) -> tuple[BodyPass, bool]:
     """Run the body until what it carries has settled: its role, its marks, its broadcast axes (types must
     not change).
     """
@@ -139,7 +139,7 @@ def _settle(loop: Loop) -> tuple[Pass, bool]:
     return body, good
 
 
-def _keeps_types(loop: Loop, entering: list[TypedValue], body: Pass, number: int | None = None) -> bool:
+def _keeps_types(loop: Loop, entering: list[TypedValue], body: BodyPass, number: int | None = None) -> bool:
     """Whether what is carried keeps its type from pass to pass; else reported. number: of the pass, if they differ."""
     good, env = True, loop.env
     for text, before, after in zip(loop.carried, entering, body.ends, strict=True):
@@ -153,7 +153,7 @@ def _keeps_types(loop: Loop, entering: list[TypedValue], body: Pass, number: int
     return good
 
 
-def _pass(loop: Loop, entering: list[TypedValue], value: int | None = None) -> Pass:
+def _pass(loop: Loop, entering: list[TypedValue], value: int | None = None) -> BodyPass:
     """The body once, for what goes in. value: the number of the pass, where passes are told apart."""
     env, statement = loop.env, loop.statement
     builder = Builder(parent=env.builder)
@@ -170,8 +170,7 @@ def _pass(loop: Loop, entering: list[TypedValue], value: int | None = None) -> P
     before = env.outcome
     outcome = Outcome(assigned=before.assigned, used=before.used, splits=before.splits)
     after = run(
-        replace(
-            env,
+        env.but(
             builder=builder,
             outcome=outcome,
             variables={**env.variables, **dict(zip(loop.carried, insides, strict=True))},
@@ -189,10 +188,10 @@ def _pass(loop: Loop, entering: list[TypedValue], value: int | None = None) -> P
         env.problems.add(WrongReturn(returned.span, Count.IN_REPEAT))
     # What is wrong in the body has been reported; a value leaves with its type at entry, for a repeat keeps types.
     given = [after.variables.get(text) or inside for text, inside in zip(loop.carried, insides, strict=True)]
-    return Pass(loop, builder, outcome, [like(end, wire) for end, wire in zip(given, entering, strict=True)])
+    return BodyPass(loop, builder, outcome, [like(end, wire) for end, wire in zip(given, entering, strict=True)])
 
 
-def variants(loop: Loop, first: Pass, number: int) -> Variants:
+def variants(loop: Loop, first: BodyPass, number: int) -> Variants:
     """A static `if` or a depth depends on the index: one body for each way they turn out."""
     problems = loop.env.problems
     entering = [join(a, b) for a, b in zip(loop.starts, first.ends, strict=True)]
@@ -210,7 +209,7 @@ def variants(loop: Loop, first: Pass, number: int) -> Variants:
     return several
 
 
-def _each_pass(loop: Loop, first: Pass, entering: list[TypedValue], number: int) -> Variants:
+def _each_pass(loop: Loop, first: BodyPass, entering: list[TypedValue], number: int) -> Variants:
     problems, several = loop.env.problems, Variants()
     kept: dict[tuple[object, ...], int] = {}
     reported = set[object]()  # decisions, with the marks of what went in: the same body may be wrong for others
@@ -240,7 +239,7 @@ def _each_pass(loop: Loop, first: Pass, entering: list[TypedValue], number: int)
     return several
 
 
-def check_formulas(one: Pass, passes: Iterable[int], reported: set[Span]) -> None:
+def check_formulas(one: BodyPass, passes: Iterable[int], reported: set[Span]) -> None:
     """Report numbers of the body that are wrong in one of these passes, once.
 
     What also depends on the pass of a repeat around this one is validated there.

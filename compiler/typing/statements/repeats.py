@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 
 from ....dsl import syntax as s
@@ -23,7 +22,7 @@ from ..names import listed, may_own, written_const, written_size
 from ..sharing import beside, own, without
 from .dispatch import of_kind
 from .joins import join
-from .passes import Loop, Pass, check_formulas, settled, variants
+from .passes import BodyPass, Loop, check_formulas, settled, variants
 
 _MOST_PASSES = 10_000
 
@@ -62,7 +61,7 @@ def repeat(env: Environment, statement: s.RepeatStatement) -> Environment:
     for text, wire in zip(loop.carried, outs, strict=True):
         env = env.bound(text, wire)
     over_now = {text: statement.head for text in assigned(statement.body) if text not in loop.carried}
-    return replace(env, gone={**env.gone, **over_now})
+    return env.but(gone={**env.gone, **over_now})
 
 
 def _loop(env: Environment, statement: s.RepeatStatement, over: Static | None) -> Loop:
@@ -76,13 +75,13 @@ def _loop(env: Environment, statement: s.RepeatStatement, over: Static | None) -
 
 def _nothing_known(env: Environment, loop: Loop) -> Environment:
     """After a mistake: nothing is to be said of what the repeat would carry."""
-    return replace(env, variables={**env.variables, **dict.fromkeys(loop.carried)})
+    return env.but(variables={**env.variables, **dict.fromkeys(loop.carried)})
 
 
 def _node(
     env: Environment,
     loop: Loop,
-    bodies: list[Pass],
+    bodies: list[BodyPass],
     variant: tuple[int, ...],
     name: str,
     count: Static,
@@ -136,7 +135,9 @@ def _node(
     ]
 
 
-def _check_one_set(env: Environment, bodies: list[Pass], variant: Sequence[int], statement: s.RepeatStatement) -> None:
+def _check_one_set(
+    env: Environment, bodies: list[BodyPass], variant: Sequence[int], statement: s.RepeatStatement
+) -> None:
     """Report passes of a `shared` repeat that learn something else than the first: they have one set of weights."""
     if not statement.shared or statement.index is None:
         return
@@ -209,7 +210,7 @@ def _repeat_name(env: Environment, statement: s.RepeatStatement) -> str | None:
     return None
 
 
-def _join_outside(builder: Builder, passes: list[Pass]) -> list[TypedValue]:
+def _join_outside(builder: Builder, passes: list[BodyPass]) -> list[TypedValue]:
     """What the bodies read from outside, each once."""
     outside: dict[int, TypedValue] = {}
     for one in passes:
@@ -218,7 +219,7 @@ def _join_outside(builder: Builder, passes: list[Pass]) -> list[TypedValue]:
     return list(outside.values())
 
 
-def _with_inputs(builder: Builder, one: Pass, outside: list[TypedValue]) -> Graph:
+def _with_inputs(builder: Builder, one: BodyPass, outside: list[TypedValue]) -> Graph:
     """The body's graph with an input for everything that any variant reads."""
     for wire in outside:
         one.builder.take(wire)
