@@ -25,7 +25,7 @@ def collective(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) 
     x = body.full(body.real(x, False) if x.kind is Scalar.REAL else x, [a for a, _ in changed])
     order = tuple(dict(changed).get(axis, axis) for axis in x.axes)
     if op.kind is SendKind.EXCHANGE:  # first the dimension of which it has a part, then that of which it will
-        changed.sort(key=lambda pair: pair[1] != node.axes[0])
+        changed.sort(key=lambda pair: pair[0] not in node.made)
     places = [str(x.axes.index(a) - len(x.axes)) for a, _ in changed]
     if op.kind is SendKind.EXCHANGE and len(places) == 1:  # the other is the batch
         places.insert(0 if node.axes[0] == BATCH_AXIS else 1, "0")

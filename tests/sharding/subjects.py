@@ -42,11 +42,30 @@ KINDS: dict[str, tuple[dict[str, Size], tuple[str, ...], tuple[str, ...]]] = {
     "zoo/bart": (BART, ("heads", "inner"), ("source", "target")),
 }
 """Specs, their sizes, the depths that a mesh may split, and the widths."""
+EXPERTS: dict[str, dict[str, Size]] = {
+    "zoo/mixtral": {
+        "model": 16, "inner": 32, "vocab": 24, "expert": 4, "chosen": 2, "groups": 2, "sharing": 2, "key": 4,
+        "layers": 2
+    },
+    "zoo/mixed/experts": {
+        "model": 16, "inner": 32, "narrow": 12, "vocab": 24, "expert": 4, "chosen": 2, "groups": 2, "sharing": 2,
+        "key": 4, "layers": 1, "common": 8, "turned": 4
+    },
+    "zoo/mixed/latent": {
+        "model": 16, "inner": 32, "narrow": 8, "vocab": 24, "expert": 8, "chosen": 3, "clan": 4, "good": 2, "common": 8,
+        "heads": 2, "plain": 4, "turned": 4, "value": 4, "latent": 8, "query": 8, "layers": 2, "dense": 1
+    },
+    "zoo/t5/t5": {
+        "model": 16, "inner": 32, "vocab": 24, "expert": 4, "heads": 2, "key": 4, "source_layers": 1,
+        "target_layers": 1, "source_sparse": [True], "target_sparse": [True], "capacity": 3, "buckets": 8, "far": 16
+    },
+}  # fmt: skip
+"""Mixtral; experts of all kinds; DeepSeek's, of groups, with shared ones; the Switch Transformer, with a capacity."""
 
 
 @cache
 def model(name: str) -> Model:
-    spec = attnc.load(EXAMPLES / f"{name}.attn", sizes=KINDS[name][0])
+    spec = attnc.load(EXAMPLES / f"{name}.attn", sizes=KINDS[name][0] if name in KINDS else EXPERTS[name])
     return spec.model(spec.models[0])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import random
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -16,10 +18,16 @@ from torch import Tensor
 import attnc
 from attnc.cli import main
 from attnc.compiler.sharding.choose import axes_named
+from attnc.compiler.sharding.mesh import Indivisible, mesh_of
+from attnc.compiler.sharding.plan import ShardingPlan
+from attnc.compiler.sharding.spread import spread
 from attnc.spec import Model, Size
 
+from . import processes
 from .devices import Difference, compared
 from .subjects import BATCH, EXAMPLES, WIDTH, inputs
+from .subjects import EXPERTS as SPECS
+from .test_numbers import assert_as_planned, expected
 
 SPLIT = {"expert": ("batch", "expert")}
 ROUTED = """
@@ -36,25 +44,6 @@ model routed(x: [seq, model], best: expert[seq, chosen], real: bool[seq]) -> [se
 """Picks are given, so that a test can say which; what is no item picks nothing."""
 ITEMS, CHOSEN, EXPERTS, DEEP = BATCH * WIDTH, 2, 4, 4
 
-SIZES: dict[str, dict[str, Size]] = {
-    "zoo/mixtral": {
-        "model": 16, "inner": 32, "vocab": 24, "expert": 4, "chosen": 2, "groups": 2, "sharing": 2, "key": 4,
-        "layers": 2
-    },
-    "zoo/mixed/experts": {
-        "model": 16, "inner": 32, "narrow": 12, "vocab": 24, "expert": 4, "chosen": 2, "groups": 2, "sharing": 2,
-        "key": 4, "layers": 1, "common": 8, "turned": 4
-    },
-    "zoo/mixed/latent": {
-        "model": 16, "inner": 32, "narrow": 8, "vocab": 24, "expert": 8, "chosen": 3, "clan": 4, "good": 2, "common": 8,
-        "heads": 2, "plain": 4, "turned": 4, "value": 4, "latent": 8, "query": 8, "layers": 2, "dense": 1
-    },
-    "zoo/t5/t5": {
-        "model": 16, "inner": 32, "vocab": 24, "expert": 4, "heads": 2, "key": 4, "source_layers": 1,
-        "target_layers": 1, "source_sparse": [True], "target_sparse": [True], "capacity": 3, "buckets": 8, "far": 16
-    },
-}  # fmt: skip
-"""Mixtral; experts of all kinds; DeepSeek's, of groups, with shared ones; the Switch Transformer, with a capacity."""
 KINDS: list[tuple[str, dict[str, Size]]] = [
     ("zoo/mixtral", {}),
     ("zoo/mixed/experts", {"shared": True}),
@@ -99,23 +88,19 @@ def even() -> Tensor:
     return (torch.arange(ITEMS * CHOSEN) % EXPERTS).reshape(BATCH, WIDTH, CHOSEN)
 
 
-def said(of: Model, mesh: dict[str, int], splits: dict[str, tuple[str, ...]]) -> Counter[tuple[str, str, int]]:
+def planned(of: Model, mesh: dict[str, int], splits: dict[str, tuple[str, ...]]) -> ShardingPlan:
     free = {name for port in of.inputs for name, size in zip(port.axes, port.shape, strict=True) if size is None}
-    plan = of.plan(mesh, dict.fromkeys(free, WIDTH), splits=splits, batch=BATCH, dtype="float64")
-    found: Counter[tuple[str, str, int]] = Counter()
-    for one in plan.sent:
-        found[one.means.value, plan.mesh.axes[one.mesh].name, plan.bytes_of(one.given)] += one.times
-    return +found
+    return of.plan(mesh, dict.fromkeys(free, WIDTH), splits=splits, batch=BATCH, dtype="float64")
 
 
 def test_even_load_is_as_planned() -> None:
     found = run(even(), {"expert": 2}, SPLIT)
     rows = ITEMS * CHOSEN // 2
-    assert Counter(found.sent) == said(routed(), {"expert": 2}, SPLIT)
+    plan = planned(routed(), {"expert": 2}, SPLIT)
+    assert_as_planned(found, plan)
     assert found.sent[0] == ("all-to-all", "expert", 8 * EXPERTS)  # counts go first
     assert Counter(found.sent)["all-to-all", "expert", 8 * DEEP * rows] == 4  # rows, forth and back, and of gradients
     assert found.rows == {(0,): [rows] * 2, (1,): [rows] * 2}
-    plan = routed().plan({"expert": 2}, {"seq": WIDTH}, splits=SPLIT, batch=BATCH)
     (load,) = plan.loads
     assert (plan.bytes_of(load.even), plan.bytes_of(load.most), plan.bytes_of(load.counts)) == (rows, 2 * rows, 32)
 
@@ -158,7 +143,7 @@ def test_zoo(name: str, sizes: dict[str, Size], mesh: dict[str, int], splits: di
 
 @cache
 def spec(name: str, sizes: tuple[tuple[str, Size], ...]) -> Model:
-    found = attnc.load(EXAMPLES / f"{name}.attn", sizes={**SIZES[name], **dict(sizes)})
+    found = attnc.load(EXAMPLES / f"{name}.attn", sizes={**SPECS[name], **dict(sizes)})
     return found.model(found.models[0])
 
 
@@ -167,13 +152,14 @@ def check(of: Model, mesh: dict[str, int], splits: dict[str, tuple[str, ...]], s
     biased = any(path.endswith("down.bias") for path in of.weights)  # biases of rows: they are summed as rows
     found = compared(of, mesh, splits, inputs(of, seed), seed)
     assert found.results < 1e-10 and found.gradients < 1e-10, (mesh, splits, found.results, found.gradients)
-    planned = said(of, mesh, splits)
+    said, messages = expected(planned(of, mesh, splits))
+    assert found.messages == messages
     actual = Counter(found.sent)
-    for what, axis in {(what, axis) for what, axis, _ in (*planned, *actual)}:
-        times = [sum(n for (a, b, _), n in sent.items() if (a, b) == (what, axis)) for sent in (planned, actual)]
+    for what, axis in {(what, axis) for what, axis, _ in (*said, *actual)}:
+        times = [sum(n for (a, b, _), n in sent.items() if (a, b) == (what, axis)) for sent in (said, actual)]
         assert times[0] == times[1], (what, axis)
         if what != "all-to-all" and not biased:
-            alike = [{key: n for key, n in sent.items() if key[:2] == (what, axis)} for sent in (planned, actual)]
+            alike = [{key: n for key, n in sent.items() if key[:2] == (what, axis)} for sent in (said, actual)]
             assert alike[0] == alike[1], (what, axis)
 
 
@@ -207,26 +193,43 @@ def test_balance_losses(mesh: dict[str, int], splits: dict[str, tuple[str, ...]]
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_drawn(seed: int) -> None:
-    """Specs and meshes at random, experts in any place among what is split."""
+    """Specs and meshes at random, experts in any place among what is split, and split several times."""
     rng = random.Random(seed)
     name, sizes = rng.choice(KINDS)
     of = spec(name, tuple(sizes.items()))
-    known = axes_named(of.graph)
-    axes = [axis for axis in ("seq", "source", *DEPTHS) if axis in known]
-    mesh = dict.fromkeys(rng.sample(("a", "b", "c"), rng.randint(1, 3)), 2)
-    splits = {}
-    for one in mesh:
-        chosen = [*rng.sample(axes, rng.randint(0, 2)), "expert"]
-        rng.shuffle(chosen)
-        splits[one] = (*(["batch"] if rng.random() < 0.6 else []), *chosen)
-    taken: Counter[str] = Counter(axis for each in splits.values() for axis in each)
-    for axis, count in taken.items():  # what is too small to be split so often is split once
-        if count > 1 and axis != "batch":
-            for one in list(splits)[1:]:
-                splits[one] = tuple(each for each in splits[one] if each != axis) or ("batch",)
-    if sum("batch" in each for each in splits.values()) > 2:
-        splits[next(iter(splits))] = ("expert",)
+    axes = [axis for axis in ("seq", "source", *DEPTHS) if axis in axes_named(of.graph)]
+    while True:
+        mesh = dict.fromkeys(rng.sample(("a", "b", "c"), rng.randint(1, 3)), 2)
+        splits = {}
+        for number, one in enumerate(mesh):
+            chosen = [*rng.sample(axes, rng.randint(0, 2)), *(["expert"] if rng.random() < 0.8 else [])]
+            rng.shuffle(chosen)
+            splits[one] = (*(["batch"] if number < 2 and rng.random() < 0.6 else []), *chosen) or ("expert",)
+        with suppress(Indivisible):  # else it is split too often
+            spread(of._sized, mesh_of(mesh, splits))
+            break
     check(of, mesh, splits, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", [2, 4])
+def test_trained_over_processes(world: int) -> None:
+    """Ten steps of AdamW with clipping are those of one device, whatever is scattered, with passes done again, too."""
+    cases = [
+        {"name": name, "mesh": mesh, "splits": splits, "seed": 7, "zero": zero, "checkpoint": zero == 3}
+        for name, zero in (("zoo/mixtral", 3), ("zoo/mixed/latent", 2), ("zoo/t5/t5", 0))
+        for mesh, splits in known_meshes(name)
+        if math.prod(mesh.values()) == world
+    ]
+    for found in processes.run(world, cases, 600.0):
+        off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
+        assert max(off.values()) < 1e-10, (found["case"], off)
+
+
+def known_meshes(name: str) -> list[tuple[dict[str, int], dict[str, tuple[str, ...]]]]:
+    """What axes of a spec the meshes split."""
+    known = {*axes_named(spec(name, ()).graph), "batch"}
+    return [(mesh, {m: tuple(a for a in axes if a in known) for m, axes in splits.items()}) for mesh, splits in MESHES]
 
 
 @pytest.mark.slow

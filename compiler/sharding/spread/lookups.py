@@ -13,10 +13,9 @@ from ..sends import OwnPlace
 from .growing import GrowingGraph
 
 
-def looked_up(here: GrowingGraph, node: Apply, m: int) -> tuple[Apply, Value]:
-    """A lookup in the items that the device has along a mesh axis, and whether an index is of one of these."""
+def looked_up(here: GrowingGraph, node: Apply, axis: Axis, m: int) -> tuple[Apply, Value]:
+    """A lookup in the items, `axis`, that the device has along a mesh axis, and whether an index is of one of these."""
     table, ids = node.operands
-    (axis,) = node.axes
     safe, inside = inside_part(here, ids, axis, m)
     return replace(node, operands=(table, safe)), inside
 
@@ -26,15 +25,15 @@ def inside_part(here: GrowingGraph, ids: Value, axis: Axis, m: int) -> tuple[Val
     number = Type(Scalar.INT, ())
     kind, truth = replace(ids.type, element=Scalar.INT), replace(ids.type, element=Scalar.BOOL)
 
-    def made(op: OpTraits, type: Type, role: Role, *operands: Value) -> Value:
+    def made(op: OpTraits, type: Type, role: Role, *operands: Value, **options: Literal) -> Value:
         out = replace(here.fresh(ids), type=type, role=role, name=None)
-        here.nodes.append(Apply(op, operands, out, span=ids.span))
+        here.nodes.append(Apply(op, operands, out, options=options, span=ids.span))
         return out
 
     size = replace(here.fresh(ids), type=number, role=Role.CONSTANT, name=None)
     here.nodes.append(Constant(SizeOf(axis), size))
     own = OwnPlace("own_place", reads=Anything(), along=here.places.mesh.axes[m].name)
-    place = made(own, number, Role.TABLE)
+    place = made(own, number, Role.TABLE, mesh=Literal(m))  # told from that along another
     first = made(op_meaning(Product()), number, Role.TABLE, place, size)
     at = made(op_meaning(Sum((1, -1))), kind, ids.role, ids, first)
     zero = _zero(here, ids)

@@ -6,8 +6,8 @@ from ...graph.nodes import Apply
 from ...graph.traits import Anything, Arrange, IndexMap, OpCost
 from ...graph.values import Value
 from ...ops import op_reading
-from ...sizes.axes import Axis
-from ..placement import Placement
+from ...sizes.axes import Axis, Literal, Static
+from ..placement import BATCH_AXIS, Placement
 from ..sends import Collective, SendKind
 from .growing import GrowingGraph
 
@@ -32,21 +32,45 @@ def moved(
 
     entering: mesh axes along which it is whole, and used by parts.
     """
-    for m, (a, b) in enumerate(zip(have, need, strict=True)):
+    whole = _whole_between(have, need)
+    if whole != need:
+        apart = tuple(axis if need[m] == whole[m] else None for m, axis in enumerate(work))
+        new = moved(here, value, new, have, whole, frozenset(), apart)
+        have = whole
+    left = [m for m, (a, b) in enumerate(zip(have, need, strict=True)) if a is not None and a != b]
+    for m in (*reversed(left), *(m for m in range(len(need)) if m not in left)):
+        a, b = have[m], need[m]
         if a == b and m not in entering:
             continue
-        have = (*have[:m], b, *have[m + 1 :])
+        before, have = have, (*have[:m], b, *have[m + 1 :])
         if value.type.broadcast_axes & {a, b}:
             new = _relabelled(here, value, new, have)
             continue
         kind = SendKind.ENTER if a == b else between(a, b)
-        by_parts = kind is SendKind.GATHER and bool(work) and work[m] is not None
+        graded = value.id in here.graded
+        by_parts = kind is SendKind.GATHER and graded and bool(work) and work[m] is not None
         key = (new.id, m, kind, b, by_parts)
         if key not in here.brought:
-            op = collective(here, kind, m, value.id in here.graded, by_parts)
-            here.brought[key] = send(here, op, new, here.new(value, have), (a, b))
+            op = collective(here, kind, m, graded, by_parts)
+            given = here.places.local([a], before) if a is not None and b is not None else ()
+            here.brought[key] = send(here, op, new, here.new(value, have), (a, b), given)
         new = here.brought[key]
     return new
+
+
+def _whole_between(have: Placement, need: Placement) -> Placement:
+    """Where a value has to be on the way. Parts of an axis lie one within another, by mesh axes in their order: what is
+    within parts that change is put together first, and parts are made within parts that are there.
+    """
+    found = list(need)
+    for m, axis in enumerate(need):
+        if axis is None or axis == BATCH_AXIS:
+            continue
+        before = [(a, b) for a, b in zip(have[:m], need[:m], strict=True) if a != b]
+        kept = axis == have[m] and any(axis in (a, b) for a, b in before)
+        if kept or (have[m] not in (None, axis) and any(axis == b for _, b in before)):
+            found[m] = None
+    return tuple(found)
 
 
 def _relabelled(here: GrowingGraph, value: Value, new: Value, place: Placement) -> Value:
@@ -78,8 +102,22 @@ def collective(
     )
 
 
-def send(here: GrowingGraph, op: Collective, value: Value, out: Value, along: tuple[Axis | None, Axis | None]) -> Value:
-    """The collective as a node. along: the axes that are split before it and behind it."""
+def send(
+    here: GrowingGraph,
+    op: Collective,
+    value: Value,
+    out: Value,
+    along: tuple[Axis | None, Axis | None],
+    given: tuple[Axis, ...] = (),
+) -> Value:
+    """The collective as a node. along: the axes that are split before it and behind it; given: of one that exchanges
+    them what the value has of the first.
+    """
     axes = tuple(axis for axis in along if axis is not None)
-    here.nodes.append(Apply(op, (value,), out, axes, span=value.span))
+    here.nodes.append(Apply(op, (value,), out, axes, given, options=told_apart(op), span=value.span))
     return out
+
+
+def told_apart(op: Collective) -> dict[str, Static]:
+    """Collectives of one name that are not the same differ by these options of theirs."""
+    return {"mesh": Literal(op.mesh), "by_parts": Literal(op.by_parts), "largest": Literal(op.largest)}

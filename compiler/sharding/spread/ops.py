@@ -118,8 +118,10 @@ def finish(here: GrowingGraph, node: Apply, local: Placement, partial: frozenset
     bias = node.weights[1:] if partial and isinstance(node.traits.reads, Reduce) else ()
     inside = []
     if isinstance(node.traits.reads, Gather):
-        for m in partial:
-            node, found = looked_up(here, node, m)
+        by: tuple[int, ...] = ()
+        for m in sorted(partial):
+            by = (*by, m)
+            node, found = looked_up(here, node, here.places.parts.of(old.axes[0], by), m)
             inside.append(found)
     if bias:
         node = replace(node, options={**node.options, ALONE: Literal(True)})
@@ -131,6 +133,7 @@ def finish(here: GrowingGraph, node: Apply, local: Placement, partial: frozenset
         value = zero_elsewhere(here, found, value, here.new(out, local))
     for m in sorted(partial):
         largest, b = _largest(old), wanted[m]
+        b = None if b in local[m + 1 :] else b  # parts within its parts
         local = (*local[:m], b if largest is None else None, *local[m + 1 :])
         kind = SendKind.SETTLE if largest is not None else SendKind.REDUCE if b is None else SendKind.SCATTER
         op = collective(here, kind, m, out.id in here.graded, largest=largest is not False)

@@ -20,7 +20,7 @@ from ..sends import ADD_BIAS, ENTERED, SHARE, Collective, SendKind
 from .bringing import bring
 from .growing import GrowingGraph
 from .lookups import inside_part
-from .moving import collective
+from .moving import collective, told_apart
 from .ops import finish, plain_node, those_of, work_of
 
 
@@ -88,7 +88,7 @@ class RowNodes:
         for number, m in enumerate(region.over, 1):
             op = collective(here, SendKind.COUNTS, m, False)
             plan = replace(self._rows(node, region, number), name="experts")
-            here.nodes.append(Apply(op, (plans[-1],), plan, span=node.span))
+            here.nodes.append(Apply(op, (plans[-1],), plan, options=told_apart(op), span=node.span))
             plans.append(plan)
         self.plans[node.out.id] = plans
         here.now[node.out.id] = plan, region.of_rows(node.out)
@@ -140,7 +140,7 @@ class RowNodes:
             for m, after in zip(region.over, plans[1:], strict=True):
                 op = collective(here, SendKind.ROWS, m, x.id in here.graded)
                 given, made = made, here.new(node.out, out)
-                here.nodes.append(Apply(op, (given, after), made, span=node.span))
+                here.nodes.append(Apply(op, (given, after), made, options=told_apart(op), span=node.span))
         here.now[node.out.id] = made, out
 
     def _entered(self, out: Value, region: RowRegion) -> frozenset[int]:
@@ -238,7 +238,7 @@ class RowNodes:
         for m, before in zip(reversed(region.over), reversed(plans[1:]), strict=True):
             op = collective(here, SendKind.BACK, m, y.id in here.graded)
             given, value = value, here.new(y, own)
-            here.nodes.append(Apply(op, (given, before), value, span=node.span))
+            here.nodes.append(Apply(op, (given, before), value, options=told_apart(op), span=node.span))
         parts = self.parts.get(y.id, frozenset())
         work = tuple(ENTERED if m in parts else axis for m, axis in enumerate(self._work(region, own)))
         brought = [bring(here, each, those_of(region.home, loops(each)), work) for each in weights]
