@@ -64,6 +64,7 @@ def test_nothing_lies_upon_anything(name: str, mesh: dict[str, int], splits: dic
     assert not faults(figure._sheet)
 
 
+@pytest.mark.slow
 def test_keys_and_values_go_round_a_ring() -> None:
     dot = model("zoo/llama").draw(mesh={"context": 4}, depth=2).dot
     assert dot.count("<B>ring</B>") == 2 + 1  # keys, values, and the legend
