@@ -22,6 +22,7 @@ def run(out: Path, *arguments: str) -> dict[str, dict[str, object]]:
     return {work["name"]: work for work in json.loads((out / "speed.json").read_text())["work"]}
 
 
+@pytest.mark.slow
 def test_work_without_peers_to_install(tmp_path: Path) -> None:
     chosen = ("calls", "gpt_decode_numpy", "numpy_attention", "window")
     only = [text for name in chosen for text in ("--only", name)]

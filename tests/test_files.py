@@ -330,6 +330,7 @@ def test_all_files_or_none(place: Path, capsys: pytest.CaptureFixture[str], monk
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 def test_files_of_models_named_as_what_they_use(place: Path, monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
     """Imports call what makes way otherwise, alike in both files."""

@@ -200,6 +200,7 @@ def benchmark(device: str, out: Path, *only: str) -> dict[str, dict[str, object]
     return {row["name"]: row for row in json.loads((out / "gpu.json").read_text())["work"]}
 
 
+@pytest.mark.slow
 def test_the_benchmark(device: str, tmp_path: Path) -> None:
     """bench/gpu.py at tiny sizes: all contenders compute the same; without a GPU and without --small it says so."""
     if device == "cpu" and not torch.cuda.is_available():

@@ -36,7 +36,8 @@ MISTAKES = 3  # mutants of one program
 
 
 @pytest.mark.parametrize(
-    "start", [pytest.param(start, marks=pytest.mark.slow if start // FEW % 8 else ()) for start in range(0, COUNT, FEW)]
+    "start",
+    [pytest.param(start, marks=pytest.mark.slow if start // FEW % 16 else ()) for start in range(0, COUNT, FEW)],
 )
 def test_it_is_as_before(start: int, golden: Callable[[Path, str], None]) -> None:
     lines = []

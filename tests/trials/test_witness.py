@@ -216,6 +216,7 @@ CAUSAL = {
 }
 
 
+@pytest.mark.slow
 def test_rows() -> None:
     lines = (HERE / "causality.txt").read_text("utf-8").splitlines()
     unseen, false = [], []
