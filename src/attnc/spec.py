@@ -596,9 +596,11 @@ class Model:
                 'the axes of the mesh have no names: init_device_mesh(.., mesh_dim_names=("data", "model"))'
             )
         sizes = dict(zip(names, mesh.shape, strict=True))
+        several = {name: size for name, size in sizes.items() if size > 1}  # others divide nothing, and cost nothing
+        said = {name: axes for name, axes in (splits or {}).items() if sizes.get(name) != 1}
         return backends.build_parallel(
             self._sized,
-            mesh_over(self._sized, sizes, splits or {}),
+            mesh_over(self._sized, several, said),
             mesh,
             header=self._header,
             weights=weights,

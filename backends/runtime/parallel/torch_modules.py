@@ -44,7 +44,7 @@ class Division:
         """Raises ValueError for a mesh of other axes, or of another size where the code is written for that."""
         names = tuple(mesh.mesh_dim_names or ())
         wanted = {*self.mesh, *self.batch}
-        if {*names} != wanted:
+        if not wanted <= {*names} or not {*split_axes(mesh)} <= wanted:
             raise ValueError(f"the mesh has the axes {', '.join(names) or 'without names'}: it takes {_listed(wanted)}")
         for name, size in self.mesh.items():
             if mesh.size(names.index(name)) != size:
@@ -61,9 +61,14 @@ class Division:
         every = self.weights.values()
         return tuple(
             axis
-            for axis in mesh.mesh_dim_names or ()
+            for axis in split_axes(mesh)
             if all(axis in lies.summed and lies.dimension(axis) is None for lies in every)
         )
+
+
+def split_axes(mesh: DeviceMesh) -> tuple[str, ...]:
+    """The axes of a mesh that have several devices."""
+    return tuple(name for name, size in zip(mesh.mesh_dim_names or (), mesh.shape, strict=True) if size > 1)
 
 
 def _listed(names: set[str]) -> str:
@@ -119,7 +124,7 @@ def divided(
         raise ValueError(f"zero is {zero}: it is 3, 2 or 0 (an optimiser's state is not scattered without gradients)")
     copies = division.copies(mesh) if zero else ()
     if dtype is not None and not copies:
-        raise ValueError("dtype is of weights that are scattered over copies of the model, and this mesh has none")
+        raise ValueError("a dtype to compute in is of weights that are scattered, and nothing is here: torch.autocast")
     use_mesh(mesh)
     shared = _flat(mesh, copies) if copies else None
     scattered, alone = _put_weights(local, mesh, division, values, copies, shared)
@@ -148,7 +153,7 @@ def _put_weights(
 
     Returns those that are to be scattered over copies of the model, each with its dimension, and those that are not.
     """
-    names = tuple(mesh.mesh_dim_names or ())
+    names = split_axes(mesh)
     others = tuple(name for name in names if name not in copies)
     each_copy, every = _meshes(mesh, copies, others, shared)
     device = _device(mesh)
@@ -197,7 +202,8 @@ def _meshes(
     on one mesh.
     """
     if shared is None:
-        return (None, ()), (mesh, others)
+        on = mesh if others == mesh.mesh_dim_names else mesh[others] if others else None
+        return (None, ()), (on, others)
     inner = mesh[others] if others else None
     if inner is None:
         return (None, ()), (shared, copies[:1])
