@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 
 
-def run(world: int, cases: Sequence[dict[str, Any]], seconds: float = 60.0) -> list[dict[str, Any]]:
+def run(world: int, cases: Sequence[dict[str, Any]], seconds: float = 240.0) -> list[dict[str, Any]]:
     """What the first of `world` processes found for each case: one pool for all of them. Fails if one of them did."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cases.json"
@@ -37,6 +37,7 @@ def run(world: int, cases: Sequence[dict[str, Any]], seconds: float = 60.0) -> l
         finally:
             for each in started:
                 each.kill()
+                each.communicate()
         found = [json.loads(line) for out, _ in said for line in out.splitlines() if line.startswith("{")]
         for each in found:
             assert "failed" not in each, (each["case"], each["failed"])

@@ -16,7 +16,7 @@ from .subjects import KINDS, draw
 BATCH = ("batch",)
 
 
-def check(world: int, cases: list[dict[str, Any]], seconds: float = 60.0) -> None:
+def check(world: int, cases: list[dict[str, Any]], seconds: float = 240.0) -> None:
     for found in processes.run(world, cases, seconds):
         off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
         assert max(off.values()) < 1e-10, (found["case"], off)
