@@ -19,7 +19,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--mesh", default="data=1", metavar="AXIS=N,..", help="devices by the axes of the mesh (%(default)s)")
+    add("--split", action="append", default=[], metavar="AXIS=NAME,..", help="what an axis splits, as of attnc shard")
     add("--out", type=Path, default=Path("out/train"), help="folder for what comes of it (%(default)s)")
     add("--resume", action="store_true", help="go on from the last checkpoint there, if there is one")
     add("--restarts", type=int, default=0, help="resume so often by itself; of torchrun: --max-restarts (%(default)s)")
@@ -102,11 +103,11 @@ class Run:
         self.text = data.load(options.library)
         sizes = {"character": data.ALPHABET, **dict(_setting(text) for text in options.set)}
         model = attnc.load(SPEC, sizes=sizes).model("loss")
-        splits = {axis: names for axis, names in SPLITS.items() if axis in (ranks.mesh.mesh_dim_names or ())}
+        asked = dict(_split(text) for text in options.split)
+        splits = {axis: names for axis, names in {**SPLITS, **asked}.items() if axis in ranks.mesh.mesh_dim_names}
         self.net: Any = model.parallelize(ranks.mesh, splits=splits, seed=options.seed, dtype=options.dtype)
-        self.copies = math.prod(
-            ranks.mesh[axis].size() for axis in self.net.division.batch
-        )  # devices with texts of their own
+        # How many devices have texts of their own.
+        self.copies = math.prod(ranks.mesh[axis].size() for axis in self.net.division.batch)
         parts = options.accumulate * self.copies
         if options.batch % parts:
             raise ValueError(
@@ -133,15 +134,15 @@ class Run:
                 self.one_step()
             if self.step > self.begun:
                 self.save()
-            self.report_saved(self.checkpoints.wait())
-        except CheckpointError as error:
-            raise ValueError(str(error)) from None
+            self.report(self.checkpoints.wait)
         except Exception as error:
             if not is_lost(error) or self.ranks.size == 1:
                 raise
             last = f"The last checkpoint is of step {self.saved}" if self.saved else "There is no checkpoint yet"
             how = "it is resumed" if self.ranks.restarts_left else "the same command with --resume goes on"
             self.ranks.lost(error, f"in step {self.step + 1}", f"{last}: {how}.")
+        if self.saved < self.step:
+            raise ValueError(f"step {self.step} is done, and its checkpoint could not be written")
         if self.step < self.options.steps:
             self.say(f"stopped after step {self.step}: --resume goes on")
             return 130
@@ -149,7 +150,7 @@ class Run:
         return 0
 
     def resume(self) -> None:
-        """Raises CheckpointError, as ValueError, where there are checkpoints of another run."""
+        """Raises ValueError where there are checkpoints of another run."""
         here = self.checkpoints.steps()
         if here and not (self.options.resume or self.ranks.attempt):
             raise ValueError(
@@ -201,12 +202,9 @@ class Run:
             raise ValueError(f"step {step}: the loss is {loss}, the norm of its gradients {norm}: a lower --rate?")
         self.step = step
         self.record(loss=loss, norm=norm, rate=rate, seconds=time.perf_counter() - began)
-        try:
-            self.report_saved(self.checkpoints.done())
-            if step % options.every == 0:
-                self.save()
-        except CheckpointError as error:
-            self.say(f"{error}; training goes on")
+        self.report(self.checkpoints.done)
+        if step % options.every == 0:
+            self.save()
 
     def own(self, texts: Any) -> torch.Tensor:
         """Of texts [item, character] those of this device."""
@@ -235,12 +233,18 @@ class Run:
             )
 
     def save(self) -> None:
-        self.report_saved(self.checkpoints.wait())
+        self.report(self.checkpoints.wait)
         self.begun = self.step
         told = {name: getattr(self.options, name) for name in SAME}
         self.checkpoints.save(self.step, training_state(self.net, self.optimizer), told)
 
-    def report_saved(self, step: int | None) -> None:
+    def report(self, ended: Callable[[], int | None]) -> None:
+        """Say that a checkpoint is whole, or could not be written, as where the disk is full."""
+        try:
+            step = ended()
+        except CheckpointError as error:
+            self.say(f"{error}; training goes on")
+            return
         if step is not None:
             self.saved = step
             self.say(f"checkpoint of step {step}")
@@ -314,6 +318,13 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError:
         raise ValueError(f"--set {text}: write NAME=NUMBER") from None
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    axis, _, names = text.partition("=")
+    if not axis or not names:
+        raise ValueError(f"--split {text}: write AXIS=NAME,NAME, such as model=groups,inner")
+    return axis, names.split(",")
 
 
 if __name__ == "__main__":

@@ -75,16 +75,23 @@ class Checkpoints:
     def save(self, step: int, state: Mapping[str, Tensor], told: Mapping[str, Any] | None = None) -> None:
         """Begin a checkpoint of these tensors, as they are now; `told` are plain values, as JSON has them.
 
-        Tensors are copied before it returns, and written afterwards. Waits for the one before, and raises what it
-        raised; CheckpointError, too, for a value that JSON has not.
+        Tensors are copied before it returns, and written afterwards. Waits for the one before, and raises what that
+        raised, but only when this one is begun: so ranks that learn of it sooner or later call the same of each other.
+        Raises CheckpointError, too, for a value that JSON has not.
         """
         try:
             plain = json.loads(json.dumps(dict(told or {})))
         except TypeError as error:
             raise CheckpointError(f"checkpoint of step {step}: told has to be plain values ({error})") from None
-        self.wait()
+        failed = None
+        try:
+            self.wait()
+        except CheckpointError as error:
+            failed = error
         copies = {name: boxes(tensor, _copied) for name, tensor in state.items()}
         self._flight = step, self._thread.submit(self._save, step, copies, plain)
+        if failed is not None:
+            raise failed
 
     def done(self) -> int | None:
         """The step of the checkpoint in flight, once, when it is whole. Raises what `wait` raises."""
