@@ -18,7 +18,9 @@ model f(x: [seq, model], keep: bool[seq, wide]) -> [seq] {
     means = mean[wide](y where keep) + select(most > -100, most, 0)
     centred = layernorm.centre[wide](y) + layernorm[wide](y, scale = false, bias = false)
     scaled = rmsnorm.scale[wide](y) + l2norm[wide](y)
-    return shares + logs + means + dot[wide](centred * scaled, y)
+    ends = max[wide](y where keep) - min[wide](y * y)
+    highest = select(any[wide](keep), ends, 0)
+    return highest + shares + logs + means + dot[wide](centred * scaled, y)
 }
 """
 

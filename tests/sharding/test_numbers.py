@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+import torch
 
+import attnc
 from attnc.compiler.sharding.plan import ShardingPlan
+from attnc.spec import Size
 
 from .devices import Difference, compared
-from .subjects import BATCH, WIDTH, draw, inputs, model
+from .subjects import BATCH, EXAMPLES, WIDTH, draw, inputs, model
 
 MESHES = [
     ("transformer_loss", {"data": 2, "model": 2}, {"data": ("batch",), "model": ("heads", "inner", "vocab")}),
@@ -65,6 +68,29 @@ def assert_as_planned(found: Difference, planned: ShardingPlan) -> None:
 @pytest.mark.parametrize(("name", "mesh", "splits"), MESHES)
 def test_known_meshes(name: str, mesh: dict[str, int], splits: dict[str, tuple[str, ...]]) -> None:
     check(name, mesh, splits)
+
+
+CLIP: dict[str, Size] = {
+    "text_layers": 1, "picture_layers": 1, "high": 32, "wide": 32, "down": 16, "across": 16, "longest": 16, "vocab": 40,
+    "eos": 39, "joint": 16, "reader": 16, "reader_heads": 2, "reader_inner": 32, "viewer": 16, "viewer_heads": 2,
+    "viewer_inner": 32,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("widths", [("pictures", "texts", "seq"), ("texts",), ("pictures",), ("seq",)])
+def test_widths_over_which_blocks_lift(widths: tuple[str, ...]) -> None:
+    """What is sent along them within a block, and within a repeat in that, knows their place."""
+    of = attnc.load(EXAMPLES / "zoo/clip/clip.attn", sizes=CLIP).model("pairs")
+    ids = torch.randint(0, 39, (2, 4, 8))
+    ids[..., -1] = 39
+    pictures = torch.randn(2, 4, 3, 32, 32, dtype=torch.float64)
+    splits = {"context": widths}
+    real = torch.ones(2, 4, 8, dtype=torch.bool)
+    found = compared(of, {"context": 2}, splits, {"image": pictures, "ids": ids, "real": real})
+    assert found.results < 1e-10 and found.gradients < 1e-10, (found.results, found.gradients)
+    sizes = {"seq": 8, "texts": 4, "pictures": 4}
+    assert_as_planned(found, of.plan({"context": 2}, sizes, splits=splits, batch=2, dtype="float64"))
 
 
 @pytest.mark.slow

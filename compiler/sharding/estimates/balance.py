@@ -30,8 +30,9 @@ def imbalance(graph: Graph, mesh: Mesh, sizes: Mapping[str, Number] | None) -> t
         with suppress(CostError):  # sizes that hang on this one
             all = _work(graph, {**(sizes or {}), width: length})
             before = _work(graph, {**(sizes or {}), width: max(length - length // axis.size, 1)})
-            found.append(axis.name)
-            most *= (all - before) * axis.size / all
+            if all:
+                found.append(axis.name)
+                most *= (all - before) * axis.size / all
     return tuple(found), most
 
 

@@ -31,7 +31,8 @@ from ...sizes.axes import Literal, SizeOf, Static
 
 PLUS, MINUS = op_meaning(Sum((1, 1))), op_meaning(Sum((1, -1)))
 TIMES, DIVIDED = op_meaning(Product()), op_meaning(Quotient())
-CHOICE, ABOVE, LARGER = op_meaning(Choice()), op_meaning(Compared(">")), op_meaning(Extreme(True))
+CHOICE, LARGER = op_meaning(Choice()), op_meaning(Extreme(True))
+ABOVE, SAME = op_meaning(Compared(">")), op_meaning(Compared("=="))
 LOG, OVER_ROOT = op_named("log"), op_meaning(Function(least=0, above=0, harmless=1, power=-0.5))
 STILL = next(op for op in OPS.values() if not op.gradient and not op.jumps and op.meaning == Sum((1,)))
 SUM, MOST = op_reading(Reduce(ADDED, skips_zeros=True)), op_reading(Reduce(LARGEST))
@@ -39,8 +40,11 @@ SUM, MOST = op_reading(Reduce(ADDED, skips_zeros=True)), op_reading(Reduce(LARGE
 New = Callable[[Value], Value]
 
 
-def elementary(node: Apply, fresh: New) -> tuple[Apply | Constant | Parameter, ...]:
-    """The same as several ops, the last of which makes the node's result; the node alone where it is one already."""
+def elementary(node: Apply, fresh: New, graded: bool) -> tuple[Apply | Constant | Parameter, ...]:
+    """The same as several ops, the last of which makes the node's result; the node alone where it is one already.
+
+    graded: whether its result has a gradient.
+    """
     write = _ElementarySteps(fresh, node)
     match node.traits.reads:
         case Normalise(weights=True, logarithm=logarithm):
@@ -56,6 +60,8 @@ def elementary(node: Apply, fresh: New) -> tuple[Apply | Constant | Parameter, .
             write.last(PLUS, write.apply(LOG, total, like=total), most)
         case Reduce(combination=Combination(averages=True)):
             _mean(write, node)
+        case Reduce(combination=Combination(largest=bool())) if graded and node.out.type.element is Scalar.REAL:
+            _largest(write, node)
         case Reduce(logits=True):
             _cross_entropy(write, node)
         case Pointwise(Lookup()):
@@ -82,6 +88,20 @@ def _mean(write: _ElementarySteps, node: Apply) -> None:
     kept = write.reduce(SUM, write.masked(node.operands[0], zero))
     count = write.reduce(SUM, write.apply(CHOICE, node.mask, one, zero, like=write.real(node.mask)))
     write.last(DIVIDED, kept, write.not_zero(count))
+
+
+def _largest(write: _ElementarySteps, node: Apply) -> None:
+    """The mean of those items that are it, to which its gradient goes; as it is where there are none."""
+    x = node.operands[0]
+    zero, one = write.number(Literal(0.0)), write.number(Literal(1.0))
+    most = write.reduce(node.traits, write.apply(STILL, x, like=x), node.mask)
+    like = write.masked_type(x)
+    chosen = write.apply(SAME, x, most, like=replace(like, type=replace(like.type, element=Scalar.BOOL)))
+    count = write.reduce(SUM, write.masked(write.apply(CHOICE, chosen, one, zero, like=like), zero))
+    total = write.reduce(SUM, write.masked(write.apply(CHOICE, chosen, x, zero, like=like), zero))
+    mean = write.apply(DIVIDED, total, write.not_zero(count), like=node.out)
+    some = write.apply(ABOVE, count, zero, like=replace(count, type=replace(count.type, element=Scalar.BOOL)))
+    write.last(CHOICE, some, mean, most)
 
 
 def _norm(write: _ElementarySteps, node: Apply, norm: Normalise) -> None:

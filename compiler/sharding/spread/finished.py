@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ...graph.nodes import Apply, Call, Graph, Output, Repeat, Scan, Weight, values_of
+from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, Weight, values_of
 from ...graph.values import Value
 from ...sizes.axes import Axis
 from ..placement import Placement
@@ -94,7 +94,7 @@ class GraphSpread:
             replace(entry, value=here.places.at(entry.value, self.input_place(entry.value))) for entry in old.inputs
         )
         made = replace(old, inputs=inputs, nodes=tuple(here.nodes), outputs=tuple(outputs))
-        sent = {axis for node in here.nodes if isinstance(node, Apply | Call) for axis in _sent(node)}
+        sent = {axis for node in here.nodes for axis in _sent(node)}
         found = {axis: _stands_for(axis, made, parts) for axis in old.lifted}
         # what is sent along an axis must know its place: it is one of the block's own now, not a leading dimension
         self.own = tuple(axis for axis, each in found.items() if len(each) > 1 or sent & {*each})
@@ -103,20 +103,34 @@ class GraphSpread:
         rest = old.axes[old.params :]
         passed = [part for axis in params for part in _stands_for(axis, made, parts) if part != axis]
         derived = [part for axis in rest for part in _stands_for(axis, made, parts) if part != axis]
-        self.graph = replace(
+        graph = replace(
             made,
             axes=(*params, *passed, *rest, *derived),
             params=len(params) + len(passed),
             lifted=tuple(lifted),
-            outputs=tuple(self._with_own(output) for output in made.outputs),
         )
+        self.graph = _owning(graph, graph, {*self.own, *(part for axis in self.own for part, _ in parts.all_of(axis))})
 
-    def _with_own(self, output: Output) -> Output:
-        """The axes that a result has had from its caller, and now has by itself, come first."""
-        all_of = self.grown.places.parts.all_of
-        mine = {*self.own, *(part for axis in self.own for part, _ in all_of(axis))}
-        own = (axis for axis in output.value.type.axes if axis in mine)
-        return replace(output, axes=(*own, *output.axes))
+
+def _owning(graph: Graph, around: Graph, own: set[Axis]) -> Graph:
+    """The graph, or the body of a repeat in it, with axes that it had of a caller, and now has by itself. In results
+    these come first.
+    """
+    if not own:
+        return graph
+    outputs = []
+    for output in graph.outputs:
+        first = (axis for axis in output.value.type.axes if axis in own and axis not in output.axes)
+        outputs.append(replace(output, axes=(*first, *output.axes)))
+    nodes = (
+        replace(node, bodies=tuple(_owning(body, around, own) for body in node.bodies))
+        if isinstance(node, Repeat)
+        else node
+        for node in graph.nodes
+    )
+    return replace(
+        graph, axes=around.axes, params=around.params, lifted=around.lifted, nodes=tuple(nodes), outputs=tuple(outputs)
+    )
 
 
 def _stands_for(axis: Axis, made: Graph, parts: PartsOfAxes) -> list[Axis]:
@@ -132,8 +146,14 @@ def _axes_of_values(graph: Graph) -> set[Axis]:
     return own.union(*map(_axes_of_values, bodies))
 
 
-def _sent(node: Apply | Call) -> tuple[Axis, ...]:
+def _sent(node: Node) -> tuple[Axis, ...]:
     """The axes along which a node sends items."""
-    if isinstance(node, Call):
-        return tuple(axis for axis, _ in node.axes)
-    return (*node.axes, *node.out.type.axes) if isinstance(node.traits, Collective) and node.axes else ()
+    match node:
+        case Call():
+            return tuple(axis for axis, _ in node.axes)
+        case Repeat():
+            return tuple(axis for body in node.bodies for each in body.nodes for axis in _sent(each))
+        case Apply(traits=Collective()) if node.axes:
+            return (*node.axes, *node.out.type.axes)
+        case _:
+            return ()

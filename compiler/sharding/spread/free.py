@@ -81,7 +81,7 @@ def _follows(here: GrowingGraph, node: Apply, axis: Axis, m: int) -> bool:
     """Whether a part of the result along the axis is made of parts of the operands."""
     if isinstance(node.traits.reads, Arrange) and axis in node.made:
         return node.traits.reads.map is IndexMap.SAME or node.traits.reads.map is IndexMap.NEW
-    return axis not in node.axes and splittable(node, axis, m, here.places.claims, False)
+    return axis not in node.axes and splittable(node, axis, m, here.places.claims)
 
 
 def _source(node: Apply, axis: Axis | None) -> Axis | None:

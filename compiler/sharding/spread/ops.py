@@ -52,9 +52,9 @@ def _parameter(here: GrowingGraph, node: Parameter) -> None:
 def _apply(here: GrowingGraph, node: Apply) -> None:
     operands = reads(node)
     graded = any(value.id in here.graded for value in operands) or any(not w.frozen for w in node.weights)
-    work = work_of(here, node, graded)
+    work = work_of(here, node)
     if any(axis in node.axes for axis in work):
-        steps = elementary(node, here.fresh)
+        steps = elementary(node, here.fresh, graded)
         if len(steps) > 1:
             for step in steps:
                 plain_node(here, step)
@@ -93,7 +93,7 @@ def those_of(place: Placement, axes: Iterable[Axis]) -> Placement:
     return tuple(axis if axis in axes else None for axis in place)
 
 
-def work_of(here: GrowingGraph, node: Apply, graded: bool) -> Placement:
+def work_of(here: GrowingGraph, node: Apply) -> Placement:
     """Along which axis each mesh axis splits the op; None: each of its devices does all of it."""
     claims = here.places.claims
     over = dict.fromkeys(axis for value in (*reads(node), node.out) for axis in loops(value))
@@ -105,7 +105,7 @@ def work_of(here: GrowingGraph, node: Apply, graded: bool) -> Placement:
             (claim, axis)
             for axis in over
             for claim in claims.get(axis, ())
-            if claim.mesh == number and splittable(node, axis, number, claims, graded)
+            if claim.mesh == number and splittable(node, axis, number, claims)
         ]
         found.append(min(able, key=lambda each: each[0])[1] if able else None)
     return tuple(found)

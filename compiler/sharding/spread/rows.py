@@ -147,7 +147,7 @@ class RowNodes:
         """Axes of the mesh along which all that reads rows is split: gradients are summed of the items, not of rows."""
         here, before = self.here, self.here.places
         here.places = replace(before, claims=region.claims)
-        works = [work_of(here, node, True) for node in self.readers.get(out.id, ()) if isinstance(node, Apply)]
+        works = [work_of(here, node) for node in self.readers.get(out.id, ()) if isinstance(node, Apply)]
         here.places = before
         whole = (m for m, axis in enumerate(region.of_rows(out)) if axis is None)
         return frozenset(m for m in whole if all(work[m] is not None for work in works))

@@ -8,11 +8,8 @@ from ...sizes.axes import Axis
 from ..placement import Claims
 
 
-def splittable(node: Apply, axis: Axis, mesh: int, claims: Claims, graded: bool) -> bool:
-    """Whether each device can do its part of the items along this axis, but for what is put together behind it.
-
-    graded: whether the op has a gradient.
-    """
+def splittable(node: Apply, axis: Axis, mesh: int, claims: Claims) -> bool:
+    """Whether each device can do its part of the items along this axis, but for what is put together behind it."""
     reads = node.traits.reads
     if isinstance(reads, Arrange) and (axis in node.axes or axis in node.made):
         return moves_with(node, reads.map, axis, mesh, claims)
@@ -23,8 +20,6 @@ def splittable(node: Apply, axis: Axis, mesh: int, claims: Claims, graded: bool)
             return node.mask is None and axis not in node.out.type.axes  # there, it is that of the indices
         case Reduce(combination=Combination(adds=True, averages=False)) | Pointwise(Lookup()):
             return True
-        case Reduce(combination=Combination(largest=bool())):
-            return not graded
         case Reduce(combination=Combination(averages=True)):
             return node.mask is None or all(axis in node.mask.type.axes for axis in node.axes)
         case Reduce(combination=Combination()) | Normalise(weights=True):
