@@ -39,6 +39,8 @@ KNOWN = [
         "seed": 3,
         "checkpoint": True,
     },
+    {"name": "zoo/gpt2", "mesh": {"data": 2, "model": 2}, "splits": DENSE, "seed": 6, "zero": 0, "empty": True},
+    {"name": "transformer", "mesh": {"data": 2, "model": 2}, "splits": DENSE, "seed": 7, "empty": True},
     {"name": "zoo/vit", "mesh": {"data": 4}, "splits": {"data": BATCH}, "seed": 4, "accumulate": 2},
 ]
 

@@ -117,6 +117,13 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
         mesh, splits=case["splits"], weights=weights, dtype="float64", zero=case.get("zero", 3),
         checkpoint=case.get("checkpoint", False),
     )  # fmt: skip
+    if case.get("empty"):  # memory comes later, and what fills it
+        full_net, options = net, {"dtype": "float64", "zero": case.get("zero", 3)}
+        net = of.parallelize(mesh, splits=case["splits"], seed=None, **options)
+        net.to_empty(device="cpu")
+        with torch.no_grad():
+            for x, y in zip(net.parameters(), full_net.parameters(), strict=True):
+                x.copy_(y)
     for each in (whole, net):
         each.eval()
     optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3, eps=1e-6) for each in (whole, net)]

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -159,7 +160,7 @@ def _put_weights(
     device = _device(mesh)
     scattered: dict[nn.Parameter, Shard] = {}
     alone: set[nn.Parameter] = set()
-    read: dict[nn.Module, dict[str, Sequence[Placement]]] = {}
+    read: dict[nn.Module, dict[str, Gradient]] = {}
     for path, module, name, weight in _weights(local):
         lies = division.lies(path)
         whole = lies.whole(weight.shape, mesh)
@@ -179,14 +180,12 @@ def _put_weights(
                 shape=torch.Size(whole),
                 stride=_strides(whole),
             )
-            read.setdefault(module, {})[name] = [lies.gradient(axis) for axis in axes]
+            read.setdefault(module, {})[name] = [lies.gradient(axis) for axis in axes], along is None
         new = module._parameters[name] = nn.Parameter(made, requires_grad=weight.requires_grad)
         if along is not None:
             scattered[new] = along
-            continue
-        alone.add(new)
-        if new.requires_grad and any(axis in lies.summed for axis in names):
-            new.register_hook(_total(new))  # type: ignore[no-untyped-call]
+        else:
+            alone.add(new)
     for module, gradients in read.items():
         _read_locally(module, gradients)
     return scattered, alone
@@ -284,35 +283,36 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(math.prod(shape[place + 1 :]) for place in range(len(shape)))
 
 
-def _total(weight: nn.Parameter) -> Callable[[Tensor], Tensor]:
-    """What makes the sum of the gradients that devices have."""
-
-    def total(gradient: Tensor) -> Tensor:
-        assert isinstance(gradient, DTensor) and isinstance(weight, DTensor)
-        return gradient.redistribute(placements=weight.placements)
-
-    return total
-
-
 def _becomes(module: nn.Module, kind: type[nn.Module], **own: Any) -> None:
     """Makes a module one of a kind, too."""
     module.__class__ = type(type(module).__name__, (kind, type(module)), own)
 
 
-def _read_locally(module: nn.Module, gradients: Mapping[str, Sequence[Placement]]) -> None:
+Gradient = tuple[Sequence[Placement], bool]
+"""What devices have of a gradient, and whether it is summed here: FSDP does it for what it scatters."""
+
+
+def _read_locally(module: nn.Module, gradients: Mapping[str, Gradient]) -> None:
     """Makes weights, read as attributes of a module while it computes, the parts of this device."""
 
-    def reader(name: str, placements: Sequence[Placement]) -> property:
+    def reader(name: str, placements: Sequence[Placement], here: bool) -> property:
         def read(self: nn.Module) -> Tensor | None:
             weight: Tensor | None = self._parameters[name]
-            if _COMPUTING and isinstance(weight, DTensor):
-                return weight.to_local(grad_placements=placements)
-            return weight
+            if not (_COMPUTING and isinstance(weight, DTensor)):
+                return weight
+            if here and weight.requires_grad and not hasattr(weight, "total"):  # a new one, behind `to_empty`
+                weight.total = weight.register_hook(partial(_total, weight.placements))  # type: ignore[attr-defined]
+            return weight.to_local(grad_placements=placements)
 
         return property(read)
 
-    own = {name: reader(name, placements) for name, placements in gradients.items()}
+    own = {name: reader(name, *gradient) for name, gradient in gradients.items()}
     module.__class__ = type(type(module).__name__, (type(module),), own)
+
+
+def _total(placements: Sequence[Placement], gradient: DTensor) -> DTensor:
+    """The sum of the gradients that devices have, of all uses of a weight."""
+    return gradient.redistribute(placements=placements)
 
 
 _COMPUTING: list[nn.Module] = []
