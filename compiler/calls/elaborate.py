@@ -12,8 +12,10 @@ from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Type
 from ..problems.names import Unused
 from ..problems.results import Count, LocalAxis, NothingPromised, OtherCount, WrongReturn
+from ..typing.builder import Builder
 from ..typing.environment import Environment, Specialisation
 from ..typing.names import written_type
+from ..typing.outcome import Outcome
 from ..typing.sharing import check_one_set
 from ..typing.statements.dispatch import run
 from ..typing.statements.expected import expected
@@ -31,7 +33,10 @@ def elaborate(env: Environment, rank: int | None = None) -> Specialisation:
         results = _results(env)
     whole = [wire for wire in results if wire is not None]
     graph = _graph(env, whole, rank) if results and len(whole) == len(results) else None
-    return Specialisation(env, graph, results)
+    # The values within are needed no longer, and a large program has many.
+    found = env.outcome
+    kept = Outcome(found.decisions, found.undecided, found.formulas, found.own_axes)
+    return Specialisation(env.but(variables={}, builder=Builder(), outcome=kept), graph, results)
 
 
 def _results(env: Environment) -> list[TypedValue | None]:

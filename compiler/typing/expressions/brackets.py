@@ -61,10 +61,10 @@ def resolve_brackets(
 
     apart: arguments that seem to say it. label: how weights could be named, if they are not.
     """
-    brackets, problems, op = call.brackets, env.problems, made.op
-    use = partial(_use, env, call, made, apart, label)
+    brackets, op = call.brackets, made.op
     if brackets is None and op.brackets is Brackets.NONE:
         return True
+    problems, use = env.problems, partial(_use, env, call, made, apart, label)
     if brackets is None:
         return problems.refuse(NoBrackets(apart[0].span if apart else call.callee.span, use()))
     names = [item.name for item in brackets.items]

@@ -18,7 +18,7 @@ from .ops import op_call
 
 
 @of_kind(s.CallExpr)
-def call(env: Environment, tree: s.CallExpr, binding: str | None) -> TypedValue | None:
+def call(env: Environment, tree: s.CallExpr, binding: str | None = None) -> TypedValue | None:
     """The one value that a call gives."""
     found = called(env, tree, binding)
     if not isinstance(found, list):
@@ -36,11 +36,12 @@ def called(
 ) -> TypedValue | list[TypedValue | None] | None:
     """What a call gives: a typed value (an op), or a list of results (a block)."""
     found = _called(env, tree, binding)
-    match found:
-        case [_, _, *_] if env.facts is not None:
-            env.facts.results[tree.span] = found
-        case [wire] | (TypedValue() as wire):
-            env.noted(tree.span, wire)
+    if env.facts is not None:
+        match found:
+            case [_, _, *_]:
+                env.facts.results[tree.span] = found
+            case [wire] | (TypedValue() as wire):
+                env.noted(tree.span, wire)
     return found
 
 

@@ -31,4 +31,6 @@ def expression(env: Environment, tree: s.Expr, binding: str | None = None) -> Ty
     """The value of an expression; `binding` is the name that it gets as a whole, which may name weights."""
     env.checker.spend(tree.span)
     kind = _KINDS[type(tree)]
-    return env.noted(tree.span, kind(env, tree, binding) if isinstance(tree, s.CallExpr) else kind(env, tree))
+    named = binding is not None and isinstance(tree, s.CallExpr)
+    value = kind(env, tree, binding) if named else kind(env, tree)
+    return value if env.facts is None else env.noted(tree.span, value)

@@ -43,7 +43,8 @@ def _apply(
 ) -> TypedValue | None:
     """An op without brackets or options."""
     call = OpApplication(env, op_written(notation, word), word, span, span, operands, spans)
-    return env.noted(span, call.op.rule(call))
+    value = call.op.rule(call)
+    return value if env.facts is None else env.noted(span, value)
 
 
 def op_written(notation: Notation, word: str) -> Op:
