@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .files.code import version_of_runtime
     from .loading.load import WeightsError, build_numpy, build_torch
     from .loading.parallel import build_parallel
+    from .loading.pipelined import build_stage
     from .numpy.module import numpy_code, numpy_source
     from .plan.capture import CaptureError, capturable
     from .report.reports import explain
@@ -25,6 +26,7 @@ _HOMES = {
     "WeightsError": "loading.load",
     "build_numpy": "loading.load",
     "build_parallel": "loading.parallel",
+    "build_stage": "loading.pipelined",
     "build_torch": "loading.load",
     "capturable": "plan.capture",
     "explain": "report.reports",
@@ -42,6 +44,7 @@ __all__ = [
     "WeightsError",
     "build_numpy",
     "build_parallel",
+    "build_stage",
     "build_torch",
     "capturable",
     "explain",

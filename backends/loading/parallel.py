@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import torch
     from torch.distributed.device_mesh import DeviceMesh
 
+    from ..runtime.parallel.torch_modules import Division
     from ..runtime.parallel.torch_weights import Lies, Rows, Values
 
 
@@ -36,23 +37,35 @@ def build_parallel(
     passes: Sequence[Pass] = PASSES,
 ) -> torch.nn.Module:
     """The model divided over `devices`, each of which has its parts of the weights alone: see `Model.parallelize`."""
+    from ..runtime.parallel.torch_modules import divided
+
+    values = values_for(graph, devices, weights, seed)
+    local, division = device_module(graph, mesh, header, dtype, passes)
+    return divided(local, devices, division, values, zero=zero, checkpoint=checkpoint, dtype=computed_in)
+
+
+def device_module(
+    graph: Graph, mesh: Mesh, header: str, dtype: torch.dtype, passes: Sequence[Pass], received: int = 0
+) -> tuple[torch.nn.Module, Division]:
+    """The module of one device, on "meta", and how it is divided. received: see `parallel_code`."""
     import torch
 
-    from ..runtime.parallel.torch_modules import divided
     from .undrawn import Undrawn
 
-    specs = inventory(graph)
-    if weights is not None:
-        check_weights(specs, weights)
-    code = parallel_code(graph, mesh, header=header, passes=passes, checked=True)
+    code = parallel_code(graph, mesh, header=header, passes=passes, checked=True, received=received)
     module, _ = Texts.of(code, "").run()
     kind = next(each for each in reversed(list(vars(module).values())) if _is_module(each, module.__name__))
     with torch.device("meta"), Undrawn():
-        local = kind().to(dtype=dtype)
-    values = None if seed is None else _drawn(devices, specs, seed)
-    if weights is not None:
-        values = _parts(devices, weights)
-    return divided(local, devices, module.DIVISION, values, zero=zero, checkpoint=checkpoint, dtype=computed_in)
+        return kind().to(dtype=dtype), module.DIVISION
+
+
+def values_for(graph: Graph, devices: DeviceMesh, weights: Mapping[str, Any] | None, seed: int | None) -> Values | None:
+    """Gives the parts of the weights of a model: of those that are given, or as `seed` draws them; None: neither."""
+    specs = inventory(graph)
+    if weights is None:
+        return None if seed is None else _drawn(devices, specs, seed)
+    check_weights(specs, weights)
+    return _parts(devices, weights)
 
 
 def _is_module(value: object, home: str) -> bool:

@@ -166,13 +166,21 @@ def of_one_device(found: GraphSpread) -> Graph:
 
 
 def parallel_code(
-    graph: Graph, mesh: Mesh, *, header: str = "", passes: Sequence[Pass] = PASSES, checked: bool = False
+    graph: Graph,
+    mesh: Mesh,
+    *,
+    header: str = "",
+    passes: Sequence[Pass] = PASSES,
+    checked: bool = False,
+    received: int = 0,
 ) -> ModelCode:
     """The classes of one device of a mesh, `DIVISION`, and `parallelize`, which divides a model over such a mesh.
 
+    received: so many of its first inputs are what another stage of a pipeline sends, by parts (`spread`).
+
     Raises Indivisible for an axis that does not divide over the devices which split it.
     """
-    found = spread(graph, mesh)
+    found = spread(graph, mesh, received)
     code = written(emitter(found), of_one_device(found), header, (), passes, checked)
     root = _CLASS.match(code.model[-1])
     assert root is not None

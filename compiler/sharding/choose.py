@@ -17,7 +17,7 @@ from ..sizes.axes import Axis
 from .collectives import passes, sendings
 from .experts.counted import counted
 from .experts.dispatched import dispatched
-from .mesh import BATCH, Indivisible, Mesh, mesh_of
+from .mesh import BATCH, PIPE, Indivisible, Mesh, mesh_of
 from .spread import spread
 
 KNOWN = {"data": "the batch", "model": "heads, inner layers, vocabularies", "expert": "experts", "context": "widths"}
@@ -39,7 +39,11 @@ def splits_of(
     """
     found: dict[str, tuple[str, ...]] = {}
     for name in sizes:
-        if name in given:
+        if name == PIPE and name in given:
+            raise NoSplit("`pipe` splits no axis: its devices have stages, cut between passes of repeats")
+        if name == PIPE:
+            found[name] = ()
+        elif name in given:
             found[name] = tuple(given[name])
             if BATCH in found[name][1:]:
                 others = ",".join(axis for axis in found[name] if axis != BATCH)
@@ -54,7 +58,8 @@ def splits_of(
             found[name] = (BATCH, *experts) if picked(dispatched(graph)) else experts
         elif name != "model":
             raise NoSplit(
-                f"what does the mesh axis `{name}` split? Say `--split {name}=AXIS,AXIS`; {listed(KNOWN)} are known"
+                f"what does the mesh axis `{name}` split? Say `--split {name}=AXIS,AXIS`; "
+                f"{listed([*KNOWN, PIPE])} are known"
             )
     if "model" in sizes and "model" not in given:
         taken = {axis for names in found.values() for axis in names}

@@ -11,6 +11,8 @@ from ..sizes.axes import Axis
 
 BATCH = "batch"
 """The leading batch axes, which a spec does not write, as an axis that a mesh can split."""
+PIPE = "pipe"
+"""The axis of a mesh along which devices have stages of the model (`stages`): it splits no axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,15 @@ class Mesh:
     def copies(self) -> int:
         """How many of them split the batch: each has a copy of the model, or a part of one with others."""
         return math.prod(axis.size for axis in self.axes if axis.copies)
+
+    @property
+    def stages(self) -> int:
+        """How many stages a pipeline has; 1: there is none."""
+        return next((axis.size for axis in self.axes if axis.name == PIPE), 1)
+
+    def of_stage(self) -> Mesh:
+        """The mesh of the devices of one stage."""
+        return Mesh(tuple(axis for axis in self.axes if axis.name != PIPE))
 
     def __str__(self) -> str:
         return ", ".join(f"{axis.name} = {axis.size}" for axis in self.axes)

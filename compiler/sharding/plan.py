@@ -26,7 +26,7 @@ from .estimates.balance import imbalance
 from .estimates.memory import AHEAD, HALF_STATES, LOSS, LOSS_BY_PARTS, STATES, DeviceMemory, unit
 from .experts.counted import counted
 from .experts.load import ExpertLoad, loads
-from .mesh import BATCH, Mesh, mesh_of
+from .mesh import BATCH, PIPE, Mesh, mesh_of
 from .rings.rewrite import with_rings
 from .spread import GraphSpread, spread
 from .weights import PlacedWeight, placed_weights
@@ -299,6 +299,8 @@ def planned(
 ) -> ShardingPlan:
     """The plan on a mesh of these sizes, which splits what is named, and else what is best. Raises NoSplit, too."""
     made = mesh_over(graph, mesh, splits, sizes)
+    if PIPE in mesh:
+        raise NoSplit("there are no plans of pipelines yet: plan one stage, with fewer layers and the rest of the mesh")
     return plan(graph, made, sizes, batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro)
 
 

@@ -520,8 +520,13 @@ class Model:
         """The files of a model that is divided over a mesh."""
         from . import backends
         from .compiler.pipeline import passes_without
+        from .compiler.sharding.mesh import PIPE
         from .compiler.sharding.plan import mesh_over
 
+        if PIPE in mesh:
+            raise ValueError(
+                "files are of one device, and those of `pipe` differ: `Model.parallelize` makes its stages"
+            )
         over, passes = mesh_over(self._sized, mesh, splits), passes_without(without)
         code = backends.parallel_code(self._sized, over, header=self._header, passes=passes, checked=checked)
         return {f"{name}_parallel.py": code.default(), f"{code.library.runtime}.py": code.library.runtime_file()}
@@ -581,13 +586,15 @@ class Model:
 
         Its parameters are DTensors with the keys and shapes of the whole model. Each device is given its part of the
         batch, `net.batch_part(x)`, and has its parts of the results, `net.whole_result(y)` puts them together.
-        Gradients are sums over all devices: divide a loss by what all of them count.
+        Gradients are sums over all devices: divide a loss by what all of them count. With an axis `pipe` it is the
+        stage of this device, and `net.forward_backward(...)` runs all.
 
         Raises ValueError for a mesh that does not fit: Indivisible or NoSplit as `plan`, before anything is sent; and
         as `torch` does for weights.
         """
         from . import backends
         from .compiler.pipeline import passes_without
+        from .compiler.sharding.mesh import PIPE
         from .compiler.sharding.plan import mesh_over
 
         names = mesh.mesh_dim_names
@@ -596,9 +603,9 @@ class Model:
                 'the axes of the mesh have no names: init_device_mesh(.., mesh_dim_names=("data", "model"))'
             )
         sizes = dict(zip(names, mesh.shape, strict=True))
-        several = {name: size for name, size in sizes.items() if size > 1}  # others divide nothing, and cost nothing
-        said = {name: axes for name, axes in (splits or {}).items() if sizes.get(name) != 1}
-        return backends.build_parallel(
+        several = {name: size for name, size in sizes.items() if size > 1 or name == PIPE}
+        said = {name: axes for name, axes in (splits or {}).items() if sizes.get(name) != 1}  # these divide nothing
+        return (backends.build_stage if PIPE in sizes else backends.build_parallel)(
             self._sized,
             mesh_over(self._sized, several, said),
             mesh,

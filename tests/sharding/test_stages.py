@@ -123,3 +123,13 @@ def test_no_repeat() -> None:
     spec = attnc.loads("depth a = 2\nmodel plain(x: [a]) -> [a] { return relu(x) }")
     with pytest.raises(NoSplit, match="plain has none"):
         stages(spec.model("plain")._sized, 2)
+
+
+def test_what_is_refused() -> None:
+    of = model("zoo/gpt2")
+    with pytest.raises(NoSplit, match="`pipe` splits no axis"):
+        of.plan({"pipe": 2}, splits={"pipe": ("seq",)})
+    with pytest.raises(NoSplit, match="no plans of pipelines yet"):
+        of.plan({"pipe": 2})
+    with pytest.raises(ValueError, match="those of `pipe` differ"):
+        of.files("torch", mesh={"pipe": 2})

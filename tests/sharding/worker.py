@@ -20,6 +20,7 @@ from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .devices import redrawn
+from .pipelines import piped
 from .subjects import BATCH, WIDTH, inputs, model
 
 STEPS = 10
@@ -210,7 +211,7 @@ def main(rank: int, world: int, meet: str, cases: str) -> None:
         todo = json.load(file)
     for case in todo:
         try:
-            found = dropped(case) if case.get("dropped") else run(case)
+            found = dropped(case) if case.get("dropped") else piped(case) if "pipe" in case["mesh"] else run(case)
         except Exception:
             found = {"failed": traceback.format_exc()}
         if rank == 0 or "failed" in found:

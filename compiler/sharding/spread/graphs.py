@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...graph.nodes import Call, Graph, Node, Repeat, Scan, owns
-from ...graph.values import Value
+from ...graph.values import Scalar, Value
 from ...rewrites.simplify.inline import inline
 from ...sizes.axes import Axis
 from ..experts.dispatched import dispatched
@@ -21,13 +21,16 @@ from .placing import PartsOfAxes, ValuePlaces
 from .rows import RowNodes
 
 
-def spread(graph: Graph, mesh: Mesh) -> GraphSpread:
+def spread(graph: Graph, mesh: Mesh, received: int = 0) -> GraphSpread:
     """The graph of one device of a mesh. Along all axes of it but those that split the batch each is given the same
-    inputs. Raises Indivisible.
+    inputs, but for so many that come first, of a stage of a pipeline: of these each has what its type says. Raises
+    Indivisible.
     """
     graph = dispatched(inline(graph, masks=True))  # masks are made where they are needed
     claims = claimed([*graph.axes, BATCH_AXIS], mesh)
-    return _Spreading(PartsOfAxes(mesh)).given(graph, claims, (GivenInput(False, True),) * len(graph.inputs))
+    sent = tuple(GivenInput(each.value.type.element is Scalar.REAL, False) for each in graph.inputs[:received])
+    given = (GivenInput(False, True),) * (len(graph.inputs) - received)
+    return _Spreading(PartsOfAxes(mesh)).given(graph, claims, (*sent, *given))
 
 
 @dataclass(eq=False)

@@ -5,8 +5,10 @@ deal.py     which passes a stage has: so that the stage that has most to do has 
 needs.py    what else a stage does, and what is sent from one to the next
 build.py    the graph of a stage
 stages.py   all of it
+shapes.py   the shape of what is sent, from those of the inputs
 """
 
-from .stages import PIPE as PIPE
+from .shapes import shape_of as shape_of
 from .stages import Stage as Stage
+from .stages import holders as holders
 from .stages import stages as stages

@@ -13,9 +13,6 @@ from .deal import dealt, work
 from .needs import Needs, needs
 from .row import DealtNode, NodeRow
 
-PIPE = "pipe"
-"""The axis of a mesh along which devices have stages of the model."""
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -37,8 +34,8 @@ class Stage:
     def path(self, path: str) -> str:
         """The path of one of its weights in the whole model, where passes count from its first."""
         for prefix, first in self.numbered.items():
-            if first and path.startswith(f"{prefix}."):
-                number, _, rest = path[len(prefix) + 1 :].partition(".")
+            number, _, rest = path.removeprefix(f"{prefix}.").partition(".")
+            if path.startswith(f"{prefix}.") and number.isdigit():
                 return f"{prefix}.{int(number) + first}.{rest}"
         return path
 

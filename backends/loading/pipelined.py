@@ -1,0 +1,103 @@
+"""From a typed graph to the module of one stage of a pipeline, on the devices of that stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...compiler.graph.nodes import Graph
+from ...compiler.graph.values import Scalar, Value
+from ...compiler.pipeline import PASSES, Pass
+from ...compiler.sharding.mesh import BATCH, PIPE, Mesh, MeshAxis
+from ...compiler.sharding.stages import Stage, holders, shape_of, stages
+from .parallel import device_module, values_for
+
+if TYPE_CHECKING:
+    import torch
+    from torch.distributed.device_mesh import DeviceMesh
+
+    from .stage_module import SentTensor
+
+
+def build_stage(
+    graph: Graph,
+    mesh: Mesh,
+    devices: DeviceMesh,
+    *,
+    header: str = "",
+    weights: Mapping[str, Any] | None = None,
+    seed: int | None = 0,
+    dtype: torch.dtype,
+    computed_in: torch.dtype | None = None,
+    zero: int = 3,
+    checkpoint: bool = False,
+    passes: Sequence[Pass] = PASSES,
+) -> torch.nn.Module:
+    """The stage of this device, divided over the other axes of the mesh: see `Model.parallelize`."""
+    from ..runtime.parallel.torch_modules import divided
+    from .stage_module import StagePlace, groups_of_stages, pipelined
+
+    every = stages(graph, mesh.stages)
+    number, group = devices.get_local_rank(PIPE), devices.get_group(PIPE)
+    stage, before = every[number], every[number].graph.inputs[: every[number].received]
+    inner, over = _of_stage(mesh, devices)
+    values = values_for(graph, over, weights, seed)
+    local, division = device_module(stage.graph, inner, header, dtype, passes, stage.received)
+    _number_passes(local, stage)
+    own = {stage.path(path) if "*" not in path else path: lies for path, lies in division.weights.items()}
+    net = divided(
+        local, over, replace(division, weights=own), values, zero=zero, checkpoint=checkpoint, dtype=computed_in
+    )
+
+    def sent(each: Value) -> SentTensor:
+        return _sent(each, graph, inner, computed_in or dtype)
+
+    held = {path: by for path, by in holders(every).items() if len(by) > 1 and number in by}
+    place = StagePlace(
+        group=group,
+        number=number,
+        count=len(every),
+        received=tuple(sent(entry.value) for entry in before),
+        sends=tuple(sent(each.value) for each in stage.graph.outputs),
+        inputs=tuple(entry.name for entry in graph.inputs),
+        own=tuple(entry.name for entry in stage.graph.inputs[stage.received :]),
+        held=held,
+        groups=groups_of_stages(group, held.values()),
+    )
+    return pipelined(net, place)
+
+
+def _of_stage(mesh: Mesh, devices: DeviceMesh) -> tuple[Mesh, DeviceMesh]:
+    """The mesh of one stage; where it has no other axis, one of a single copy."""
+    from torch.distributed.device_mesh import DeviceMesh
+
+    inner = mesh.of_stage()
+    if inner.axes:
+        return inner, devices[tuple(axis.name for axis in inner.axes)]
+    copies = Mesh((MeshAxis("data", 1, (BATCH,)),))
+    return copies, DeviceMesh(devices.device_type, devices.mesh.reshape(-1, 1), mesh_dim_names=(PIPE, "data"))["data"]
+
+
+def _number_passes(local: torch.nn.Module, stage: Stage) -> None:
+    """Gives the modules of passes the numbers that they have in the whole model."""
+    paths = [path for path, _ in local.named_modules()]
+    for prefix, first in stage.numbered.items():
+        if prefix in paths:
+            passes = local.get_submodule(prefix)
+            passes._modules = {str(first + number): each for number, each in enumerate(passes.children())}
+
+
+def _sent(value: Value, graph: Graph, mesh: Mesh, real: torch.dtype) -> SentTensor:
+    import torch
+
+    from .stage_module import SentTensor
+
+    match value.type.element:
+        case Scalar.BOOL:
+            dtype = torch.bool
+        case Scalar.REAL:
+            dtype = torch.float64 if value.exact else real
+        case _:
+            dtype = torch.int64
+    return SentTensor(shape_of(value, graph, mesh), dtype)

@@ -1,0 +1,197 @@
+"""A stage of a pipeline as a module: `torch.distributed.pipelining` runs it, beside the stages of other devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+from torch.distributed.tensor import DTensor
+
+from ..runtime.parallel.torch_draws import draw_from
+
+Shapes = Mapping[str, Sequence[int]]
+"""Of each input of the model its shape."""
+Loss = Callable[..., Tensor]
+
+
+@dataclass(frozen=True)
+class SentTensor:
+    """What one stage sends to the next. shape: by the shapes of the inputs; dtype: None, that of all reals."""
+
+    shape: Callable[[Shapes], tuple[int, ...]]
+    dtype: torch.dtype
+
+    def example(self, shapes: Shapes, batch: Sequence[int]) -> Tensor:
+        """Without memory, as `torch.distributed.pipelining` is told of it."""
+        made = torch.empty((*batch, *self.shape(shapes)), dtype=self.dtype, device="meta")
+        return made.requires_grad_(self.dtype.is_floating_point)
+
+
+@dataclass(frozen=True)
+class StagePlace:
+    """Where a stage stands among the others.
+
+    group:    the devices that have the stages of one copy of the model, in order.
+    received: what the stage before sends. sends: what this one does, or the results of the model.
+    inputs:   of the whole model. own: those that this stage reads.
+    held:     its weights that other stages have, too, by the stages that do.
+    """
+
+    group: dist.ProcessGroup
+    number: int
+    count: int
+    received: Sequence[SentTensor]
+    sends: Sequence[SentTensor]
+    inputs: Sequence[str]
+    own: Sequence[str]
+    held: Mapping[str, tuple[int, ...]]
+    groups: Mapping[tuple[int, ...], dist.ProcessGroup] = field(default_factory=dict)
+
+    @property
+    def is_last(self) -> bool:
+        return self.number == self.count - 1
+
+
+def groups_of_stages(group: dist.ProcessGroup, sets: Collection[tuple[int, ...]]) -> dict[tuple[int, ...], Any]:
+    """For each set of stages that have a weight in common the devices of these; every device makes those it is in."""
+    ranks = dist.get_process_group_ranks(group)
+    found: dict[tuple[int, ...], Any] = {}
+    for stages in sorted({*sets}):
+        if len(stages) == len(ranks):
+            found[stages] = group
+        else:
+            found[stages] = dist.new_group([ranks[each] for each in stages], use_local_synchronization=True)
+    return found
+
+
+def pipelined(net: nn.Module, place: StagePlace) -> nn.Module:
+    """The module of one stage, which is run with those of the others."""
+    net.__class__ = type(type(net).__name__, (PipelinedModule, type(net)), {"_pipe_place": place})
+    draw_from(place.number)
+    return net
+
+
+class PipelinedModule(nn.Module):
+    """What a stage has besides the module of one device."""
+
+    _pipe_place: StagePlace
+    _pipe_ready: tuple[object, Any] | None = None
+    _pipe_loss: Loss | None = None
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        """One micro-batch: what was received, and the inputs of the model that this stage reads, by name."""
+        made = super().forward(*inputs, **named)
+        results = tuple(made) if isinstance(made, tuple) else (made,)
+        if self._pipe_place.is_last:
+            return results
+        return tuple(x.to(sent.dtype).contiguous() for x, sent in zip(results, self._pipe_place.sends, strict=True))
+
+    def forward_backward(self, *inputs: Tensor, loss: Loss, micro: int = 1, **named: Tensor) -> Tensor:
+        """Losses and gradients of a batch in so many micro-batches, one after another through all stages.
+
+        inputs: of the whole model, [batch, ...] each, the same on the devices of all stages: `batch_part` of the batch.
+        loss:   from the results of the model for one micro-batch to a number; the last stage asks it.
+
+        Adds the gradients of the sum of all losses to `.grad` of the weights, and returns that sum, on every stage.
+        Without gradients (`torch.no_grad()`) there is the sum alone. With fewer micro-batches than stages all are
+        done forward first (GPipe: Huang et al. 2019), else forward and backward by turns (1F1B: Narayanan et al. 2019).
+
+        Raises ValueError for a batch that does not divide into micro-batches, TypeError for inputs that are not the
+        model's.
+        """
+        given = self._named(inputs, named)
+        learns = torch.is_grad_enabled()
+        schedule = self._schedule(given, micro, learns)
+        before = {x: x.grad for x in self.parameters() if x.grad is not None}
+        for weight in before:
+            weight.grad = None  # a schedule that is new takes away what it finds
+        losses: list[Tensor] = []
+        self._pipe_loss = loss
+        own = {name: x for name, x in given.items() if name in self._pipe_place.own}
+        target = torch.zeros(micro) if self._pipe_place.is_last else None
+        run = schedule.step if learns else schedule.eval
+        run(target=target, losses=losses if self._pipe_place.is_last else None, return_outputs=False, **own)
+        self._pipe_loss = None
+        if learns:
+            self._sum_tied()
+        for weight, gradient in before.items():
+            weight.grad = gradient if weight.grad is None else gradient.add_(weight.grad)
+        device = next(iter(given.values())).device
+        total = torch.stack([each.detach() for each in losses]).sum() if losses else torch.zeros((), device=device)
+        total = total.to(torch.float64)
+        dist.broadcast(total, group=self._pipe_place.group, group_src=self._pipe_place.count - 1)
+        return total
+
+    def clip_grad_norm_(self, largest: float) -> Tensor:
+        """Scales the gradients of all stages so that their norm is at most `largest`; returns what it was."""
+        weights = [x for x in self.parameters() if x.grad is not None]
+        once = [
+            x.grad
+            for name, x in self.named_parameters()
+            if x.grad is not None
+            and self._pipe_place.held.get(name, (self._pipe_place.number,))[0] == self._pipe_place.number
+        ]
+        norm = nn.utils.get_total_norm(once)
+        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
+        square = norm.double().square()
+        dist.all_reduce(square, group=self._pipe_place.group)
+        total = square.sqrt().to(norm.dtype)
+        nn.utils.clip_grads_with_norm_(weights, largest, total)
+        return total
+
+    def draw_from(self, seed: int) -> None:
+        """As without stages; each of them draws its own."""
+        draw_from(seed * self._pipe_place.count + self._pipe_place.number)
+
+    def _named(self, inputs: Sequence[Tensor], named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        names = self._pipe_place.inputs
+        given = dict(zip(names, inputs, strict=False)) | dict(named)
+        if len(inputs) > len(names) or {*given} - {*names}:
+            raise TypeError(f"the inputs of the model are {', '.join(names)}")
+        return given
+
+    def _schedule(self, given: Mapping[str, Tensor], micro: int, learns: bool) -> Any:
+        """The schedule for inputs of these shapes; that of the last ones is kept."""
+        batch = {x.shape[0] for x in given.values()}
+        if len(batch) != 1 or micro < 1 or (size := min(batch)) % micro:
+            raise ValueError(
+                f"a batch of {', '.join(map(str, sorted(batch)))} does not divide into {micro} micro-batches"
+            )
+        key = micro, learns, tuple((name, x.shape) for name, x in given.items())
+        if self._pipe_ready is None or self._pipe_ready[0] != key:
+            shapes = {name: x.shape for name, x in given.items()}
+            place, batch_size = self._pipe_place, (size // micro,)
+            device = next(iter(given.values())).device
+            stage = PipelineStage(
+                self,
+                place.number,
+                place.count,
+                device,
+                input_args=tuple(each.example(shapes, batch_size) for each in place.received),
+                output_args=tuple(each.example(shapes, batch_size) for each in place.sends),
+                group=place.group,
+            )
+            kind = Schedule1F1B if micro >= place.count and learns else ScheduleGPipe
+            self._pipe_ready = key, kind(stage, micro, loss_fn=self._asked, scale_grads=False)
+        return self._pipe_ready[1]
+
+    def _asked(self, results: Any, _: Tensor) -> Tensor:
+        assert self._pipe_loss is not None
+        return self._pipe_loss(*results)
+
+    def _tied(self) -> list[tuple[str, nn.Parameter]]:
+        own = dict(self.named_parameters())
+        return [(name, own[name]) for name in sorted(self._pipe_place.held) if own[name].requires_grad]
+
+    def _sum_tied(self) -> None:
+        """Sums the gradients of weights that several stages have."""
+        for name, weight in self._tied():
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+            local = weight.grad.to_local() if isinstance(weight.grad, DTensor) else weight.grad
+            dist.all_reduce(local, group=self._pipe_place.groups[self._pipe_place.held[name]])

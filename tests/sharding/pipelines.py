@@ -1,0 +1,79 @@
+"""Stages of a pipeline as processes, beside the whole model, in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor
+
+from .devices import redrawn
+from .subjects import inputs, model
+
+
+def squares(*results: Tensor) -> Tensor:
+    """A loss that hangs on every item of the results."""
+    return torch.stack([x.square().sum() for x in results if x.is_floating_point()]).sum()
+
+
+def full(x: Tensor) -> Tensor:
+    return x.full_tensor() if isinstance(x, DTensor) else x
+
+
+def far(found: Tensor, wanted: Tensor, least: float) -> float:
+    """The largest difference in standard deviations."""
+    spread = max(float(wanted.std(correction=0)), least) or 1.0
+    return float((found - wanted).abs().max()) / spread
+
+
+def piped(case: dict[str, Any]) -> dict[str, Any]:
+    """Losses, gradients and weights of some steps of training beside those of one device: the worst of all stages."""
+    of = model(case["name"])
+    mesh = init_device_mesh("cpu", tuple(case["mesh"].values()), mesh_dim_names=tuple(case["mesh"]))
+    whole = of.torch(seed=case["seed"], dtype="float64")
+    torch.manual_seed(case["seed"])
+    redrawn(whole)
+    weights = {name: x.detach().numpy().copy() for name, x in whole.state_dict().items()}
+    net: Any = of.parallelize(
+        mesh, splits=case["splits"], weights=weights, dtype="float64", zero=case.get("zero", 3),
+        checkpoint=case.get("checkpoint", False),
+    )  # fmt: skip
+    for each in (whole, net):
+        each.eval()
+    optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3) for each in (whole, net)]
+    wanted = dict(whole.named_parameters())
+    worst = {"loss": 0.0, "gradients": 0.0, "norm": 0.0, "weights": 0.0}
+    last = mesh.get_local_rank("pipe") == case["mesh"]["pipe"] - 1
+    for step in range(case.get("steps", 3)):
+        for turn in range(case.get("accumulate", 1)):
+            given = inputs(of, case["seed"] + 100 * step + turn)
+            made = whole(**given)
+            loss = squares(*(made if isinstance(made, tuple) else (made,)))
+            loss.backward()
+            parts = {name: net.batch_part(x) for name, x in given.items()}
+            found = net.forward_backward(*parts.values(), loss=squares, micro=case["micro"])
+            with torch.no_grad():
+                alone = net.forward_backward(**parts, loss=squares, micro=case["micro"])
+            worst["loss"] = max(worst["loss"], float((alone - found).abs() / loss.detach()))
+            if last:
+                for axis in sorted({*net.division.results[0]} & {*case["mesh"]}):
+                    dist.all_reduce(found, group=mesh.get_group(axis))
+                worst["loss"] = max(worst["loss"], float((found - loss.detach()).abs() / loss.detach()))
+        least = 1e-3 * max(float(x.grad.std()) for x in wanted.values() if x.grad is not None and x.numel() > 1)
+        for name, x in net.named_parameters():
+            if step == 0 and wanted[name].grad is not None:
+                worst["gradients"] = max(worst["gradients"], far(full(x.grad), wanted[name].grad, least))
+        norms = torch.nn.utils.clip_grad_norm_(whole.parameters(), 1.0), net.clip_grad_norm_(1.0)
+        worst["norm"] = max(worst["norm"], float((norms[0] - norms[1]).abs() / norms[0]))
+        for each in optimisers:
+            each.step()
+            each.zero_grad()
+    for name, x in net.named_parameters():
+        worst["weights"] = max(worst["weights"], far(full(x.detach()), wanted[name].detach(), 1e-3))
+    every: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(every, (worst, sorted(dict(net.named_parameters()))))
+    assert {*wanted} == {name for _, names in every for name in names}
+    return {what: max(one[what] for one, _ in every) for what in worst}
