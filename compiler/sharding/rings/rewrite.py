@@ -18,6 +18,7 @@ from ...rewrites.kernels.attention import fuse_attention
 from ...rewrites.kernels.place_masks import place_masks
 from ...rewrites.simplify.constants import fold_truths
 from ...rewrites.simplify.dead import alive
+from ...rewrites.simplify.numbers import fold_numbers
 from ...rewrites.tools.walk import Walk
 from ...sizes.axes import Axis, Literal
 from ..sends import Collective, RingAttention, SendKind
@@ -32,7 +33,8 @@ def with_rings(graph: Graph, parts: PartsOfAxes) -> Graph:
     by = {part: by for (axis, by), part in parts.made.items() if axis.is_width}
     if not by:
         return graph
-    fused, _ = fuse_attention(fold_truths(graph)[0])
+    # what adds 0 goes first, as before other fusing: it is no bias
+    fused, _ = fuse_attention(fold_numbers(fold_truths(graph)[0]))
     return Walk(lambda _, new: _rings(new, by))(place_masks(fused))
 
 
