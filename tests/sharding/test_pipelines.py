@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from . import processes
 from .subjects import KINDS
-from .test_processes import BATCH, DENSE, check
+from .test_processes import BATCH, DENSE
 
 CASES: list[tuple[str, dict[str, int], dict[str, Any]]] = [
     ("zoo/decoder/decoder", {"pipe": 2}, {"micro": 4}),
@@ -24,6 +25,12 @@ CASES: list[tuple[str, dict[str, int], dict[str, Any]]] = [
 ]
 
 
+def check(world: int, cases: list[dict[str, Any]]) -> None:
+    for found in processes.run(world, cases, 600.0):
+        off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
+        assert max(off.values()) < 1e-10, (found["case"], off)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("world", [2, 4])
 def test_pipelines(world: int) -> None:
@@ -36,10 +43,10 @@ def test_pipelines(world: int) -> None:
         if size == world:
             used = {axis: splits[axis] for axis in mesh if axis != "pipe"}
             cases.append({"name": name, "mesh": mesh, "splits": used, "seed": seed, **more})
-    check(world, cases, 600.0)
+    check(world, cases)
 
 
 @pytest.mark.slow
 def test_stages_of_parts() -> None:
     mesh = {"pipe": 2, "data": 2, "model": 2}
-    check(8, [{"name": "transformer", "mesh": mesh, "splits": DENSE, "seed": 9, "micro": 2}], 600.0)
+    check(8, [{"name": "transformer", "mesh": mesh, "splits": DENSE, "seed": 9, "micro": 2}])
