@@ -46,7 +46,7 @@ Those without `torch.compile` are {eager}. With it theirs need less: of results 
 those that no gradient needs are not kept. Float8 changes what is multiplied, not what is kept; it is not counted, nor
 are the buffers of asynchronous tensor parallelism.
 
-Of 405B each of eight stages is planned as a model of its own, for `pipe` is no axis of a mesh yet: the first (15
+Of 405B each of eight stages is planned as a model of its own, with as many layers as its authors gave it: the first (15
 layers and the embedding, of eight micro-batches on their way), the second (16 layers, seven on their way) and the
 last (15 layers, the norm and the logits). Gradients are not scattered until the last micro-batch is done, weights are
 gathered once: `--zero 1`. The largest stage is compared, and it misses: {missed}. What a schedule keeps beside is not

@@ -252,13 +252,15 @@ def plan(
     stage: int = 3,
     reduce: str | None = None,
     micro: int = 1,
+    received: int = 0,
 ) -> ShardingPlan:
     """The plan of a model on a mesh. batch: of all devices; None: one item a micro-batch for each that splits it.
+    received: of a stage of a pipeline, how many of its inputs the stage before sends.
 
     Raises Indivisible for an axis that does not divide over the devices which split it, and CostError as a bill does.
     """
     batch = mesh.copies * micro if batch is None else batch
-    found = spread(graph, mesh)
+    found = spread(graph, mesh, received)
     local = cost(mark_exact(counted(found.graph)), sizes, batch=max(batch // mesh.copies // micro, 1), dtype=dtype)
     ringed = with_rings(local.graph, found.grown.places.parts)
     weights = placed_weights(found)
@@ -298,9 +300,9 @@ def planned(
     micro: int = 1,
 ) -> ShardingPlan:
     """The plan on a mesh of these sizes, which splits what is named, and else what is best. Raises NoSplit, too."""
-    made = mesh_over(graph, mesh, splits, sizes)
     if PIPE in mesh:
-        raise NoSplit("there are no plans of pipelines yet: plan one stage, with fewer layers and the rest of the mesh")
+        raise NoSplit("a mesh with `pipe` has a plan for each stage: `Model.plan_stages`")
+    made = mesh_over(graph, mesh, splits, sizes)
     return plan(graph, made, sizes, batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro)
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .compiler.graph.values import Type
     from .compiler.sharding.mesh import Mesh
     from .compiler.sharding.plan import ShardingPlan
+    from .compiler.sharding.stages import PipelinePlan
     from .compiler.sizes.axes import Axis, Value
     from .diagrams import Diagram
     from .diagrams.hints.hints import Hints as Checked
@@ -425,6 +426,42 @@ class Model:
             self._sized, mesh, splits or {}, _of_bill(sizes or {}),
             batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro,
         )  # fmt: skip
+
+    @deep()
+    def plan_stages(
+        self,
+        mesh: Mapping[str, int],
+        sizes: Mapping[str, Size] | None = None,
+        /,
+        *,
+        splits: Mapping[str, Sequence[str]] | None = None,
+        batch: int | None = None,
+        dtype: str = "bfloat16",
+        stage: int = 3,
+        reduce: str | None = None,
+        micro: int = 1,
+    ) -> PipelinePlan:
+        """What it comes to in the stages of a pipeline, on a mesh that has an axis `pipe`: a plan of each stage on the
+        rest of the mesh, what stages send, how long devices wait. Everything else as for `plan`.
+
+        Raises NoSplit (a ValueError), too, for more stages than passes, and for a model without repeats.
+        """
+        from .compiler.sharding.mesh import PIPE
+        from .compiler.sharding.stages import planned_stages
+
+        if PIPE not in mesh:
+            raise ValueError(f"stages are those of the mesh axis `{PIPE}`, and there is none: `plan`")
+        return planned_stages(
+            self._sized,
+            mesh,
+            splits or {},
+            _of_bill(sizes or {}),
+            batch=batch,
+            dtype=dtype,
+            stage=stage,
+            reduce=reduce,
+            micro=micro,
+        )
 
     @cached_property
     @deep()

@@ -6,8 +6,13 @@ needs.py    what else a stage does, and what is sent from one to the next
 build.py    the graph of a stage
 stages.py   all of it
 shapes.py   the shape of what is sent, from those of the inputs
+plan.py     what stages come to on a mesh; page.py: as text, and as data
 """
 
+from .page import data_of_stages as data_of_stages
+from .page import page_of_stages as page_of_stages
+from .plan import PipelinePlan as PipelinePlan
+from .plan import planned_stages as planned_stages
 from .shapes import shape_of as shape_of
 from .stages import Stage as Stage
 from .stages import holders as holders

@@ -50,14 +50,16 @@ def run(args: argparse.Namespace) -> int:
     from ...compiler.sharding.choose import NoSplit
     from ...compiler.sharding.data import data
     from ...compiler.sharding.find import MeshSearch, found
-    from ...compiler.sharding.mesh import Indivisible
+    from ...compiler.sharding.mesh import PIPE, Indivisible
     from ...compiler.sharding.page import page
+    from ...compiler.sharding.stages import data_of_stages, page_of_stages
 
     if (args.mesh is None) == (args.find is None):
         raise CannotRun("which devices? write --mesh data=2,model=4, or --find N for the best meshes of N")
     if args.find is not None and args.json:
         raise CannotRun("--json is of one plan: it goes with --mesh")
     speeds = {"bandwidth": args.bandwidth * 1e9, "flops": args.flops * 1e12}
+    how = {"dtype": args.dtype, "stage": args.zero, "reduce": args.reduce, "micro": args.micro}
     try:
         model, given = opened(args.target, args)
 
@@ -65,10 +67,15 @@ def run(args: argparse.Namespace) -> int:
             splits = {**known, **dict(args.split)}
             if args.find is not None:
                 splits = {name: axes for name, axes in splits.items() if name in mesh}
-            how = {"dtype": args.dtype, "stage": args.zero, "reduce": args.reduce, "micro": args.micro}
             return model.plan(mesh, given, splits=splits, batch=args.batch, **how)
 
-        if args.find is None and args.json:
+        if args.find is None and PIPE in args.mesh:
+            stages = model.plan_stages(args.mesh, given, splits=dict(args.split), batch=args.batch, **how)
+            said = {**speeds, "host": args.host}
+            lines = page_of_stages(stages, **said)
+            if args.json:
+                lines = [json.dumps(data_of_stages(stages, **said), indent=2)]
+        elif args.find is None and args.json:
             lines = [json.dumps(data(planned(args.mesh, {}), **speeds, host=args.host), indent=2)]
         elif args.find is None:
             lines = page(planned(args.mesh, {}), **speeds, host=args.host)
