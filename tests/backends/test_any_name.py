@@ -21,7 +21,7 @@ from attnc.backends.text import spelling
 from attnc.backends.text.carried import NUMPY, TORCH, helpers
 from attnc.backends.text.names import camel, plain
 from attnc.backends.text.scopes import names_of
-from attnc.compiler.base.names import DECODING, is_reserved
+from attnc.compiler.base.names import METHODS, is_reserved
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS
@@ -78,7 +78,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
 
 def for_weights(name: str) -> bool:
     """Whether weights may be called so: not as an attribute of a module (D11), nor as a function of decoding."""
-    return not is_reserved(name) and name not in DECODING
+    return not is_reserved(name) and name not in METHODS
 
 
 def ways(names: list[str], learned: set[str], start: int) -> dict[str, str]:

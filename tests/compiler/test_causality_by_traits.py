@@ -86,6 +86,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- the same op under another name ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_under_another_name_the_same_is_proved_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each row of causality.txt. `max` and `min` stand for two ops each, as they are written."""
     others = [op for op in CALLED if op.name not in ("max", "min")]

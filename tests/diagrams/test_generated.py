@@ -49,7 +49,8 @@ def test_generated(start: int) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 8))])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
 def test_programs_of_the_backends(part: int) -> None:
     for at, text in enumerate(programs_of(ROOT / "tests" / "backends" / "specs.txt")):
         if at % 8 == part:

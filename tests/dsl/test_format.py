@@ -54,7 +54,7 @@ def test_the_repository_is_formatted(name: str) -> None:
         assert check(TEXTS[name]) == TEXTS[name], f"attnc fmt {name}"
 
 
-@pytest.mark.parametrize("width", [0, 40])
+@pytest.mark.parametrize("width", [0, pytest.param(40, marks=pytest.mark.slow)])
 def test_narrow_lines_break_and_mean_the_same(width: int) -> None:
     for text in TEXTS.values():
         check(text, width)
@@ -85,6 +85,7 @@ def sprinkle(text: str, seed: int, inserts: tuple[str, ...]) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(0, 10**9), st.sampled_from([WIDTH, WIDTH, 60, 20]))
 def test_comments_anywhere(name: str, seed: int, width: int) -> None:
