@@ -126,6 +126,7 @@ def divided(
     copies = division.copies(mesh) if zero else ()
     if dtype is not None and not copies:
         raise ValueError("a dtype to compute in is of weights that are scattered, and nothing is here: torch.autocast")
+    mesh = _copies_first(mesh, copies)
     use_mesh(mesh)
     shared = _flat(mesh, copies) if copies else None
     scattered, alone = _put_weights(local, mesh, division, values, copies, shared)
@@ -257,6 +258,20 @@ def _device(mesh: DeviceMesh) -> torch.device:
     if mesh.device_type == "cuda":
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device(mesh.device_type)
+
+
+def _copies_first(mesh: DeviceMesh, copies: tuple[str, ...]) -> DeviceMesh:
+    """The mesh with the axes of copies before the others, the order that FSDP gives the meshes of weights. Raises
+    ValueError for a part of a larger mesh in another order: only all devices together can make one.
+    """
+    names = tuple(mesh.mesh_dim_names or ())
+    order = (*copies, *(name for name in names if name not in copies))
+    if not copies or order == names:
+        return mesh
+    if mesh.size() != dist.get_world_size():
+        raise ValueError(f"name the axes of the mesh in another order, these so: {', '.join(order)}")
+    devices = mesh.mesh.permute([names.index(name) for name in order])
+    return DeviceMesh(mesh.device_type, devices, mesh_dim_names=order)
 
 
 def _flat(mesh: DeviceMesh, axes: tuple[str, ...]) -> DeviceMesh:
