@@ -7,11 +7,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import DTensor
 
-from .devices import redrawn
-from .subjects import inputs, model
+from .beside import both, far, full
+from .subjects import inputs
 
 
 def squares(*results: Tensor) -> Tensor:
@@ -19,28 +17,9 @@ def squares(*results: Tensor) -> Tensor:
     return torch.stack([x.square().sum() for x in results if x.is_floating_point()]).sum()
 
 
-def full(x: Tensor) -> Tensor:
-    return x.full_tensor() if isinstance(x, DTensor) else x
-
-
-def far(found: Tensor, wanted: Tensor, least: float) -> float:
-    """The largest difference in standard deviations."""
-    spread = max(float(wanted.std(correction=0)), least) or 1.0
-    return float((found - wanted).abs().max()) / spread
-
-
 def piped(case: dict[str, Any]) -> dict[str, Any]:
     """Losses, gradients and weights of some steps of training beside those of one device: the worst of all stages."""
-    of = model(case["name"])
-    mesh = init_device_mesh("cpu", tuple(case["mesh"].values()), mesh_dim_names=tuple(case["mesh"]))
-    whole = of.torch(seed=case["seed"], dtype="float64")
-    torch.manual_seed(case["seed"])
-    redrawn(whole)
-    weights = {name: x.detach().numpy().copy() for name, x in whole.state_dict().items()}
-    net: Any = of.parallelize(
-        mesh, splits=case["splits"], weights=weights, dtype="float64", zero=case.get("zero", 3),
-        checkpoint=case.get("checkpoint", False),
-    )  # fmt: skip
+    of, mesh, whole, net = both(case)
     for each in (whole, net):
         each.eval()
     optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3) for each in (whole, net)]

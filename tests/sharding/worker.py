@@ -16,10 +16,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .devices import redrawn
+from .beside import both, far, full
 from .pipelines import piped
 from .subjects import BATCH, WIDTH, inputs, model
 
@@ -96,10 +95,6 @@ def probed(net: torch.nn.Module, given: dict[str, Tensor], probes: list[Tensor |
     return torch.stack(parts).sum()
 
 
-def full(x: Tensor) -> Tensor:
-    return x.full_tensor() if isinstance(x, DTensor) else x
-
-
 def own(probe: Tensor, split: Any, net: Any, mesh: Any) -> Tensor:
     """What this device has of what is to be multiplied with a result."""
     for axis, dim in split.items():
@@ -107,24 +102,9 @@ def own(probe: Tensor, split: Any, net: Any, mesh: Any) -> Tensor:
     return probe
 
 
-def far(found: Tensor, wanted: Tensor, least: float = 0.0) -> float:
-    """The largest difference in standard deviations."""
-    spread = max(float(wanted.std(correction=0)), least) or 1.0
-    return float((found - wanted).abs().max()) / spread
-
-
 def run(case: dict[str, Any]) -> dict[str, Any]:
     """Losses, gradients and weights of ten steps of training beside those of one device."""
-    of = model(case["name"])
-    mesh = init_device_mesh("cpu", tuple(case["mesh"].values()), mesh_dim_names=tuple(case["mesh"]))
-    whole = of.torch(seed=case["seed"], dtype="float64")
-    torch.manual_seed(case["seed"])
-    redrawn(whole)
-    weights = {name: x.detach().numpy().copy() for name, x in whole.state_dict().items()}
-    net: Any = of.parallelize(
-        mesh, splits=case["splits"], weights=weights, dtype="float64", zero=case.get("zero", 3),
-        checkpoint=case.get("checkpoint", False),
-    )  # fmt: skip
+    of, mesh, whole, net = both(case)
     if case.get("empty"):  # memory comes later, and what fills it
         full_net, options = net, {"dtype": "float64", "zero": case.get("zero", 3)}
         net = of.parallelize(mesh, splits=case["splits"], seed=None, **options)

@@ -315,6 +315,7 @@ def _read_locally(module: nn.Module, gradients: Mapping[str, Gradient]) -> None:
             weight: Tensor | None = self._parameters[name]
             if not (_COMPUTING and isinstance(weight, DTensor)):
                 return weight
+            # PyTorch types neither hooks nor attributes of tensors: hence the ignores
             if here and weight.requires_grad and not hasattr(weight, "total"):  # a new one, behind `to_empty`
                 weight.total = weight.register_hook(partial(_total, weight.placements))  # type: ignore[attr-defined, no-untyped-call]
             return weight.to_local(grad_placements=placements)
