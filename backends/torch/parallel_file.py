@@ -141,7 +141,7 @@ PARALLELIZE = '''def parallelize(
     *,
     zero: int = 3,
     checkpoint: bool = False,
-    dtype: torch.dtype | None = None,
+    computed_in: torch.dtype | None = None,
     seed: int = 0,
     **sizes: Any,
 ) -> {kind}:
@@ -151,13 +151,13 @@ PARALLELIZE = '''def parallelize(
     zero:       3: weights, gradients and the optimiser's state are scattered over the devices that share the batch,
                 and gathered for each pass of a repeat; 2: weights are gathered once a step; 0: nothing is scattered.
     checkpoint: each pass of a repeat is done again for its gradients.
-    dtype:      what is computed in, of scattered weights; gradients are summed in that of the weights.
+    computed_in: another type for what is computed, of scattered weights; gradients are summed in that of the weights.
     sizes:      as `net` was made with, where these are not those of this file.
 
     Each device is given its part of the batch (`batch_part`), and has its parts of the results (`whole_result`).
     Gradients are sums over all devices: divide a loss by what all of them count. Raises ValueError for another mesh.
     """
-    return split_over(net, lambda: {kind}(**sizes), mesh, DIVISION, zero, checkpoint, dtype, seed)'''
+    return split_over(net, lambda: {kind}(**sizes), mesh, DIVISION, zero, checkpoint, computed_in, seed)'''
 
 
 def of_one_device(found: GraphSpread) -> Graph:
