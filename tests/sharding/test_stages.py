@@ -128,8 +128,8 @@ def test_no_repeat() -> None:
 def test_what_is_refused() -> None:
     of = model("zoo/gpt2")
     with pytest.raises(NoSplit, match="`pipe` splits no axis"):
-        of.plan({"pipe": 2}, splits={"pipe": ("seq",)})
-    with pytest.raises(NoSplit, match="no plans of pipelines yet"):
+        of.plan_stages({"pipe": 2}, splits={"pipe": ("seq",)})
+    with pytest.raises(NoSplit, match="a plan for each stage: `Model.plan_stages`"):
         of.plan({"pipe": 2})
     with pytest.raises(ValueError, match="those of `pipe` differ"):
         of.files("torch", mesh={"pipe": 2})
