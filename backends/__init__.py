@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .files.code import version_of_runtime
     from .loading.load import WeightsError, build_numpy, build_torch
-    from .loading.parallel import build_parallel
+    from .loading.parallel import DivisionOptions, build_parallel
     from .loading.pipelined import build_stage
     from .numpy.module import numpy_code, numpy_source
     from .plan.capture import CaptureError, capturable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CannotEmit": "text.values",
     "CaptureError": "plan.capture",
+    "DivisionOptions": "loading.parallel",
     "WeightsError": "loading.load",
     "build_numpy": "loading.load",
     "build_parallel": "loading.parallel",
@@ -41,6 +42,7 @@ _HOMES = {
 __all__ = [
     "CannotEmit",
     "CaptureError",
+    "DivisionOptions",
     "WeightsError",
     "build_numpy",
     "build_parallel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.graph.inventory import WeightSpec, inventory
@@ -22,50 +23,65 @@ if TYPE_CHECKING:
     from ..runtime.parallel.torch_weights import Lies, Rows, Values
 
 
-def build_parallel(
-    graph: Graph,
-    mesh: Mesh,
-    devices: DeviceMesh,
-    *,
-    header: str = "",
-    weights: Mapping[str, Any] | None = None,
-    seed: int | None = 0,
-    dtype: torch.dtype,
-    computed_in: torch.dtype | None = None,
-    zero: int = 3,
-    checkpoint: bool = False,
-    passes: Sequence[Pass] = PASSES,
-) -> torch.nn.Module:
+@dataclass(frozen=True)
+class DivisionOptions:
+    """How a model is divided, whichever mesh it is on: see `Model.parallelize`. header: of its generated code."""
+
+    dtype: torch.dtype
+    header: str = ""
+    weights: Mapping[str, Any] | None = None
+    seed: int | None = 0
+    computed_in: torch.dtype | None = None
+    zero: int = 3
+    checkpoint: bool = False
+    passes: Sequence[Pass] = PASSES
+
+
+def build_parallel(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: DivisionOptions) -> torch.nn.Module:
     """The model divided over `devices`, each of which has its parts of the weights alone: see `Model.parallelize`."""
+    values = values_for(graph, devices, options)
+    return divided_module(*device_module(graph, mesh, options), devices, values, options)
+
+
+def divided_module(
+    local: torch.nn.Module, division: Division, devices: DeviceMesh, values: Values | None, options: DivisionOptions
+) -> torch.nn.Module:
+    """The module of one device, which is on "meta", with its weights."""
     from ..runtime.parallel.torch_modules import divided
 
-    values = values_for(graph, devices, weights, seed)
-    local, division = device_module(graph, mesh, header, dtype, passes)
-    return divided(local, devices, division, values, zero=zero, checkpoint=checkpoint, dtype=computed_in)
+    return divided(
+        local,
+        devices,
+        division,
+        values,
+        zero=options.zero,
+        checkpoint=options.checkpoint,
+        dtype=options.computed_in,
+    )
 
 
 def device_module(
-    graph: Graph, mesh: Mesh, header: str, dtype: torch.dtype, passes: Sequence[Pass], received: int = 0
+    graph: Graph, mesh: Mesh, options: DivisionOptions, received: int = 0
 ) -> tuple[torch.nn.Module, Division]:
     """The module of one device, on "meta", and how it is divided. received: see `parallel_code`."""
     import torch
 
     from .undrawn import Undrawn
 
-    code = parallel_code(graph, mesh, header=header, passes=passes, checked=True, received=received)
+    code = parallel_code(graph, mesh, header=options.header, passes=options.passes, checked=True, received=received)
     module, _ = Texts.of(code, "").run()
     kind = next(each for each in reversed(list(vars(module).values())) if _is_module(each, module.__name__))
     with torch.device("meta"), Undrawn():
-        return kind().to(dtype=dtype), module.DIVISION
+        return kind().to(dtype=options.dtype), module.DIVISION
 
 
-def values_for(graph: Graph, devices: DeviceMesh, weights: Mapping[str, Any] | None, seed: int | None) -> Values | None:
+def values_for(graph: Graph, devices: DeviceMesh, options: DivisionOptions) -> Values | None:
     """Gives the parts of the weights of a model: of those that are given, or as `seed` draws them; None: neither."""
     specs = inventory(graph)
-    if weights is None:
-        return None if seed is None else _drawn(devices, specs, seed)
-    check_weights(specs, weights)
-    return _parts(devices, weights)
+    if options.weights is None:
+        return None if options.seed is None else _drawn(devices, specs, options.seed)
+    check_weights(specs, options.weights)
+    return _parts(devices, options.weights)
 
 
 def _is_module(value: object, home: str) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import Scalar, Value
-from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import BATCH, PIPE, Mesh, MeshAxis
 from ...compiler.sharding.stages import Stage, holders, shape_of, stages
-from .parallel import device_module, values_for
+from .parallel import DivisionOptions, device_module, divided_module, values_for
 
 if TYPE_CHECKING:
     import torch
@@ -20,38 +18,22 @@ if TYPE_CHECKING:
     from .stage_module import SentTensor
 
 
-def build_stage(
-    graph: Graph,
-    mesh: Mesh,
-    devices: DeviceMesh,
-    *,
-    header: str = "",
-    weights: Mapping[str, Any] | None = None,
-    seed: int | None = 0,
-    dtype: torch.dtype,
-    computed_in: torch.dtype | None = None,
-    zero: int = 3,
-    checkpoint: bool = False,
-    passes: Sequence[Pass] = PASSES,
-) -> torch.nn.Module:
+def build_stage(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: DivisionOptions) -> torch.nn.Module:
     """The stage of this device, divided over the other axes of the mesh: see `Model.parallelize`."""
-    from ..runtime.parallel.torch_modules import divided
     from .stage_module import StagePlace, groups_of_stages, pipelined
 
     every = stages(graph, mesh.stages)
     number, group = devices.get_local_rank(PIPE), devices.get_group(PIPE)
     stage, before = every[number], every[number].graph.inputs[: every[number].received]
     inner, over = _of_stage(mesh, devices)
-    values = values_for(graph, over, weights, seed)
-    local, division = device_module(stage.graph, inner, header, dtype, passes, stage.received)
+    values = values_for(graph, over, options)
+    local, division = device_module(stage.graph, inner, options, stage.received)
     _number_passes(local, stage)
     own = {stage.path(path) if "*" not in path else path: lies for path, lies in division.weights.items()}
-    net = divided(
-        local, over, replace(division, weights=own), values, zero=zero, checkpoint=checkpoint, dtype=computed_in
-    )
+    net = divided_module(local, replace(division, weights=own), over, values, options)
 
     def sent(each: Value) -> SentTensor:
-        return _sent(each, graph, inner, computed_in or dtype)
+        return _sent(each, graph, inner, options.computed_in or options.dtype)
 
     held = {path: by for path, by in holders(every).items() if len(by) > 1 and number in by}
     place = StagePlace(

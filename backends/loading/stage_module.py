@@ -13,10 +13,10 @@ from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGP
 from torch.distributed.tensor import DTensor
 
 from ..runtime.parallel.torch_draws import draw_from
+from ..runtime.parallel.torch_training import Loss, micro_batch_size, total_norm
 
 Shapes = Mapping[str, Sequence[int]]
 """Of each input of the model its shape."""
-Loss = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,7 @@ class PipelinedModule(nn.Module):
             if x.grad is not None
             and self._pipe_place.held.get(name, (self._pipe_place.number,))[0] == self._pipe_place.number
         ]
-        norm = nn.utils.get_total_norm(once)
-        norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
+        norm = total_norm(once)
         square = norm.double().square()
         dist.all_reduce(square, group=self._pipe_place.group)
         total = square.sqrt().to(norm.dtype)
@@ -157,15 +156,11 @@ class PipelinedModule(nn.Module):
 
     def _schedule(self, given: Mapping[str, Tensor], micro: int, learns: bool) -> Any:
         """The schedule for inputs of these shapes; that of the last ones is kept."""
-        batch = {x.shape[0] for x in given.values()}
-        if len(batch) != 1 or micro < 1 or (size := min(batch)) % micro:
-            raise ValueError(
-                f"a batch of {', '.join(map(str, sorted(batch)))} does not divide into {micro} micro-batches"
-            )
+        size = micro_batch_size(list(given.values()), micro)
         key = micro, learns, tuple((name, x.shape) for name, x in given.items())
         if self._pipe_ready is None or self._pipe_ready[0] != key:
             shapes = {name: x.shape for name, x in given.items()}
-            place, batch_size = self._pipe_place, (size // micro,)
+            place, batch_size = self._pipe_place, (size,)
             device = next(iter(given.values())).device
             stage = PipelineStage(
                 self,

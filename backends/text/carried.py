@@ -69,6 +69,7 @@ PARALLEL = (
     "parallel/torch_ring",
     "parallel/torch_draws",
     "parallel/torch_weights",
+    "parallel/torch_training",
     "parallel/torch_modules",
 )
 """What files of models that are divided over a mesh import besides."""

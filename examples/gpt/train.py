@@ -1,7 +1,7 @@
 """Train the GPT of gpt.attn on one device or many, so that the run survives what happens to it.
 
     python examples/gpt/train.py [--mesh data=2,model=2] [--out out/train] [--steps N] ...
-    torchrun --standalone --nproc-per-node 4 examples/gpt/train.py --mesh data=2,model=2 ...
+    torchrun --standalone --nproc-per-node 4 examples/gpt/train.py --mesh pipe=2,data=2 --accumulate 4 ...
 
 Without torchrun it starts the processes of the mesh on this machine itself. Every --every steps a checkpoint is written
 while training goes on; `--resume` goes on from the last one, on whichever mesh: the batch of a step depends on the seed
@@ -30,8 +30,6 @@ os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # what is said of a rank 
 
 import torch
 import torch.distributed as dist
-from torch import nn
-from torch.distributed.tensor import DTensor
 
 import attnc
 from attnc.checkpoints import CheckpointError, Checkpoints, read_tensors, training_state
@@ -56,7 +54,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--keep", type=int, default=3, help="checkpoints that are kept (%(default)s)")
     add("--steps", type=int, default=600, help="training steps (%(default)s)")
     add("--batch", type=int, default=16, help="texts in a step, on all devices together (%(default)s)")
-    add("--accumulate", type=int, default=1, metavar="N", help="do a step's texts in so many parts (%(default)s)")
+    add("--accumulate", type=int, default=1, metavar="N", help="micro-batches of a step's texts (%(default)s)")
     add("--width", type=int, default=256, help="characters of a text (%(default)s)")
     add("--rate", type=float, default=3e-3, help="the highest learning rate (%(default)s)")
     add("--warmup", type=int, default=100, help="steps in which the rate rises (%(default)s)")
@@ -107,12 +105,11 @@ class Run:
         splits = {axis: names for axis, names in {**SPLITS, **asked}.items() if axis in ranks.mesh.mesh_dim_names}
         self.net: Any = model.parallelize(ranks.mesh, splits=splits, seed=options.seed, dtype=options.dtype)
         # How many devices have texts of their own.
-        self.copies = math.prod(ranks.mesh[axis].size() for axis in self.net.division.batch)
+        axes = ranks.mesh.mesh_dim_names
+        self.copies = math.prod(ranks.mesh[axis].size() for axis in self.net.division.batch if axis in axes)
         parts = options.accumulate * self.copies
         if options.batch % parts:
-            raise ValueError(
-                f"--batch {options.batch} is not divided by {parts}: parts of a step, and devices of `data`"
-            )
+            raise ValueError(f"--batch {options.batch} is not divided by {parts}: micro-batches, and devices of `data`")
         self.optimizer = torch.optim.AdamW(self.net.parameters(), betas=(0.9, 0.98), weight_decay=options.decay)
         options.out.mkdir(parents=True, exist_ok=True)
         limit = timedelta(seconds=options.timeout)
@@ -183,21 +180,17 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.net.draw_from(options.seed * options.steps + step)  # dropout goes on as it would have
-        nats = 0.0
-        size = options.batch // options.accumulate
-        for first in range(0, options.batch, size):
-            part = [self.own(texts[first : first + size]) for texts in (shown, following)]
-            total, _ = self.net(*part)
-            (total.sum() / (options.batch * options.width)).backward()  # gradients are sums over all devices
-            nats += float(total.detach().sum())
-        norm = nn.utils.clip_grad_norm_(self.net.parameters(), options.clip)
+        characters = options.batch * options.width  # gradients are sums over all devices: each divides by all
+        part = self.net.forward_backward(
+            self.own(shown), self.own(following), loss=lambda total, count: total.sum() / characters,
+            micro=options.accumulate,
+        )  # fmt: skip
+        norm = float(self.net.clip_grad_norm_(options.clip))
         self.optimizer.step()
         self.optimizer.zero_grad()
-        norm = float(norm.full_tensor() if isinstance(norm, DTensor) else norm)
         # Devices that have the same texts say the same. Whoever was asked to stop says so to all: they stop together.
-        nats, stop = self.ranks.total([nats * self.copies / self.ranks.size, self.ranks.stop])
+        loss, stop = self.ranks.total([float(part) * self.copies / self.ranks.size, self.ranks.stop])
         self.ranks.stop = int(stop)
-        loss = nats / (options.batch * options.width)
         if not math.isfinite(loss + norm):
             raise ValueError(f"step {step}: the loss is {loss}, the norm of its gradients {norm}: a lower --rate?")
         self.step = step

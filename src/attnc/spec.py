@@ -642,19 +642,12 @@ class Model:
         sizes = dict(zip(names, mesh.shape, strict=True))
         several = {name: size for name, size in sizes.items() if size > 1 or name == PIPE}
         said = {name: axes for name, axes in (splits or {}).items() if sizes.get(name) != 1}  # these divide nothing
-        return (backends.build_stage if PIPE in sizes else backends.build_parallel)(
-            self._sized,
-            mesh_over(self._sized, several, said),
-            mesh,
-            header=self._header,
-            weights=weights,
-            seed=seed,
-            dtype=_dtype(dtype),
-            computed_in=None if computed_in is None else _dtype(computed_in),
-            zero=zero,
-            checkpoint=checkpoint,
-            passes=passes_without(without),
-        )
+        options = backends.DivisionOptions(
+            _dtype(dtype), self._header, weights, seed, None if computed_in is None else _dtype(computed_in),
+            zero, checkpoint, passes_without(without),
+        )  # fmt: skip
+        build = backends.build_stage if PIPE in sizes else backends.build_parallel
+        return build(self._sized, mesh_over(self._sized, several, said), mesh, options)
 
     @deep()
     def torch(

@@ -84,6 +84,23 @@ def test_a_run_goes_on_on_another_mesh(dtype: str, near: float, library: Path, t
 
 
 @pytest.mark.slow
+def test_a_run_goes_on_in_stages_and_without(library: Path, tmp_path: Path) -> None:
+    """Each stage has its weights in checkpoints by their paths in the whole model: any mesh reads them."""
+    same = ("--steps=20", "--every=5", "--dtype=float64", WITHOUT_DROPOUT)
+    run(tmp_path / "whole", library, *same)
+    for number, (mesh, micro) in enumerate((("pipe=2", 4), ("data=2", 1), ("data=1", 2), ("pipe=2,data=2", 2))):
+        stopped = tmp_path / f"until{5 * (number + 1)}"
+        run(tmp_path / "moved", library, *same, f"--mesh={mesh}", "--resume", f"--accumulate={micro}")
+        lose(tmp_path / "moved", after=5 * (number + 1), kept=stopped)
+    wanted, found = losses(tmp_path / "whole"), losses(stopped)
+    assert len(found) == len(wanted) == 20
+    assert max(abs(a - b) / a for a, b in zip(wanted, found, strict=True)) < 1e-10
+    weights = [load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "moved")]
+    assert weights[0].keys() == weights[1].keys()
+    assert all(np.allclose(weights[0][name], weights[1][name], rtol=0, atol=1e-10) for name in weights[0])
+
+
+@pytest.mark.slow
 def test_parts_that_are_several_boxes_go_on_elsewhere(library: Path, tmp_path: Path) -> None:
     """Queries that share a key are split within each group: a device has a box of each group, and PyTorch knows one."""
     same = ("--steps=6", "--every=3", "--dtype=float64", WITHOUT_DROPOUT, "--set=groups=2", "--set=sharing=2")
@@ -226,7 +243,7 @@ def test_mistakes_are_told_in_a_line(library: Path, tmp_path: Path) -> None:
         (("--mesh=data"), "error: --mesh data: write axes with their sizes, such as data=2,model=2\n"),
         (
             ("--batch=7", "--accumulate=2"),
-            "error: --batch 7 is not divided by 2: parts of a step, and devices of `data`\n",
+            "error: --batch 7 is not divided by 2: micro-batches, and devices of `data`\n",
         ),
         (("--set=drop"), "error: --set drop: write NAME=NUMBER\n"),
     ):

@@ -1,4 +1,4 @@
-"""Stages of a pipeline as processes, beside the whole model, in float64."""
+"""Steps of training in micro-batches, with stages of a pipeline and without, beside the whole model, in float64."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def piped(case: dict[str, Any]) -> dict[str, Any]:
     optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3) for each in (whole, net)]
     wanted = dict(whole.named_parameters())
     worst = {"loss": 0.0, "gradients": 0.0, "norm": 0.0, "weights": 0.0}
-    last = mesh.get_local_rank("pipe") == case["mesh"]["pipe"] - 1
+    last = "pipe" not in case["mesh"] or mesh.get_local_rank("pipe") == case["mesh"]["pipe"] - 1
     for step in range(case.get("steps", 3)):
         for turn in range(case.get("accumulate", 1)):
             given = inputs(of, case["seed"] + 100 * step + turn)

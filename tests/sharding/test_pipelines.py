@@ -15,6 +15,8 @@ CASES: list[tuple[str, dict[str, int], dict[str, Any]]] = [
     ("zoo/gpt2", {"pipe": 2}, {"micro": 2, "accumulate": 2}),  # tied embeddings
     ("transformer_loss", {"pipe": 2}, {"micro": 1, "checkpoint": True}),
     ("zoo/vit", {"pipe": 2}, {"micro": 2, "zero": 0}),
+    ("transformer_loss", {"data": 2}, {"micro": 2, "accumulate": 2}),  # the same loop, without stages
+    ("zoo/gpt2", {"model": 2}, {"micro": 4, "zero": 0}),
     ("transformer_loss", {"pipe": 4}, {"micro": 4, "steps": 10}),
     ("transformer", {"pipe": 4}, {"micro": 2}),
     ("zoo/gpt2", {"pipe": 2, "data": 2}, {"micro": 2, "checkpoint": True, "accumulate": 2}),

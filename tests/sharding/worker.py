@@ -199,7 +199,7 @@ def main(rank: int, world: int, meet: str, cases: str) -> None:
         todo = json.load(file)
     for case in todo:
         try:
-            found = dropped(case) if case.get("dropped") else piped(case) if "pipe" in case["mesh"] else run(case)
+            found = dropped(case) if case.get("dropped") else piped(case) if "micro" in case else run(case)
         except Exception:
             found = {"failed": traceback.format_exc()}
         if rank == 0 or "failed" in found:

@@ -23,6 +23,7 @@ from torch.utils.checkpoint import checkpoint as done_again
 
 from .torch_draws import draw_from, same_draws
 from .torch_parts import devices_along, gather_parts, use_mesh
+from .torch_training import Loss, losses_and_gradients, total_norm
 from .torch_weights import Lies, Values, drawn_parts, parts_of
 
 
@@ -131,7 +132,7 @@ def divided(
     shared = _flat(mesh, copies) if copies else None
     scattered, alone = _put_weights(local, mesh, division, values, copies, shared)
     _becomes(local, _Computes)
-    if not {"batch_part", "whole_result", "draw_from", "division"} & {*local._modules, *local._parameters}:
+    if not {*vars(_Divided), "division"} & {*local._modules, *local._parameters}:
         _becomes(local, _Divided, division=division)
     passes = [each for module in local.modules() if isinstance(module, nn.ModuleList) for each in module]
     if checkpoint:
@@ -369,6 +370,27 @@ class _Divided(nn.Module):
             group = devices_along(axis)
             x = x.chunk(dist.get_world_size(group))[dist.get_rank(group)]
         return x
+
+    def forward_backward(self, *inputs: Tensor, loss: Loss, micro: int = 1, **named: Tensor) -> Tensor:
+        """Losses and gradients of a batch in so many micro-batches, one after another.
+
+        inputs: [batch, ...] each, `batch_part` of the batch.
+        loss:   from the results of the model for one micro-batch to a number.
+
+        Adds the gradients of the sum of all losses to `.grad` of the weights, and returns that sum, float64: of this
+        device's part of the batch. Without gradients (`torch.no_grad()`) there is the sum alone.
+
+        Raises ValueError for a batch that does not divide into micro-batches, TypeError for inputs that are not the
+        model's.
+        """
+        return losses_and_gradients(self, loss, micro, inputs, named)
+
+    def clip_grad_norm_(self, largest: float) -> Tensor:
+        """Scales the gradients so that their norm, over all devices, is at most `largest`; returns what it was."""
+        weights = [x for x in self.parameters() if x.grad is not None]
+        norm = total_norm([x.grad for x in weights if x.grad is not None])
+        nn.utils.clip_grads_with_norm_(weights, largest, norm)
+        return norm
 
     def draw_from(self, seed: int) -> None:
         """Lets dropout draw anew from a seed: from the number of a step, say, so that it can be gone on with."""

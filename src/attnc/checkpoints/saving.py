@@ -114,7 +114,8 @@ class Checkpoints:
     def restore(self, state: Mapping[str, Tensor]) -> Restored | None:
         """Read the newest checkpoint that is whole into these tensors, on whichever mesh they are; None without any.
 
-        Each rank looks through a part of the files, and reads its own parts of the tensors. Raises CheckpointError if
+        Each rank looks through a part of the files, and reads its own parts of its tensors: together the ranks have all
+        that there are. Raises CheckpointError if
         all are damaged, or if it is of another model.
         """
         self.wait()
@@ -125,7 +126,7 @@ class Checkpoints:
             if index is None:
                 passed_over.append(f"{folder} is damaged ({wrong})")
                 continue
-            if wrong := _misfit(index, state):
+            if wrong := self._misfit(index, state):
                 raise CheckpointError(f"{folder} is of another model: {wrong}")
             try:
                 here = {name: boxes(tensor) for name, tensor in state.items()}
@@ -157,6 +158,18 @@ class Checkpoints:
         dist.all_gather_object(found, wrong, self._group)
         told = next((one for one in found if one is not None), "")
         return (None, told) if told else (index, "")
+
+    def _misfit(self, index: CheckpointIndex, state: Mapping[str, Tensor]) -> str:
+        """Where names, shapes or types of the two are not the same, the same on all ranks, which have their own names
+        in the stages of a pipeline.
+        """
+        ranks: list[Any] = [None] * dist.get_world_size(self._group)
+        dist.all_gather_object(ranks, (list(state), _misfits(index, state)), self._group)
+        here = {name for names, _ in ranks for name in names}
+        wrong = {name: f"{name} is in the checkpoint alone" for name in index.tensors if name not in here}
+        for _, told in ranks:
+            wrong |= told
+        return wrong[min(wrong)] if wrong else ""
 
 
 class _SavePlanner(DefaultSavePlanner):
@@ -194,16 +207,16 @@ def _first_failure(error: CheckpointException) -> str:
     return f"rank {rank}: {' '.join(str(wrong).split()) or type(wrong).__name__}"
 
 
-def _misfit(index: CheckpointIndex, state: Mapping[str, Tensor]) -> str:
-    """Where names, shapes or types of the two are not the same."""
-    for name in sorted({*index.tensors, *state}):
-        if name not in state:
-            return f"{name} is in the checkpoint alone"
+def _misfits(index: CheckpointIndex, state: Mapping[str, Tensor]) -> dict[str, str]:
+    """What is wrong with tensors of this rank, by their names."""
+    found = {}
+    for name, tensor in state.items():
         if name not in index.tensors:
-            return f"{name} is not in the checkpoint"
-        stored, tensor = index.tensors[name], state[name]
+            found[name] = f"{name} is not in the checkpoint"
+            continue
+        stored, dtype = index.tensors[name], str(tensor.dtype).removeprefix("torch.")
         if stored.shape != tuple(tensor.shape):
-            return f"{name} is {list(stored.shape)} there and {list(tensor.shape)} here"
-        if stored.dtype != str(tensor.dtype).removeprefix("torch."):
-            return f"{name} is {stored.dtype} there and {str(tensor.dtype).removeprefix('torch.')} here"
-    return ""
+            found[name] = f"{name} is {list(stored.shape)} there and {list(tensor.shape)} here"
+        elif stored.dtype != dtype:
+            found[name] = f"{name} is {stored.dtype} there and {dtype} here"
+    return found

@@ -1,0 +1,45 @@
+"""A step of training: a batch in micro-batches, and the norm of all gradients, whichever mesh the model is on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+
+Loss = Callable[..., Tensor]
+"""From the results of a model for one micro-batch to a number."""
+
+
+def micro_batch_size(inputs: Sequence[Tensor], micro: int) -> int:
+    """How many examples each of so many micro-batches has. Raises ValueError where they are not equal."""
+    batch = {x.shape[0] for x in inputs}
+    if len(batch) != 1 or micro < 1 or min(batch) % micro:
+        told = ", ".join(map(str, sorted(batch)))
+        raise ValueError(f"a batch of {told} does not divide into {micro} micro-batches")
+    return min(batch) // micro
+
+
+def losses_and_gradients(
+    net: nn.Module, loss: Loss, micro: int, inputs: Sequence[Tensor], named: Mapping[str, Tensor]
+) -> Tensor:
+    """The sum of the losses of all micro-batches, float64; its gradients are added to those of the weights."""
+    size = micro_batch_size([*inputs, *named.values()], micro)
+    losses = []
+    for first in range(0, micro * size, size):
+        made = net(
+            *(x.narrow(0, first, size) for x in inputs), **{name: x.narrow(0, first, size) for name, x in named.items()}
+        )
+        one = loss(*made) if isinstance(made, tuple) else loss(made)
+        if torch.is_grad_enabled():
+            torch.autograd.backward(one)
+        losses.append(one.detach())
+    return torch.stack(losses).sum().to(torch.float64)
+
+
+def total_norm(gradients: Sequence[Tensor]) -> Tensor:
+    """The norm of all these gradients, of which a device may have parts."""
+    norm: Any = nn.utils.get_total_norm(gradients)
+    return norm.full_tensor() if isinstance(norm, DTensor) else norm
