@@ -129,7 +129,7 @@ def test_what_is_refused() -> None:
     of = model("zoo/gpt2")
     with pytest.raises(NoSplit, match="`pipe` splits no axis"):
         of.plan_stages({"pipe": 2}, splits={"pipe": ("seq",)})
-    with pytest.raises(NoSplit, match="a plan for each stage: `Model.plan_stages`"):
+    with pytest.raises(NoSplit, match=r"a plan for each stage: `Model\.plan_stages`"):
         of.plan({"pipe": 2})
     with pytest.raises(ValueError, match="those of `pipe` differ"):
         of.files("torch", mesh={"pipe": 2})
