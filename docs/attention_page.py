@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,9 +110,9 @@ def costs(model: attnc.Model) -> tuple[str, str, str, str]:
     return f"{sum(weight.size for weight in model.weights.values()):,}", first[1], first[2], ", ".join(paths)
 
 
-def pictures() -> Iterator[tuple[Path, Diagram]]:
+def pictures(of: Iterable[Entry]) -> Iterator[tuple[Path, Diagram]]:
     """Where in docs/, and what: one for each model."""
-    for entry in entries():
+    for entry in of:
         for model in entry.models():
             yield PICTURES / f"{model.name}.svg", model.draw(**DRAWN.get(entry.name, {}))
 
@@ -124,7 +124,7 @@ def stamp(diagram: Diagram) -> str:
 
 def draw() -> None:
     """Write the pictures, and take away those that are no more."""
-    every = dict(pictures())
+    every = dict(pictures(entries()))
     (DOCS / PICTURES).mkdir(parents=True, exist_ok=True)
     for old in (DOCS / PICTURES).glob("*.svg"):
         if PICTURES / old.name not in every:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-import attnc
+from tests.specs import models_in
 
 from .checking import EXAMPLES, Case
 
@@ -20,7 +20,7 @@ QUICK = {"streaming", "lsh", "cross"}  # a mask of positions, a sort, a mask tha
 MODELS = [
     pytest.param(path.stem, model, id=model, marks=() if model in QUICK else pytest.mark.slow)
     for path in sorted(EXAMPLES.glob("*.attn"))
-    for model in attnc.load(path).models
+    for model in models_in(path)
 ]
 
 

@@ -13,6 +13,7 @@ import attnc
 torch = pytest.importorskip("torch")
 
 from tests.cost.measured import compiled, forward_and_backward, inputs  # noqa: E402
+from tests.specs import models_in  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted(
@@ -29,10 +30,9 @@ SPECS = sorted(
 def models() -> list[Any]:
     found = []
     for path in SPECS:
-        spec = attnc.load(path)
         shown = path.parent.name in ("examples", "attentions", "zoo", "more")  # what the rest have, these have, too
         marks = [] if shown else [pytest.mark.slow]
-        found += [pytest.param(path, name, id=f"{path.stem}-{name}", marks=marks) for name in spec.models]
+        found += [pytest.param(path, name, id=f"{path.stem}-{name}", marks=marks) for name in models_in(path)]
     return found
 
 

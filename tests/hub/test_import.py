@@ -33,6 +33,7 @@ transformers.utils.logging.disable_progress_bar()
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # whatever transformers warns of
 LENGTH = 24
+KNOWN = adapters()
 
 
 @cache
@@ -128,7 +129,7 @@ def test_numbers(kind: str, seed: int, tmp_path: Path, record_property: Callable
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_parameter_is_known(kind: str) -> None:
     """Each key of the configuration's class is a size, a switch, refused or harmless: none is dropped unseen."""
-    adapter = adapter_of(kind, adapters(), "")
+    adapter = adapter_of(kind, KNOWN, "")
     keys = set(getattr(transformers, KINDS[kind].config)().to_dict())
     assert keys <= adapter.keys
     assert adapter.path.is_file() and set(adapter.architectures.values()) <= {*attnc.load(adapter.spec).models}
@@ -137,7 +138,7 @@ def test_every_parameter_is_known(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_missing_keys_mean_what_they_do_there(kind: str) -> None:
     """A key that config.json leaves out means what the configuration's class has, the rotary base with the rest."""
-    adapter, heads = adapter_of(kind, adapters(), ""), {"architectures": [KINDS[kind].reference]}
+    adapter, heads = adapter_of(kind, KNOWN, ""), {"architectures": [KINDS[kind].reference]}
     full = getattr(transformers, KINDS[kind].config)().to_dict() | heads
     if kind == "deepseek_v2":  # theirs has no number of experts of its own
         heads |= {"num_experts_per_tok": 2}
@@ -146,7 +147,7 @@ def test_missing_keys_mean_what_they_do_there(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if adapter_of(kind, adapters(), "").spec.stem == "decoder"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if adapter_of(kind, KNOWN, "").spec.stem == "decoder"])
 def test_a_part_that_is_turned_is_what_theirs_turns(kind: str, tmp_path: Path) -> None:
     """Most of theirs know `partial_rotary_factor`, and do not read it."""
     options = KINDS[kind].options(random.Random(3))
@@ -249,7 +250,7 @@ def test_configurations_that_are_refused(
 )  # fmt: skip
 def test_options_that_are_refused(kind: str, config: dict[str, Any], said: str) -> None:
     with pytest.raises(hub.HubError, match=re.escape(said)):
-        configured(adapter_of(kind, adapters(), ""), config)
+        configured(adapter_of(kind, KNOWN, ""), config)
 
 
 def test_positions_that_hang_on_the_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import attnc
@@ -91,6 +92,7 @@ def written(text: str, folder: Path) -> Files:
     return Files(Source(str(folder / "main.attn"), files["main.attn"]), text.partition("\n")[0])
 
 
+@cache
 def check(text: str) -> tuple[tuple[Diagnostic, ...], str]:
     """What is wrong with a program, and what is printed."""
     with tempfile.TemporaryDirectory() as name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -43,6 +44,7 @@ NORMS = ("layernorm", "rmsnorm")
 REDUCED = ("sum", "mean", "max", "min", "logsumexp", "softmax", "log_softmax", "cumsum", "dot", "l2norm")
 
 
+@cache
 def blocks(text: str) -> list[BlockDecl]:
     file, problems = parse(Source("text", text))
     return [] if problems else [item for item in file.items if isinstance(item, BlockDecl)]
