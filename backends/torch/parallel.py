@@ -34,6 +34,8 @@ def collective(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) 
     words = {}
     if op.kind is SendKind.GATHER and not op.by_parts:
         words = {"used_by_parts": "False"}
+    if op.kind is SendKind.OWN and op.by_parts:
+        words = {"used_by_parts": "True"}
     if op.kind is SendKind.SETTLE and not op.largest:
         words = {"largest": "False"}
     code = call(op.kind.value, x.code, *places, f'"{op.along}"', **words)

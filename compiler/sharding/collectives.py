@@ -149,7 +149,8 @@ def _collective(node: Apply, op: Collective, here: _Inside, differentiated: bool
     if op.kind in _FORWARD:
         yield Sending(here.path, op.mesh, _FORWARD[op.kind], given, here.times, False)
     back = Means.REDUCE_SCATTER if op.kind is SendKind.GATHER and op.by_parts else _BACKWARD.get(op.kind)
-    if op.graded and back is not None and differentiated:
+    alone = op.kind is SendKind.OWN and op.by_parts
+    if op.graded and back is not None and differentiated and not alone:
         yield Sending(here.path, op.mesh, back, given if op.kind is SendKind.ENTER else made, here.times, True)
 
 

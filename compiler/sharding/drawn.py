@@ -41,7 +41,7 @@ def _gathers(graph: Graph) -> list[Apply]:
 
 def is_sent(op: Collective) -> bool:
     """Whether anything is sent, for values or for their gradients."""
-    return op.graded or op.kind not in (SendKind.OWN, SendKind.ENTER)
+    return op.kind not in (SendKind.OWN, SendKind.ENTER) or (op.graded and not op.by_parts)
 
 
 class _Drawn:

@@ -23,6 +23,7 @@ from .choose import NoSplit, axes_named, splits_of
 from .collectives import Means, Sending, sendings
 from .estimates.activations import Checkpointing, activations
 from .estimates.balance import imbalance
+from .estimates.learning import learned
 from .estimates.memory import AHEAD, HALF_STATES, LOSS, LOSS_BY_PARTS, STATES, DeviceMemory, unit
 from .experts.counted import counted
 from .experts.load import ExpertLoad, loads
@@ -30,6 +31,31 @@ from .mesh import BATCH, PIPE, Mesh, mesh_of
 from .rings.rewrite import with_rings
 from .spread import GraphSpread, spread
 from .weights import PlacedWeight, placed_weights
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What is asked of a plan beside the model and the mesh, as `Model.plan` has it.
+
+    Raises ValueError for a step that cannot be.
+    """
+
+    splits: Mapping[str, Sequence[str]]
+    sizes: Mapping[str, Number]
+    batch: int | None = None
+    dtype: str = "bfloat16"
+    stage: int = 3
+    reduce: str | None = None
+    micro: int = 1
+
+    def __post_init__(self) -> None:
+        if self.stage not in range(4):
+            raise ValueError(f"the stage of ZeRO is {self.stage!r}: it is 0, 1, 2 or 3")
+        if self.reduce is not None and self.reduce not in REALS:
+            raise ValueError(f"gradients cannot be summed in {self.reduce!r}: in one of {listed(REALS)}")
+        for what, count in (("micro-batches", self.micro), ("a batch", self.batch)):
+            if count is not None and count < 1:
+                raise ValueError(f"a step has {what} of {count} items" if what == "a batch" else f"{count} {what}")
 
 
 @dataclass(frozen=True)
@@ -125,12 +151,14 @@ class ShardingPlan:
         for path, placed in self.weights.items():
             items, copied = self.items(path), self.copied(path) if self.stage else ()
             for number, axis in enumerate(self.mesh.axes):
-                if number not in placed.partial or placed.weight.frozen or axis.size == 1:
+                if number not in placed.partial or axis.size == 1:
                     continue
                 if number not in copied:
-                    add("gradients", number, Means.ALL_REDUCE, 1, items * summed)
+                    if placed.learned:
+                        add("gradients", number, Means.ALL_REDUCE, 1, items * summed)
                     continue
-                add("gradients", number, Means.REDUCE_SCATTER, self.micro if self.stage > 1 else 1, items * summed)
+                if placed.learned:
+                    add("gradients", number, Means.REDUCE_SCATTER, self.micro if self.stage > 1 else 1, items * summed)
                 items //= axis.size
                 for why in ("weights, forward", "weights, backward") if self.stage == 3 else ("weights",):
                     add(why, number, Means.ALL_GATHER, self.micro if self.stage == 3 else 1, items * size)
@@ -159,7 +187,7 @@ class ShardingPlan:
         """Bytes of something that each weight has, scattered over its copies from this stage on."""
         found = 0
         for path, placed in self.weights.items():
-            if not (learned and placed.weight.frozen):
+            if placed.learned or not learned:
                 found += -(-self.items(path) * each // self._devices(path, stage))
         return found
 
@@ -242,31 +270,24 @@ class ShardingPlan:
         return self.flops / flops + self.sent_bytes / bandwidth
 
 
-def plan(
-    graph: Graph,
-    mesh: Mesh,
-    sizes: Mapping[str, Number] | None = None,
-    *,
-    batch: int | None = None,
-    dtype: str = "bfloat16",
-    stage: int = 3,
-    reduce: str | None = None,
-    micro: int = 1,
-    received: int = 0,
-) -> ShardingPlan:
-    """The plan of a model on a mesh. batch: of all devices; None: one item a micro-batch for each that splits it.
+def plan(graph: Graph, mesh: Mesh, how: PlanOptions, received: int = 0) -> ShardingPlan:
+    """The plan of a model on a mesh, whatever `how` splits; of no batch, one item a micro-batch for each copy.
     received: of a stage of a pipeline, how many of its inputs the stage before sends.
 
     Raises Indivisible for an axis that does not divide over the devices which split it, and CostError as a bill does.
     """
-    batch = mesh.copies * micro if batch is None else batch
+    batch, micro = how.batch or mesh.copies * how.micro, how.micro
     found = spread(graph, mesh, received)
-    local = cost(mark_exact(counted(found.graph)), sizes, batch=max(batch // mesh.copies // micro, 1), dtype=dtype)
+    local = cost(
+        mark_exact(counted(found.graph)), how.sizes, batch=max(batch // mesh.copies // micro, 1), dtype=how.dtype
+    )
     ringed = with_rings(local.graph, found.grown.places.parts)
-    weights = placed_weights(found)
+    reached = learned(graph)
+    weights = {path: replace(each, learned=path in reached) for path, each in placed_weights(found).items()}
     whole = sum(_items(placed) for placed in weights.values())
-    made = ShardingPlan(mesh, weights, local, batch, stage, whole, logits_of(found), reduce or dtype, micro, ringed)
-    behind, most = imbalance(graph, mesh, sizes)
+    reduce = how.reduce or how.dtype
+    made = ShardingPlan(mesh, weights, local, batch, how.stage, whole, logits_of(found), reduce, micro, ringed)
+    behind, most = imbalance(graph, mesh, how.sizes)
     return replace(made, behind=behind, imbalance=most)
 
 
@@ -287,23 +308,11 @@ def _items(placed: PlacedWeight) -> int:
     return math.prod(extent(axis) for dim in placed.weight.dims for axis in dim)
 
 
-def planned(
-    graph: Graph,
-    mesh: Mapping[str, int],
-    splits: Mapping[str, Sequence[str]],
-    sizes: Mapping[str, Number],
-    *,
-    batch: int | None,
-    dtype: str,
-    stage: int,
-    reduce: str | None = None,
-    micro: int = 1,
-) -> ShardingPlan:
+def planned(graph: Graph, mesh: Mapping[str, int], how: PlanOptions) -> ShardingPlan:
     """The plan on a mesh of these sizes, which splits what is named, and else what is best. Raises NoSplit, too."""
     if PIPE in mesh:
         raise NoSplit("a mesh with `pipe` has a plan for each stage: `Model.plan_stages`")
-    made = mesh_over(graph, mesh, splits, sizes)
-    return plan(graph, made, sizes, batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro)
+    return plan(graph, mesh_over(graph, mesh, how.splits, how.sizes), how)
 
 
 def mesh_over(

@@ -44,7 +44,8 @@ class Collective(OpTraits):
 
     mesh:     the number of the mesh axis along which it is done; `along`: its name.
     graded:   a gradient goes back through it.
-    by_parts: of what is gathered: it is used by parts, so that its gradients are summed.
+    by_parts: of what is gathered: it is used by parts, so that its gradients are summed; of what each keeps its part
+              of: the gradient of the whole is that of the part, with zeros around it.
     largest:  of what settles: the largest, or the smallest.
     """
 

@@ -17,11 +17,13 @@ class PlacedWeight:
     weight:  as the model has it.
     place:   the axis along which each mesh axis splits it; None: each of its devices has all of it.
     partial: mesh axes along which devices have the gradient of their part of the work alone: they are summed.
+    learned: a gradient reaches it; else there is none to be summed or kept, nor a state of an optimiser.
     """
 
     weight: Weight
     place: Placement
     partial: frozenset[int]
+    learned: bool = True
 
     def split(self, mesh: int) -> tuple[int, int, Axis] | None:
         """Where the axis is that a mesh axis splits: the dimension, its place among the axes there, and the axis."""

@@ -418,14 +418,13 @@ class Model:
         micro:  in how many micro-batches the batch of a step is done, one after another.
 
         Raises Indivisible or NoSplit (each a ValueError) for an axis that does not divide over the devices that split
-        it and for an axis of the mesh that has nothing to split, CostError as `cost` does.
+        it and for an axis of the mesh that has nothing to split, ValueError for another `stage` or `reduce` and for a
+        step without items, CostError as `cost` does.
         """
-        from .compiler.sharding.plan import planned
+        from .compiler.sharding.plan import PlanOptions, planned
 
-        return planned(
-            self._sized, mesh, splits or {}, _of_bill(sizes or {}),
-            batch=batch, dtype=dtype, stage=stage, reduce=reduce, micro=micro,
-        )  # fmt: skip
+        how = PlanOptions(splits or {}, _of_bill(sizes or {}), batch, dtype, stage, reduce, micro)
+        return planned(self._sized, mesh, how)
 
     @deep()
     def plan_stages(
@@ -447,21 +446,13 @@ class Model:
         Raises NoSplit (a ValueError), too, for more stages than passes, and for a model without repeats.
         """
         from .compiler.sharding.mesh import PIPE
+        from .compiler.sharding.plan import PlanOptions
         from .compiler.sharding.stages import planned_stages
 
         if PIPE not in mesh:
             raise ValueError(f"stages are those of the mesh axis `{PIPE}`, and there is none: `plan`")
-        return planned_stages(
-            self._sized,
-            mesh,
-            splits or {},
-            _of_bill(sizes or {}),
-            batch=batch,
-            dtype=dtype,
-            stage=stage,
-            reduce=reduce,
-            micro=micro,
-        )
+        how = PlanOptions(splits or {}, _of_bill(sizes or {}), batch, dtype, stage, reduce, micro)
+        return planned_stages(self._sized, mesh, how)
 
     @cached_property
     @deep()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
+import torch
 
 import attnc
 from attnc.cli import main
@@ -94,6 +96,31 @@ def test_meshes_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shard", *decoder, "--find", "4", "--batch", "2"]) == 0
     few = capsys.readouterr().out
     assert "data = 2, model = 2" in few and "data = 4" not in few
+
+
+def test_weights_that_no_gradient_reaches() -> None:
+    """Of a router that only ranks nothing is summed or kept, though its weights are gathered; so it is in PyTorch."""
+    text = (
+        "width seq\ndepth m = 8, e = 4, f = 16\n"
+        "block pick(x: [seq, m]) -> e[seq] { return argmax[e](linear.route[m -> e](x)) }\n"
+        "model some(x: [seq, m]) -> [seq, f] {\n"
+        "    repeat.layers 2 { x = linear.step[m -> m](x) }\n"
+        "    best = pick(linear.before[m -> m](x))\n"
+        "    return linear.W[e: m -> f](x)[e = best]\n}\n"
+    )
+    of = attnc.loads(text).model("some")
+    net = of.torch(seed=0)
+    net(torch.randn(2, 3, 8)).sum().backward()
+    unused = {path for path, weight in net.named_parameters() if weight.grad is None}
+    plan = of.plan({"data": 2}, {"seq": 4})
+    assert unused == {"pick.route.weight", "pick.route.bias", "before.weight", "before.bias"}
+    assert unused == {path for path, placed in plan.weights.items() if not placed.learned}
+    items = sum(map(plan.items, unused))
+    assert plan.weight_bytes - plan.gradient_bytes == items  # two bytes each, on two devices
+    given = Counter[str]()
+    for why, _, _, bytes, _ in plan.weight_sendings:
+        given[why] += bytes
+    assert given["gradients"] == 2 * (plan.whole - items) and given["weights, forward"] == plan.whole
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:

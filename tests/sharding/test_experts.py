@@ -190,6 +190,27 @@ def test_balance_losses(mesh: dict[str, int], splits: dict[str, tuple[str, ...]]
     check(of, mesh, {one: tuple(axis for axis in axes if axis in known) for one, axes in splits.items()})
 
 
+OF_WEIGHTS = """
+width seq
+depth model = 4, expert = 4
+block pooled(W: [expert, model]) -> [model] { return tanh(mean[expert](W)) }
+model summed(x: [seq, model]) -> [seq, model] {
+    param W: [expert, model] ~ normal(1.0)
+    param V: [expert, model] ~ normal(1.0)
+    param u: [model] ~ normal(1.0)
+    x = x * (sum[expert](softmax[expert](W) * V) + u) + pooled(V * u)
+    return x + max[expert](V) * sum[expert](cumsum[expert](linear.a[model -> model](W)) * V)
+}
+"""
+
+
+@pytest.mark.parametrize("data", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_sums_over_experts_of_weights_used_by_parts_of_the_batch(data: int) -> None:
+    """What comes together over devices which each have a part of the batch: the gradients of these are summed, once."""
+    of = attnc.loads(OF_WEIGHTS).model("summed")
+    check(of, {"data": data, "expert": 2}, {"data": ("batch",), **SPLIT})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_drawn(seed: int) -> None:

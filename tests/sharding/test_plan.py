@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 import attnc
 from attnc.cli import main
+from attnc.cli.arguments import memory_size
 from attnc.compiler.sharding.choose import NoSplit
 from attnc.compiler.sharding.mesh import Indivisible
 from attnc.compiler.sharding.plan import ShardingPlan
@@ -115,12 +117,27 @@ def test_groups_fewer_than_devices_stay_whole() -> None:
         (["--mesh", "expert=2"], "`expert` has nothing to split: no map has weights of its own"),
         (["--mesh", "model=0"], "`model=0` is not NAME=DEVICES, such as data=2"),
         (["--mesh", "model=2,model=2"], "the mesh has two axes named `model`"),
+        (["--find", "4", "--memory", "80XB"], "`80XB` is no size of memory: write a number and its unit, such as 80GB"),
+        (["--find", "4", "--memory", "0GiB"], "`0GiB` is no size of memory"),
+        (["--mesh", "data=2", "--bandwidth", "nan"], "`nan` is not a number above 0"),
         ([], "which devices? write --mesh data=2,model=4, or --find N"),
     ],
 )
 def test_messages(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shard", str(TRANSFORMER), *arguments]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_sizes_of_memory() -> None:
+    assert [memory_size(text) for text in ("80", "80GB", "1.5 GiB", "512mb")] == [80e9, 80e9, 1.5 * 2**30, 512e6]
+
+
+@pytest.mark.parametrize("wrong", [{"stage": 4}, {"micro": 0}, {"batch": 0}, {"reduce": "float8"}])
+def test_steps_that_cannot_be(wrong: dict[str, Any]) -> None:
+    of = attnc.load(LLAMA).model("llama")
+    for plan, mesh in ((of.plan, {"data": 2}), (of.plan_stages, {"pipe": 2})):
+        with pytest.raises(ValueError, match=r"it is 0, 1, 2 or 3|0 micro-batches|a batch of 0 items|'float8'"):
+            plan(mesh, **wrong)
 
 
 def test_no_axis_that_a_stream_has_is_chosen() -> None:

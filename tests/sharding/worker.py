@@ -55,11 +55,8 @@ class Sent(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent, unused: set[str]) -> str:
-    """What was sent in the first step beside the plan: what differs, in words.
-
-    unused: weights without a gradient, which a plan counts all the same.
-    """
+def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent) -> str:
+    """What was sent in the first step beside the plan: what differs, in words."""
     sizes = dict(zip(mesh.mesh_dim_names, mesh.shape, strict=True))
     free = {name for port in of.inputs for name, size in zip(port.axes, port.shape, strict=True) if size is None}
     zero = case.get("zero", 3)
@@ -77,12 +74,11 @@ def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent, unused: set
     weights = Counter[str]()
     for _, _, means, given, times in plan.weight_sendings:
         weights[means.value] += given * times
-    weights["all-reduce"] -= sum(8 * plan.items(path) * len(plan.weights[path].partial) for path in unused)
     found = Counter[str]({"all-reduce": sent.summed})
     for (means, given), times in rest.items():
         found[means] += given * times
     copies = [axis for axis, splits in case["splits"].items() if tuple(splits) == ("batch",) and sizes[axis] > 1]
-    if not zero or (not unused and len(copies) == 1 and "context" not in sizes):  # else FSDP has both axes as one
+    if not zero or (len(copies) == 1 and "context" not in sizes):  # else FSDP has both axes as one
         return "" if +found == +weights else f"of weights {dict(+weights)} are planned, and {dict(+found)} were sent"
     return ""
 
@@ -134,8 +130,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
                 part = probed(net, {name: net.batch_part(x) for name, x in given.items()}, mine)
                 part.backward()
             if step + turn == 0 and not case.get("checkpoint"):
-                unused = {name for name, x in whole.named_parameters() if x.grad is None}
-                told = as_planned(of, mesh, case, sent, unused)
+                told = as_planned(of, mesh, case, sent)
             with torch.no_grad():
                 found = net(**{name: net.batch_part(x) for name, x in given.items()})
                 found = found if isinstance(found, tuple) else (found,)

@@ -163,8 +163,10 @@ def gather_parts(x: Tensor, dim: int, axis: str, used_by_parts: bool = True) -> 
     return _Gather.apply(x, dim, axis, used_by_parts)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def own_part(x: Tensor, dim: int, axis: str) -> Tensor:
-    """Of what is whole the part of this device along `dim`."""
+def own_part(x: Tensor, dim: int, axis: str, used_by_parts: bool = False) -> Tensor:
+    """Of what is whole the part of this device along `dim`. used_by_parts: the whole has the gradient of this part."""
+    if used_by_parts:
+        return _own(x, dim, axis)
     return _Own.apply(x, dim, axis)  # type: ignore[no-any-return, no-untyped-call]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...graph.nodes import Apply
-from ...graph.values import Role, Value
+from ...graph.values import Value
 from ..placement import Placement
 from .free import made
 from .growing import GrowingGraph
@@ -15,9 +15,8 @@ from .moving import moved
 def bring(here: GrowingGraph, value: Value, need: Placement, work: Placement) -> Value:
     """An old value where an op needs it that is split as `work`."""
     graded = value.id in here.graded
-    summed_at_last = here.places.of_batch if value.role is Role.WEIGHT else frozenset()
     entering = frozenset(m for m, axis in enumerate(need) if graded and axis is None and work[m] is not None)
-    entering -= summed_at_last  # where all gradients of weights are
+    entering -= here.places.at_last(value)
     here.uses.setdefault(value.id, set()).add((need, entering))
     if value.id in here.free:
         return made(here, value, need)

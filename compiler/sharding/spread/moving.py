@@ -47,8 +47,9 @@ def moved(
             new = _relabelled(here, value, new, have)
             continue
         kind = SendKind.ENTER if a == b else between(a, b)
-        graded = value.id in here.graded
-        by_parts = kind is SendKind.GATHER and graded and bool(work) and work[m] is not None
+        graded, at_last = value.id in here.graded, m in here.places.at_last(value)
+        by_parts = kind is SendKind.GATHER and (at_last or (bool(work) and work[m] is not None))
+        by_parts = graded and (by_parts or (kind is SendKind.OWN and at_last))
         key = (new.id, m, kind, b, by_parts)
         if key not in here.brought:
             op = collective(here, kind, m, graded, by_parts)

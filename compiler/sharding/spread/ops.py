@@ -138,6 +138,8 @@ def finish(here: GrowingGraph, node: Apply, local: Placement, partial: frozenset
         kind = SendKind.SETTLE if largest is not None else SendKind.REDUCE if b is None else SendKind.SCATTER
         op = collective(here, kind, m, out.id in here.graded, largest=largest is not False)
         value = send(here, op, value, here.new(out, local), (None, b))
+        if kind is SendKind.REDUCE and op.graded and m in here.places.at_last(out):
+            value = send(here, collective(here, SendKind.ENTER, m, True), value, here.new(out, local), (None, None))
     value = moved(here, out, value, local, wanted)
     if bias:
         added = here.new(out, wanted)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from ...graph.values import Value
+from ...graph.values import Role, Value
 from ...sizes.axes import Arith, Axis, Literal, SizeOf
 from ..mesh import Indivisible, Mesh
 from ..placement import BATCH_AXIS, Claims, Placement, loops, placed
@@ -67,6 +67,12 @@ class ValuePlaces:
     def of_batch(self) -> frozenset[int]:
         """The mesh axes that split the batch, of which all that is asked of a model has a part."""
         return frozenset(claim.mesh for claim in self.claims.get(BATCH_AXIS, ()))
+
+    def at_last(self, value: Value) -> frozenset[int]:
+        """The mesh axes along which the gradient of a value is summed at last, where that of all weights is: until then
+        what is made of weights alone, and is whole, has that of the device's part of the batch.
+        """
+        return self.of_batch if value.role is Role.WEIGHT else frozenset()
 
     def of(self, value: Value) -> Placement:
         """Where it belongs, by its type."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...graph.nodes import Graph
 from ...graph.values import Scalar
-from ...sizes.axes import Number
 from ..mesh import BATCH, PIPE, Mesh, MeshAxis
-from ..plan import ShardingPlan, mesh_over, plan
+from ..plan import PlanOptions, ShardingPlan, mesh_over, plan
 from .stages import Stage, holders, stages
 
 
@@ -71,36 +70,15 @@ class PipelinePlan:
         return slowest / (1 - self.bubble)
 
 
-def planned_stages(
-    graph: Graph,
-    mesh: Mapping[str, int],
-    splits: Mapping[str, Sequence[str]],
-    sizes: Mapping[str, Number],
-    *,
-    batch: int | None,
-    dtype: str,
-    stage: int,
-    reduce: str | None = None,
-    micro: int = 1,
-) -> PipelinePlan:
+def planned_stages(graph: Graph, mesh: Mapping[str, int], how: PlanOptions) -> PipelinePlan:
     """The plan of a model in stages on a mesh with `pipe`. Raises NoSplit, and what a plan raises."""
-    whole = mesh_over(graph, mesh, splits, sizes)
+    whole = mesh_over(graph, mesh, how.splits, how.sizes)
     every = stages(graph, mesh[PIPE])
     inner = whole.of_stage()
     inner = inner if inner.axes else Mesh((MeshAxis("data", 1, (BATCH,)),))
     plans, sent = [], []
     for number, each in enumerate(every):
-        made = plan(
-            each.graph,
-            inner,
-            sizes,
-            batch=batch,
-            dtype=dtype,
-            stage=stage,
-            reduce=reduce,
-            micro=micro,
-            received=each.received,
-        )
+        made = plan(each.graph, inner, how, each.received)
         if number < len(every) - 1:
             outs = [output.value for output in made.cost.graph.outputs]
             each_way = [made.bytes_of(made.meter.bytes(value)) for value in outs]

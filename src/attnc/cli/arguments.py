@@ -113,6 +113,26 @@ def mesh_sizes(text: str) -> dict[str, int]:
     return found
 
 
+UNITS = {f"{p}{i}b": (1024.0 if i else 1000.0) ** n for i in ("", "i") for n, p in enumerate("kmgtp", 1)}
+
+
+def memory_size(text: str) -> float:
+    """Bytes: a number with its unit, as `80GB` or `79.6GiB`; of a plain number, gigabytes."""
+    named = re.fullmatch(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*([A-Za-z]*)\s*", text)
+    unit = UNITS.get((named[2] or "GB").lower()) if named else None
+    if named is None or unit is None or not float(named[1]):
+        raise argparse.ArgumentTypeError(
+            f"`{text}` is no size of memory: write a number and its unit, such as 80GB (10^9 bytes) or 79.6GiB (2^30)"
+        )
+    return float(named[1]) * unit
+
+
+def above_zero(text: str) -> float:
+    if not re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text) or not 0 < float(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number above 0")
+    return float(text)
+
+
 def split_axes(text: str) -> tuple[str, tuple[str, ...]]:
     named = re.fullmatch(r"([A-Za-z_]\w*)=([A-Za-z_]\w*(?:,[A-Za-z_]\w*)*)", text)
     if not named:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..arguments import mesh_sizes, sizes, split_axes, target
+from ..arguments import above_zero, memory_size, mesh_sizes, sizes, split_axes, target
 from ..commands.cost import opened, whole
 from ..output import CLEAN, CannotRun
 
@@ -25,7 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
     )
     parser.add_argument("--find", type=whole, metavar="N", help="the best meshes of N devices, in place of --mesh")
-    parser.add_argument("--memory", type=float, default=80.0, metavar="GB", help="what a device has, for --find (80)")
+    parser.add_argument(
+        "--memory", type=memory_size, default="80GB", metavar="SIZE", help="what a device has, for --find (80GB)"
+    )
     parser.add_argument("--batch", type=whole, metavar="N", help="items of all devices together (one for each copy)")
     parser.add_argument("--dtype", default="bfloat16", metavar="DTYPE", help="of reals: bfloat16, float32, ...")
     parser.add_argument("--micro", type=whole, default=1, metavar="N", help="micro-batches in a step (1)")
@@ -34,8 +36,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--zero", type=int, choices=range(4), default=3, metavar="N", help="ZeRO's stage, 0 to 3 (3)")
     parser.add_argument("--host", type=whole, default=8, metavar="N", help="devices of a host, with fast links (8)")
-    parser.add_argument("--bandwidth", type=float, default=100.0, metavar="GB/S", help="what a device sends (100)")
-    parser.add_argument("--flops", type=float, default=400.0, metavar="TFLOP/S", help="what a device computes (400)")
+    parser.add_argument("--bandwidth", type=above_zero, default=100.0, metavar="GB/S", help="what a device sends (100)")
+    parser.add_argument(
+        "--flops", type=above_zero, default=400.0, metavar="TFLOP/S", help="what a device computes (400)"
+    )
     parser.add_argument("--json", action="store_true", help="the plan as JSON")
 
 
@@ -81,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             lines = page(planned(args.mesh, {}), **speeds, host=args.host)
         else:
             search = MeshSearch(
-                model._sized, planned, args.find, args.memory * 1e9, lambda plan: plan.seconds(**speeds), args.batch,
+                model._sized, planned, args.find, args.memory, lambda plan: plan.seconds(**speeds), args.batch,
                 args.micro,
             )  # fmt: skip
             lines = found(search, speeds["bandwidth"])
