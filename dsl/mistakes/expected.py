@@ -1,28 +1,26 @@
 """Syntax errors in words: what was found, what was expected, and what the writer may have meant.
 
-The parser says which terminals it would have taken; `stumble.py` has words for them, and the table of slips
+The parser says which terminals it would have taken; `words.py` has words for them, and the table of slips
 (`slips.txt`) what is said of slips that are known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from ..diagnostic import Diagnostic, error
-from ..layout import ITEM_ALIASES, ITEM_WORDS, Piece
-from ..slips import FINITE
+from ..layout import ITEM_WORDS, Piece
 from ..source import Source, Span
-from .computed import COMPUTED, what_was_meant
-from .stumble import AFTER_A_WORD, ORDER, RESERVED, SIZE, Finding, Stumble, listed, wanted
+from .stumble import Stumble
 from .table import SlipRow, fitting
+from .words import RESERVED, begun_item, wanted
 
 _DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the first half alone, or nothing
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
 _FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_.]*|->|\|>|[<>=!]=|\S)\Z")
+_AFTER_A_WORD = re.compile(rf"[ \t]+({'|'.join(ITEM_WORDS)}|repeat)(\.\w+)?[ \t]+(?=[A-Za-z_0-9])")
 
 
 def begins_item(text: str, at: int) -> bool:
@@ -30,9 +28,8 @@ def begins_item(text: str, at: int) -> bool:
     found = _BEGINNING.match(text, at)
     if found is None:
         return False
-    before = AFTER_A_WORD.match(text, found.end(1)) if found[1] not in RESERVED else None
-    meant = what_was_meant(found[1], ITEM_WORDS, ITEM_ALIASES)
-    return bool(meant) or (before is not None and before[1] in ITEM_WORDS)
+    before = _AFTER_A_WORD.match(text, found.end(1)) if found[1] not in RESERVED else None
+    return bool(begun_item(found[1])) or (before is not None and before[1] in ITEM_WORDS)
 
 
 def stand_in(text: str, heads: bool, first: bool) -> str | None:
@@ -45,8 +42,8 @@ def stand_in(text: str, heads: bool, first: bool) -> str | None:
         if word in ("else", "elif", "elseif"):
             return "else if 0" if word == "else" and re.search(r"\bif\b", text) else "else"
         return "if 0"
-    after = AFTER_A_WORD.match(text, len(word))
-    meant = after[1] if after is not None else what_was_meant(word, ITEM_WORDS, ITEM_ALIASES)
+    after = _AFTER_A_WORD.match(text, len(word))
+    meant = after[1] if after is not None else begun_item(word)
     if meant in ("block", "model"):
         return "block _()"
     return "config _" if meant == "config" else None
@@ -82,20 +79,20 @@ def explain(
 ) -> Diagnostic:
     """The diagnostic for an error of the parser in an item of the source; `item` is the text it was reading."""
     at = stumble(unexpected, source, text, piece, item)
-    what = f"`{at.text}`" if at.text else "the end of the line"
+    found = f"`{at.text}`" if at.text else "the end of the line"
     if at.kind == "NAME":
-        what = f"the name `{at.text}`"
+        found = f"the name {found}"
     elif at.text in RESERVED:
-        what = f"the word `{at.text}`"
-    expected = listed(wanted(at))
-    found = next(_findings(at), Finding())
+        found = f"the word {found}"
+    expected = wanted(at.accepts)
+    row, match = next(fitting(at), (SlipRow(), None))
     return error(
-        found.code,
-        found.message or f"expected {expected}, found {what}",
-        found.span or at.span,
-        found.label or ("" if found.message else f"expected {expected}"),
-        help=found.help,
-        fix=found.fix,
+        row.code,
+        row.message or f"expected {expected}, found {found}",
+        at.group(match, "at") or at.span,
+        row.label or ("" if row.message else f"expected {expected}"),
+        help=row.help,
+        fix=[(span, text) for target, text in row.fixes if (span := at.group(match, target)) is not None],
     )
 
 
@@ -105,53 +102,15 @@ def stumble(
     """Where the parser gave up, with all that rows of the table ask for."""
     at = piece.start + offset(unexpected, item)
     kind = unexpected.token.type if isinstance(unexpected, UnexpectedToken) else ""
+    line, end = piece.line_at(at).start, at
     before, token = item[: at - piece.start], getattr(unexpected, "token", "?")
+    newline = kind != "_NL" and "\n" in source.text[piece.start + len(before.rstrip()) : at]
     if kind == "_NL":  # point right after the last token, not after the comment behind it
         before = before.rstrip()
-        span = Span(source, piece.start + len(before), piece.start + len(before))
+        at = end = piece.start + len(before)
     else:
-        length = 2 if text[at : at + 2] in _DOUBLES else len(token)
-        span = Span(source, at, min(at + length, piece.end))
-    last = _LAST.search(before.rstrip())
-    return Stumble(
-        "" if kind == "_NL" else span.text,
-        kind,
-        kind != "_NL" and len(span.text) == 2 and len(token) == 1,
-        accepted(unexpected),
-        span,
-        before,
-        last.group() if last else "",
-        before[piece.line_at(at).start - piece.start :],
-        list(unexpected.interactive_parser.parser_state.value_stack),
-        "\n" in source.text[piece.start + len(before.rstrip()) : at],
-    )
-
-
-def _findings(at: Stumble) -> Iterator[Finding]:
-    """What the rows of the table say that fit."""
-    for row, match in fitting(at):
-        found = COMPUTED[row.help](at) if row.help in COMPUTED else _said(row, match, at)
-        if found is not None:
-            yield found
-
-
-def _said(row: SlipRow, match: re.Match[str], at: Stumble) -> Finding:
-    """What a row says, with the words that stand in the text."""
-    groups = match.groupdict()
-    head = at.line.strip() if len(at.line) < 60 else "..."
-    fields = {"found": at.text, "previous": at.previous, "y": "z" if groups.get("at") == "y" else "y", "head": head}
-    fields |= {"SIZE": SIZE, "ORDER": ORDER, "FINITE": FINITE, **groups}
-
-    def filled(text: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda name: fields[name[1]], text)
-
-    def span(group: str | None) -> Span | None:
-        if group == "":
-            return at.span
-        if group is None or groups.get(group) is None:
-            return None
-        return Span(at.source, *(at.place(each) for each in match.span(group)))
-
-    changed = span(row.target)
-    fix = ((changed, filled(row.fix)),) if changed is not None else ()
-    return Finding(filled(row.help), row.code or "E0101", filled(row.message), row.label, span("at"), fix)
+        end = min(at + (2 if text[at : at + 2] in _DOUBLES else len(token)), piece.end)
+    half = len(token) == 1 and end - at == 2
+    stack = unexpected.interactive_parser.parser_state.value_stack
+    span = Span(source, at, end)
+    return Stumble(span, kind, half, before, line - piece.start, newline, accepted(unexpected), list(stack))

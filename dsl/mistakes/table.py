@@ -1,7 +1,7 @@
 """The table of slips, matched through the states of the parser.
 
 1. A row of `slips.txt` is wrong texts, `▸` where the parser gives up, and behind `:` what is said of them. Indented
-   lines go on with it.
+   lines go on with it. `″` stands for the texts of the row before.
 2. Each text is parsed up to there, when the table is written: what the parser would have taken is its state.
 3. To a row belong the states between those of its texts: whatever all of them could go on with is taken there, and
    nothing that none could. So texts that differ in what does not matter make a row general.
@@ -9,13 +9,15 @@
    `^`: at the top of a file, else in the body of a block.
 5. What stands at `▸` is taken to the letter, but NAME, WORD (a reserved one), OP, CMP (operators, comparisons), VAL
    (what begins a value), 0, 0.5 and "" are any of their kind, and `…` behind it is anything.
-6. `~ pattern` fits the text around: `▸` and `◂` are the borders of what was found, a space is any space, `⏎` a newline
-   before `▸`, `{name}` a word. `~(` and `~[`: inside of such a bracket.
-7. Behind `:` stands the help, with `{name}` for what a group holds, or `@name`, a function of `computed.py`.
+6. `~ pattern` fits the text around: `▸` and `◂` are the borders of what was found, `^` is the beginning of the line, a
+   space any space, `⏎` a newline before `▸`, `{name}` a word. `~(` and `~[`: inside of such a bracket.
+7. Behind `:` stands the help, `{name}` for what a group of the pattern holds, `{name|x}` with what stands there if that
+   is nothing, `{name:way}` with what `words.py` makes of it. A row that asks for what there is not does not fit.
    `! CODE message ; label` says more than "expected ..., found ...", and underlines the group `at`.
 8. `=> text` takes the place of what was found, `=>name text` that of a group; a `_` at its ends is a space.
-9. `pytest tests/dsl/test_slips.py --update` writes the states into `states.json`: a mistake costs no parsing.
-10. Rows are looked up by what was found; the first that fits speaks.
+9. `{NAME} = text` is written once, and put wherever `{NAME}` stands.
+10. `pytest tests/dsl/test_slips.py --update` writes the states into `states.json`: a mistake costs no parsing.
+11. Rows are looked up by what was found; the first that fits speaks.
 """
 
 from __future__ import annotations
@@ -23,51 +25,64 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from .stumble import MARKS, RESERVED, Stumble
+from ..slips import FINITE
+from .stumble import MARKS, Stumble
+from .words import RESERVED, WAYS
 
 TABLE = Path(__file__).with_name("slips.txt")
 STATES = Path(__file__).with_name("states.json")
 MARK = re.compile(r'▸("[^"]*"|->|\|>|[<>=!]=|\w+(?:\.\d+)?|[^\s…]|)(…?)')
-
-_SAID = r"(.*?)(?: =>(?P<target>\w*)(?: (?! )(.*?))?)?(?:  ! (\w+) (.*?)(?: ; (.*))?)?"
-_ROW = rf"(.*?)(?:  ~([\[(]?)(?: (.*?))?)?  : {_SAID}"
+_FIELD = re.compile(r"\{(\w+)(?:\|(\w*))?(?::(\w+))?\}")
+_NO_MARKS = dict.fromkeys(MARKS.values())
 
 
 @dataclass(frozen=True, slots=True)
 class SlipRow:
-    """Wrong texts, what else must hold, and what is said. `target`: what a fix replaces; "" is what was found."""
+    """Wrong texts, what else must hold, and what is said. `fixes`: a group, "" for what was found, and its new text."""
 
-    texts: tuple[str, ...]
-    inside: str
-    pattern: str
-    help: str
-    target: str | None
-    fix: str
-    code: str  # "": E0101
-    message: str
-    label: str
+    texts: tuple[str, ...] = ()
+    inside: str = ""
+    pattern: str = ""
+    help: str = ""
+    fixes: tuple[tuple[str, str], ...] = ()
+    code: str = "E0101"
+    message: str = ""
+    label: str = ""
 
 
 @cache
 def table() -> tuple[dict[str, list[list[str]]], list[SlipRow]]:
     """The places, each with groups of texts, and the rows."""
     places: dict[str, list[list[str]]] = {}
-    rows: list[SlipRow] = []
+    rows = [SlipRow()]
+    once = {"{FINITE}": FINITE, "{RESERVED}": "|".join(sorted(RESERVED))}
     for part in re.split(r"\n(?=\S)", TABLE.read_text("utf-8").strip()):
-        if place := re.match(r"([A-Z]+) = (.*)", part):
-            places[place[1]] = [group.split("  ") for group in place[2].split(" | ")]
-        elif row := re.fullmatch(_ROW, re.sub(r"\n +", "  ", part)):
-            texts, inside, pattern, help, target, fix, *told = row.groups("")
-            where = None if row["target"] is None else target
-            fix = re.sub("^_|_$", " ", fix)
-            rows.append(SlipRow((*texts.split("  "),), inside, pattern, help, where, fix, *told))
-        else:
-            assert part[0] == "#", part
-    return places, rows
+        part = re.sub(r"(?<!^)\{[A-Z]+\}", lambda name: once[name.group()], re.sub(r"\n +", "  ", part))
+        name, _, text = part.partition(" = ")
+        if name[0] == "{":
+            once[name] = text
+        elif name.isupper() and name.isalpha():
+            places[name] = [group.split("  ") for group in text.split(" | ")]
+        elif name[0] != "#":
+            rows.append(_row(part, rows[-1]))
+    return places, rows[1:]
+
+
+def _row(part: str, above: SlipRow) -> SlipRow:
+    when, _, said = part.partition("  : ")
+    texts, _, where = when.partition("  ~")
+    inside, _, pattern = where.partition(" ")
+    said, _, told = said.partition("  ! ")
+    help, *fixes = said.split(" =>")
+    code, _, told = told.partition(" ")
+    message, _, label = told.partition(" ; ")
+    edits = [(target, re.sub("^_|_$", " ", text)) for target, _, text in (fix.partition(" ") for fix in fixes)]
+    of = [each for text in texts.split("  ") for each in (above.texts if text == "″" else [text])]
+    return SlipRow(tuple(of), inside, pattern, help, tuple(edits), code or "E0101", message, label)
 
 
 def at_mark(text: str) -> str:
@@ -97,18 +112,40 @@ def _states() -> list[list[tuple[frozenset[str], frozenset[str]]] | None]:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    text = re.sub(r"\{([a-z]+)\}", r"(?P<\1>\\w+)", text.replace("{RESERVED}", "|".join(sorted(RESERVED))))
+    text = re.sub(r"\{([a-z]+)\}", r"(?P<\1>\\w+)", text.removeprefix("^"))
     return re.compile(text.replace(" ", r"[ \t⏎]*").translate(MARKS), re.MULTILINE)
 
 
 def fitting(at: Stumble) -> Iterator[tuple[SlipRow, re.Match[str]]]:
-    """The rows that fit, in their order."""
+    """The rows that fit, in their order, with the words that stand in the text."""
     marked, opener = at.marked, at.opener
     for number in sorted({number for found in at.founds for number in _by_found().get(found, ())}):
         row, states = table()[1][number], _states()[number]
         if row.inside not in ("", opener):
             continue
         if states is None or any(least <= at.accepts <= most for least, most in states):
-            match = _pattern(row.pattern).search(marked)
-            if match is not None:
-                yield row, match
+            pattern = _pattern(row.pattern)
+            match = pattern.match(marked, at.line) if row.pattern[:1] == "^" else pattern.search(marked)
+            said = _filled(row, at, match) if match else None
+            if match and said:
+                yield said, match
+
+
+def _filled(row: SlipRow, at: Stumble, match: re.Match[str]) -> SlipRow | None:
+    """A row with the words that stand in the text; None: it asks for what there is not."""
+    said = (row.help, row.message, *(text for _, text in row.fixes))
+    words = {field.group(): _word(field, at, match) for text in said for field in _FIELD.finditer(text)}
+    if None in words.values():
+        return None
+    help, message, *texts = (_FIELD.sub(lambda field: words[field.group()] or "", text) for text in said)
+    return replace(row, help=help, message=message, fixes=tuple(zip(dict(row.fixes), texts, strict=True)))
+
+
+def _word(field: re.Match[str], at: Stumble, match: re.Match[str]) -> str | None:
+    """What stands for one of the fields of a row."""
+    name, other, way = field.groups()
+    text = {**at.words, **match.groupdict()}[name]
+    if other is not None:
+        text = text or other
+    text = text and text.translate(_NO_MARKS)
+    return WAYS[way](text, at.accepts) if way and text else text

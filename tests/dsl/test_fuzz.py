@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnc.dsl.layout import lay_out
-from attnc.dsl.mistakes.stumble import RESERVED
+from attnc.dsl.mistakes.words import RESERVED
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all, to_json
 from attnc.dsl.source import Source, Span

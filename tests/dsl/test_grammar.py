@@ -8,7 +8,7 @@ import pytest
 from lark.lexer import PatternStr
 
 from attnc.dsl import layout, tables
-from attnc.dsl.mistakes import stumble
+from attnc.dsl.mistakes import words as spelt
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
 
@@ -23,7 +23,7 @@ def test_reserved_words() -> None:
     name = next(line for line in GRAMMAR.splitlines() if line.startswith("NAME: "))
     words = re.search(r"\(\?!\(\?:([a-z|]+)\)", name)
     assert words is not None
-    assert set(words[1].split("|")) == stumble.RESERVED
+    assert set(words[1].split("|")) == spelt.RESERVED
 
 
 def test_every_word_of_the_grammar_ends_where_it_ends() -> None:
@@ -52,5 +52,5 @@ def test_signs_are_spelt_as_the_grammar_writes_them() -> None:
         t.name: t.pattern.value for t in tables.build_parser(GRAMMAR).terminals if isinstance(t.pattern, PatternStr)
     }
     for name, sign in signs.items():
-        if name not in stumble.OPERATORS or name in ("LESSEQUAL", "PIPE"):
-            assert stumble.spelling(name) == sign
+        if name not in spelt.OPERATORS or name in ("LESSEQUAL", "PIPE"):
+            assert spelt.spelling(name) == sign

@@ -11,7 +11,7 @@ from pathlib import Path
 import attnc
 from attnc.dsl.files import FileProblem, decode
 from attnc.dsl.layout import TOKEN
-from attnc.dsl.mistakes.stumble import RESERVED
+from attnc.dsl.mistakes.words import RESERVED
 from tests.backends.written import written
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from ...compiler.ops import OPS
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Edit
 from ...dsl.mistakes.fixes import apply
-from ...dsl.mistakes.stumble import RESERVED
+from ...dsl.mistakes.words import RESERVED
 from ...dsl.source import Source, Span
 from ..analysis import Analysis, errors
 from ..names import AXES, CALLED, Mention, Names, Symbol

@@ -1,0 +1,93 @@
+"""The words of the language: how terminals are called, and which word another one was meant for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+
+from ..layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, TRUTH_WORDS
+
+RESERVED = frozenset((*STATEMENT_WORDS, *TRUTH_WORDS, "else", "false", "scan", "true", "where"))
+"""Words that are no names anywhere. (The terminal NAME of grammar.lark excludes the same; a test compares.)"""
+
+COMPARISONS = frozenset(("LESSEQUAL", "GREATEREQUAL", "EQUALS", "DIFFERS", "LESS", "GREATER"))
+ARITHMETIC = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CARET"))
+OPERATORS = COMPARISONS | ARITHMETIC | {"AND", "OR", "_WHERE", "PIPE"}
+EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "TRUE", "FALSE", "BAR", "LPAR", "MINUS", "NOT", "SCAN"))
+_STATEMENT = frozenset(("NAME", "RETURN", "EXPECT", "SHARE", "REPEAT", "IF", "PARAM", "WIDTH", "DEPTH", "CONST"))
+_SUFFIXES = frozenset(("LPAR", "LSQB", "DOT"))
+_NAMED = {"NAME": "a name", "STRING": 'a text such as `"module:function"`'}
+_SIGNS = {
+    "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "BAR": "|", "EQUAL": "=",
+    "LESSEQUAL": "<=", "COMMA": ",", "COLON": ":", "DOT": ".", "TILDE": "~", "PIPE": "|>", "ARROW": "->",
+}  # fmt: skip
+
+
+def wanted(accepts: frozenset[str]) -> str:
+    """What would have been right, where the parser would have taken these terminals."""
+    if "USE" in accepts:
+        return "`block`, `model` or a declaration"
+    # Behind a name or number in brackets: most likely an axis, though it may be the place of a list's number.
+    after_place = {"PLUS", "STAR"} <= accepts and "CARET" not in accepts
+    words = []
+    if "RETURN" in accepts:
+        words.append("a statement")
+        accepts -= _STATEMENT | {"_NL"}
+    if "TRUE" in accepts:
+        words.append("an expression")
+        accepts -= EXPRESSION | {"LSQB"}
+    elif "INT" in accepts:  # brackets hold names: what else they take is read off lists alone
+        accepts -= {"INT", "FLOAT", "BAR", "LPAR"}
+    if after_place:
+        accepts -= ARITHMETIC | _SUFFIXES
+    if "LPAR" in accepts:  # a display name is rarely what was meant
+        accepts -= {"_AS"}
+    if "PLUS" in accepts:  # not `*`: by then the parser may have taken a sum for finished
+        words.append("an operator")
+        accepts -= OPERATORS | _SUFFIXES
+    words += (word for kind, word in _NAMED.items() if kind in accepts)
+    ends = accepts & {"_NL", "$END"}
+    words += [f"`{sign}`" for sign in sorted(map(spelling, accepts - _NAMED.keys() - ends))]
+    words += ["the end of the line"] * bool(ends)
+    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words) or "nothing more"
+
+
+def spelling(kind: str) -> str:
+    return _SIGNS.get(kind, kind.strip("_").lower())
+
+
+def what_was_meant(word: str, known: Iterable[str]) -> str | None:
+    """The word that was meant by a misspelt one."""
+    return _nearest(word.lower(), tuple(known))
+
+
+@lru_cache(1000)
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
+    return next(iter(get_close_matches(word, known, 1, 0.72)), None)
+
+
+def begun_item(word: str) -> str:
+    """The word that begins an item, for one that is misspelt, or another language's; or ""."""
+    return ITEM_ALIASES.get(word, what_was_meant(word, ITEM_WORDS) or "")
+
+
+def _here(word: str, accepts: frozenset[str]) -> str | None:
+    """A word that the parser would have taken, with letters turned round or missing."""
+    known = sorted(filter(str.isalpha, map(spelling, accepts - _NAMED.keys())))
+    meant = what_was_meant(word, known) if len(word) > 2 else None
+    # `annd` is `and` for sure; of letters added there may come another operator.
+    return None if meant in TRUTH_WORDS and re.sub(r"(.)\1+", r"\1", word.lower()) != meant else meant
+
+
+WAYS: dict[str, Callable[[str, frozenset[str]], str | None]] = {
+    "theirs": lambda word, _: ITEM_ALIASES.get(word) or None,
+    "item": lambda word, _: None if word in ITEM_ALIASES else what_was_meant(word, ITEM_WORDS),
+    "statement": lambda word, _: what_was_meant(word, STATEMENT_WORDS),
+    "here": _here,
+    "other": lambda name, _: "z" if name == "y" else "y",
+    "name": lambda name, _: name.replace("-", "_"),
+    "ragged": lambda axes, _: ", ".join(axis.strip().removesuffix(" ragged") + " ragged" for axis in axes.split(",")),
+}
+"""What `{group:way}` of the table makes of a text, given the terminals that could stand there. None: nothing."""
