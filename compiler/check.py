@@ -10,32 +10,32 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..dsl import syntax as s
-from ..dsl.diagnostic import Diagnostic, Severity, error
+from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.docs import opening
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
 from .advice.same_names import SameNames
+from .advice.sizes import unsized_widths
 from .base.problems import Problem, Problems
 from .base.session import Session
 from .calls.calls import Calls
 from .calls.checker import Checker
 from .causality.places import place_of
 from .causality.proof import check_causal
-from .causality.witness import Trials
 from .graph.nodes import Call, Graph, Repeat, Scan
-from .graph.sized import unsized_widths
 from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
-from .problems.files import ClaimAlong, NothingDeclared, UnknownConfig, UnknownSet, UnusedDeclaration
+from .problems.causality import ClaimAlong, NeedlesslyTrusted, Trials
+from .problems.files import NothingDeclared, UnknownConfig, UnknownSet, UnusedDeclaration
 from .problems.names import NoClaimedAxis
-from .problems.sizes import SetForCopy
+from .problems.sizes import Beyond, OpenBranch, SetForCopy
 from .rewrites.picks.follow import follow_picks
 from .rewrites.ragged.complaints import complaints
 from .sizes.axes import Axis, Value
-from .sizes.limits import MISTAKES, STEPS, WORK, TooMuch, deep
+from .sizes.limits import MISTAKES, STEPS, WORK, Limit, TooMuch, deep
 from .typing.environment import Environment
 from .typing.facts import Facts
 
@@ -54,7 +54,7 @@ class Program:
     axes: Mapping[str, Axis]
     sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
     doc: str  # the comment that the file begins with, if it is not that of a block right beneath it
-    _graphs: Mapping[str, Graph | Diagnostic]  # or why there is none
+    _graphs: Mapping[str, Graph | Problem]  # or why there is none
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -68,8 +68,8 @@ class Program:
         if self.errors:
             raise AttnError(self.errors)
         graph = self._graphs[name]
-        if isinstance(graph, Diagnostic):
-            raise AttnError([graph])
+        if isinstance(graph, Problem):
+            raise AttnError([_tell(graph)])
         return graph
 
 
@@ -131,10 +131,9 @@ class _Build:
             module = loader.load(self.source, path, library=False, overrides={}, main=True)
             graphs = self._check(session, loader, module)
         except TooMuch as much:
-            session.problems.add(much.at(Span(self.source, 0, 0)))
+            session.problems.add(Beyond.of(much, Span(self.source, 0, 0)))
         except RecursionError:
-            deeply = TooMuch("something in this file nests too deeply", "name inner values, or move them into blocks")
-            session.problems.add(deeply.at(Span(self.source, 0, 0)))
+            session.problems.add(Beyond(Span(self.source, 0, 0), Limit.NESTING))
         own = module.own if module else []
         return Program(
             self.source,
@@ -154,15 +153,13 @@ class _Build:
         """All that is wrong, in words, in the order of the text."""
         if not problems.found:
             return ()
-        from .hints.tell import tell  # a right file needs none of it
-
         first: dict[object, Problem] = {}
         for problem in problems.found:  # one of a library is found wherever it is mentioned
             first.setdefault(problem.place, problem)
-        found = [tell(problem) for problem in first.values()]
+        found = [_tell(problem) for problem in first.values()]
         return _few(sorted(found, key=lambda each: _order(each, self.source)))
 
-    def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Diagnostic]:
+    def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Problem]:
         """Check all blocks; the graphs of the file's own."""
         self._settings(session, module)
         blocks = [block for m in loader.modules.values() if not m.library for block in m.own]
@@ -197,11 +194,8 @@ class _Build:
         for block in blocks:
             graph = checker.alone[block].graph
             if graph is not None and steps(graph, known) > STEPS:
-                much = TooMuch(
-                    f"written out, `{block.name}` has {steps(graph, known):,} steps, more than {STEPS:,}",
-                    "call fewer blocks, or repeat them less often",
-                )
-                session.problems.add(much.at(block.decl.name.span))
+                facts = (block.name, steps(graph, known), STEPS)
+                session.problems.add(Beyond(block.decl.name.span, Limit.STEPS, facts))
             if block.is_model and graph is not None and not session.problems.errors:
                 for unsized in unsized_widths(graph):
                     session.problems.add(unsized)
@@ -213,7 +207,9 @@ class _Build:
         for block in blocks if not session.problems.errors else ():
             graph = checker.alone[block].graph
             if block.is_model and graph is not None:
-                methods.tell(graph, session)
+                part = methods.taken(graph)
+                if part is not None:
+                    session.problems.add(part)
         if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])
         return {
@@ -240,16 +236,13 @@ class _Build:
             session.problems.add(UnknownConfig(None, self.source.name, self.config, tuple(module.configs)))
 
     def _rewritten(self, session: Session, graphs: list[Graph | None]) -> None:
-        """What picks of nothing and ragged widths forbid, each once: a block's mistake shows in all that call it."""
-        seen = set()
+        """What picks of nothing and ragged widths forbid; a block's mistake shows in all that call it."""
         for graph in graphs:
             if graph is None:
                 continue
             followed, problems = follow_picks(graph)
             for problem in [*problems, *complaints(followed)]:
-                if (problem.span, problem.message) not in seen:
-                    seen.add((problem.span, problem.message))
-                    session.problems.add(problem)
+                session.problems.add(problem)
 
     def _causal(self, session: Session, checker: Checker, block: BlockDef, sound: bool) -> None:
         """Prove what `causal` claims (D12); of a file with other mistakes only the claims' form is checked."""
@@ -266,34 +259,25 @@ class _Build:
                 elif specialisation.graph is not None and sound:
                     graph, why = specialisation.graph, result.trusted
                     followed, _ = follow_picks(graph)
-                    problem = check_causal(followed, position, axis, name.span, self.trials, why)
-                    if problem is None and why is not None:
-                        problem = _needless(why, axis)
-                    if problem is not None:
-                        session.problems.add(problem)
-                    if problem is None or problem.severity is Severity.WARNING:
+                    unproved = check_causal(followed, position, axis, name.span, self.trials, why)
+                    if unproved is not None:
+                        session.problems.add(unproved)
+                    elif why is not None:
+                        session.problems.add(NeedlesslyTrusted(why.span, axis, why.text))
+                    if unproved is None or unproved.severity is Severity.WARNING:
                         specialisation.graph = _proved(graph, position, axis)
 
 
-def _open(environment: Environment) -> Diagnostic:
+def _tell(problem: Problem) -> Diagnostic:
+    from .hints.tell import tell  # a right file needs none of it
+
+    return tell(problem)
+
+
+def _open(environment: Environment) -> OpenBranch:
     """Why a block in which nothing is wrong has no graph: a static `if` binds what is read in one branch alone."""
     name = next((const.name for const in environment.signature.const_params if const.value is None), "n")
-    return error(
-        "E0409",
-        f"which branch `{environment.block.name}` takes depends on const `{name}`, which has no value",
-        environment.block.decl.name.span,
-        help=f"set it: `--set {name}=2`, or `sizes={{{name!r}: 2}}` in Python",
-    )
-
-
-def _needless(why: s.Ident, axis: Axis) -> Diagnostic:
-    return error(
-        "W0518",
-        f"`causal {axis.name}` is proved: it need not be trusted",
-        why.span,
-        help=f'leave out `trusted "{why.text}"`',
-        severity=Severity.WARNING,
-    )
+    return OpenBranch(environment.block.decl.name.span, environment.block.name, name)
 
 
 def _has_place(environment: Environment, result: s.ResultDecl, axis: Axis) -> bool:

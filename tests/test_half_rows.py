@@ -17,11 +17,11 @@ import pytest
 import attnc
 from attnc.backends import CannotEmit
 from attnc.cli import main
-from attnc.compiler.causality.witness import Tried
 from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Apply, Graph, children
 from attnc.compiler.graph.traits import Anything, Pointwise, Validity
 from attnc.compiler.ops import OPS, Op
+from attnc.compiler.problems.causality import Tried
 from attnc.compiler.rewrites.ragged.widths import pad_ragged
 from attnc.compiler.rewrites.tools.walk import Walk
 from tests import test_op_table as table

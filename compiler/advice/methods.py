@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import re
 
-from ...dsl.diagnostic import Severity, error
 from ...dsl.source import Span
 from ..base.names import METHODS
-from ..base.session import Session
 from ..graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, children, owns
+from ..problems.names import PartTakesStep
 
 
 def why_no_step(graph: Graph) -> str:
     """Why a causal model has no step, where a part of it is in the way; "" where none is, or it is not causal."""
+    part = taken(graph)
+    if part is None:
+        return ""
+    from ..hints.tell import tell
+
+    return f"{tell(part).message}: give it another name or label"
+
+
+def taken(graph: Graph) -> PartTakesStep | None:
+    """The part that takes decoding away from a causal model."""
     part = _named_as_function(graph) if any(output.causal for output in graph.outputs) else None
-    return "" if part is None else f"{_reason(graph, part[0])}: give it another name or label"
-
-
-def tell(graph: Graph, session: Session) -> None:
-    """Report a part that takes decoding away from a causal model."""
-    part = _named_as_function(graph) if any(output.causal for output in graph.outputs) else None
-    if part is not None:
-        name, span = part
-        session.problems.add(
-            error(
-                "W0514",
-                _reason(graph, name),
-                span,
-                related=[(graph.span, f"`{graph.name}` is causal: it could decode")],
-                help=f"give it another name, or the call a label, such as `{name}_`; "
-                "the paths of its weights change too",
-                severity=Severity.WARNING,
-            )
-        )
-
-
-def _reason(graph: Graph, name: str) -> str:
-    return f"`{graph.name}` has no step: a part of it with weights is called `{name}`, as a function of decoding is"
+    return None if part is None else PartTakesStep(part[1], graph.name, graph.span, part[0])
 
 
 def _named_as_function(graph: Graph) -> tuple[str, Span | None] | None:

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...dsl import syntax as s
-from ...dsl.diagnostic import Severity, error
 from ...dsl.source import Span
 from ..base.mentions import walk
-from ..base.names import listed
 from ..base.problems import Problem
 from ..calls.checker import Checker
 from ..graph.nodes import Call, Graph, Scan, children
 from ..names.modules import BlockDef, Module
 from ..names.uses import agree
+from ..problems.names import Remedy, SameName
+from ..problems.relayed import Relayed
 from ..sizes.axes import Axis, Const, Kind, Literal, Value
 
 
@@ -49,7 +49,7 @@ class SameNames:
     def report(self) -> set[str]:
         """Report each name once, with all that leave it out; the names that were found."""
         meetings, met = self._meetings(), [p for p in self.checker.session.problems.found if p.code == "E0212"]
-        shown = [_places(problem) for problem in met]
+        shown = [_declared(problem) for problem in met]
         for meeting in meetings.values():
             if not any(map(meeting.is_shown, shown)):  # those that met in a value are reported there
                 self._report(meeting)
@@ -61,49 +61,41 @@ class SameNames:
         block = next(iter(differing or meeting.theirs))
         theirs = meeting.theirs[block]
         alike = [each for each, item in meeting.theirs.items() if _number(item) == _number(theirs)]
-        has = f"{listed(alike)} {'has its' if len(alike) == 1 else 'have their'} own `{name}`"
-        if None in (_number(mine), _number(theirs)):
-            message = f"{has}, which is not the one of this file"
-        elif _number(mine) == _number(theirs):
-            message = f"{has}: {_shown(theirs)} as here, but a config or `--set` changes this one alone"
-        else:
-            message = f"`{name}` is {_shown(mine)} here, but {has}, which is {_shown(theirs)}"
         other_kind = isinstance(mine, Axis) != isinstance(theirs, Axis)
         lifted = self._lifted(meeting)
         in_use = _in_use(module.blocks[block], name, theirs) and not other_kind
         ours = any(isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text == name for item in module.file.items)
-        own = f"if its own is meant, say `{name} as other` there"
         fix: list[tuple[Span, str]] = []
+        # A const takes the axis as a number, and so does a call that lifts over it: that may not mention the axis.
+        given = f"|{name}|" if lifted or (other_kind and isinstance(mine, Axis)) else name
         if not ours and not other_kind and not all(agree(mine, other) for other in meeting.theirs.values()):
-            help = f"declare `{name}` in this file and name it in each `use`: there is one for all then; {own}"
+            remedy = Remedy.DECLARE
         elif any(lifted):
-            size = _shown(mine) if _number(mine) is not None else "2"
-            help = f"it is called along this `{name}`: give it a size in the call, such as `{block}[{name} = {size}]`"
+            remedy = Remedy.SIZE
         elif in_use and not lifted:
-            help = f"name it in the `use`, and this one holds there too; {own}"
-            fix = [edit for each in meeting.theirs for edit in module.also_used(each, name)]
+            remedy, fix = Remedy.USE, [edit for each in meeting.theirs for edit in module.also_used(each, name)]
         else:
-            # A const takes the axis as a number, and so does a call that lifts over it: that may not mention the axis.
-            given = f"|{name}|" if lifted or (other_kind and isinstance(mine, Axis)) else name
-            holds = "its number" if other_kind or lifted else "this one"
-            help = (
-                f"give it in the call, and {holds} holds there too: `{block}[{name} = {given}]`; or give its own size"
+            remedy, fix = (
+                Remedy.CALL,
+                [edit for each in meeting.theirs for edit in self._bracket_edits(each, name, given)],
             )
-            fix = [edit for each in meeting.theirs for edit in self._bracket_edits(each, name, given)]
-        wrong = bool(differing) and ours and in_use
-        related = [(module.spans.get(each), f"`{each}` comes without `{name}`") for each in meeting.theirs]
-        place = theirs.span if isinstance(theirs, Axis) else module.blocks[block].module.spans.get(name)
-        said = error(
-            "E0212" if wrong else "W0513",
-            message,
-            module.spans.get(name),
-            related=[*related, (place, f"the `{name}` of `{block}`")],
-            notes=[f"a {_kind(mine)} here, a {_kind(theirs)} there: they are never one"] if other_kind else [],
-            help=help,
-            fix=list(dict.fromkeys(fix)),
-            severity=Severity.ERROR if wrong else Severity.WARNING,
+        there = theirs.span if isinstance(theirs, Axis) else module.blocks[block].module.spans.get(name)
+        self.checker.session.problems.add(
+            SameName(
+                module.spans.get(name),
+                bool(differing) and ours and in_use,
+                name,
+                block,
+                there,
+                (_kind(mine), _kind(theirs)),
+                (_number(mine), _number(theirs)),
+                tuple(alike),
+                tuple((each, module.spans.get(each)) for each in meeting.theirs),
+                remedy,
+                given,
+                tuple(dict.fromkeys(fix)),
+            )
         )
-        self.checker.session.problems.add(said)
 
     def _meetings(self) -> dict[str, _SameName]:
         found: dict[str, _SameName] = {}
@@ -262,13 +254,8 @@ def _number(item: Axis | Const) -> Value | None:
     return item.extent if isinstance(item, Axis) else item.value
 
 
-def _places(problem: Problem) -> set[Span]:
-    """Where a mistake says that its axes are declared."""
-    from ..hints.tell import tell  # a right file has nothing to tell
-
-    return {label.span for label in tell(problem).related}
-
-
-def _shown(item: Axis | Const) -> str:
-    number = _number(item)
-    return str(number).lower() if isinstance(number, bool) else f"{number}"
+def _declared(problem: Problem) -> set[Span]:
+    """Where the axes are declared that a mistake is about."""
+    if isinstance(problem, Relayed):
+        return _declared(problem.problem)
+    return {fact.span for fact in vars(problem).values() if isinstance(fact, Axis) and fact.span is not None}

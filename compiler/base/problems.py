@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Literal, NoReturn, dataclass_transform
 
-from ...dsl.diagnostic import Diagnostic, Severity
+from ...dsl.diagnostic import Severity
 from ...dsl.source import Span
-from ..sizes.limits import MISTAKES, TooMuch
+from ..sizes.limits import MISTAKES, Limit, TooMuch
 
 
 @dataclass_transform(frozen_default=True)
@@ -76,24 +76,6 @@ class Problem(Record):
         return self.code, location_key(self.span) or self
 
 
-class Told(Problem):
-    """A mistake that is in words already, by a stage that reports such."""
-
-    said: Diagnostic
-
-    @property
-    def code(self) -> str:
-        return self.said.code
-
-    @property
-    def place(self) -> object:
-        return super().place if self.span is not None else (self.code, self.said.message)
-
-    @classmethod
-    def of(cls, said: Diagnostic) -> Told:
-        return cls(said.span, said)
-
-
 class Problems:
     """The mistakes of a block (`of` is its name, and it may have only so many) or of files, in the order of finding."""
 
@@ -101,11 +83,11 @@ class Problems:
         self.of = of
         self.found: list[Problem] = []
 
-    def add(self, problem: Problem | Diagnostic) -> None:
+    def add(self, problem: Problem) -> None:
         """Raises TooMuch beyond the number of mistakes of a block that are told."""
-        self.found.append(Told.of(problem) if isinstance(problem, Diagnostic) else problem)
+        self.found.append(problem)
         if self.of and self.errors > MISTAKES:
-            raise TooMuch(f"`{self.of}` has more than {MISTAKES} mistakes", "mend those above first", problem.span)
+            raise TooMuch(Limit.MISTAKES, self.of, MISTAKES, span=problem.span)
 
     def refuse(self, problem: Problem) -> Literal[False]:
         """As `add`, for whoever answers whether all is well."""

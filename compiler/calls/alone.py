@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...dsl import syntax as s
-from ..base.problems import Told
 from ..graph.typed_value import fits
 from ..graph.values import Element, IndexInto, Role, Scalar
 from ..names.modules import BlockDef
@@ -23,7 +22,7 @@ from ..problems.names import (
     NotEarlier,
     Twice,
 )
-from ..problems.sizes import SizeOfCopy
+from ..problems.sizes import Beyond, SizeOfCopy
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known, value_of
 from ..sizes.limits import MISTAKES, Exhausted, TooMuch
 from ..typing.environment import Environment, Specialisation
@@ -50,7 +49,7 @@ def check_alone(checker: Checker, block: BlockDef, stack: tuple[BlockDef, ...]) 
         raise
     except TooMuch as much:
         checker.given_up.add(block)
-        signature.problems.found[MISTAKES:] = [Told.of(much.at(signature.at or block.decl.name.span))]
+        signature.problems.found[MISTAKES:] = [Beyond.of(much, signature.at or block.decl.name.span)]
         return Specialisation(Environment.of(checker, signature), None, [])
 
 

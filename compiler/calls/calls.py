@@ -12,7 +12,7 @@ from ..graph.values import Role, Value
 from ..names.modules import BlockDef
 from ..problems.calls import CallsItself
 from ..sizes.axes import Axis
-from ..sizes.limits import BODIES, CALLS_DEEP, TooMuch
+from ..sizes.limits import BODIES, CALLS_DEEP, Limit, TooMuch
 from ..typing.environment import Environment, Specialisation
 from ..typing.expressions.calls import visit_arguments
 from ..typing.names import axis_named, written_type
@@ -92,12 +92,9 @@ def _called(site: CallSite) -> Results | None:
 
 def _refuse_too_much(site: CallSite) -> None:
     if len(site.env.stack) > CALLS_DEEP:
-        raise TooMuch(f"blocks call each other more than {CALLS_DEEP} deep", "call fewer blocks in one another")
+        raise TooMuch(Limit.CALLS_DEEP, CALLS_DEEP)
     if len(site.checker.specialisations) > BODIES:
-        raise TooMuch(
-            f"the blocks called here stand for more than {BODIES} bodies, each for other sizes or arguments",
-            "give fewer different parameters; what is the same each time is one body",
-        )
+        raise TooMuch(Limit.BODIES, BODIES)
 
 
 def _sound(site: CallSite, sub: Substitution, made: Specialisation) -> bool:

@@ -21,7 +21,7 @@ from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef
 from ..sizes.axes import Value
-from ..sizes.limits import WORK, Exhausted
+from ..sizes.limits import WORK, Exhausted, Limit
 from ..typing.environment import Environment, Specialisation
 from ..typing.facts import Facts
 from .closures import Closures
@@ -61,11 +61,7 @@ class Checker(ABC):
         """Use up fuel: an expression is checked, or so many parameters are given. Raises Exhausted if none is left."""
         self.fuel -= amount
         if self.fuel < 0:
-            raise Exhausted(
-                f"calls for different sizes, and passes that differ, come to more than {WORK:,} expressions to check",
-                "call blocks for fewer different parameters, and let fewer passes of a repeat depend on its index",
-                span,
-            )
+            raise Exhausted(Limit.WORK, WORK, span=span)
 
     @abstractmethod
     def check_alone(self, block: BlockDef, stack: tuple[BlockDef, ...] = ()) -> Specialisation:

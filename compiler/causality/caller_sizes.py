@@ -9,12 +9,12 @@ from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..graph.nodes import Call, Scan
 from ..graph.values import Value
+from ..problems.causality import Trace
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Const, Number, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.forms import LinearForm
 from ..sizes.limits import TooMuch
 from ..sizes.predicates import ALWAYS, NEVER
-from .leak import Trace
 from .reach import TOP, Info, Reach, exact, reach_of_everything
 
 FINEST = 1024  # the parts of a whole that a number may have

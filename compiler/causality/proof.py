@@ -13,28 +13,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
 from ...dsl.syntax import Ident
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Output, Parameter, Positions, Repeat, Scan
 from ..graph.values import IndexInto
+from ..problems.causality import Trace, Trials, Unproved
 from ..sizes.axes import Axis, Const, SizeOf
-from ..sizes.forms import LinearForm, holds, least, show, without_quotients
+from ..sizes.forms import LinearForm, holds
 from ..sizes.limits import PROOF
 from ..sizes.polynomials import never_negative, poly
 from ..sizes.predicates import ALWAYS, implies
 from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
-from .leak import Trace, unproved
+from .leak import leak_span
 from .places import group_of, place, place_of
-from .reach import Bound, Info, Reach, exact, over_info, put_bound, reach_of_everything, unite
+from .reach import Info, Reach, exact, over_info, put_bound, reach_of_everything, unite
 from .step import Step, up_to_here
-from .witness import Trials
 
 
 def check_causal(
     graph: Graph, output: int, axis: Axis, span: Span, trials: Trials | None = None, trusted: Ident | None = None
-) -> Diagnostic | None:
-    """What is said of a claim that is not proved, None if it is. `axis` is one of the graph's own.
+) -> Unproved | None:
+    """A claim that is not proved, None if it is. `axis` is one of the graph's own.
 
     trials: look for a witness that it leaks. trusted: why it is to be believed: then it is a warning.
     """
@@ -49,7 +48,7 @@ def check_causal(
         if not any(holds(here - form) for form in bound):
             numbers = trace.turns.union(*((form - here).turns for form in bound))
             tried = None if trials is None else trials(graph, output, axis, numbers)
-            return unproved(trace, _reached(bound, here, axis), graph, axis, span, tried, trusted)
+            return Unproved(leak_span(trace, span), trace, bound, here, graph, axis, span, tried, trusted)
     return None
 
 
@@ -72,21 +71,6 @@ def reach_of_input(entry: Input, axis: Axis, sizes: CallerSizes, direct: bool) -
     if isinstance(element, IndexInto):
         return Info(reach, lowers=(LinearForm.number(0),))
     return Info(reach)
-
-
-def _reached(bound: Bound, here: LinearForm, axis: Axis) -> str:
-    """In words: what an item of the result depends on."""
-    if all(axis.family in form.families for form in bound):
-        return f"items of `{axis.name}` after it"
-    form = without_quotients(least(bound)[0])
-    after, offset = (form - here).value, form.offset
-    if after is not None:
-        return f"the item {after} after it"
-    if form.value is not None:
-        return f"the item {form.value} after it"
-    if offset is not None:
-        return f"items along `{offset[0].name}`, which may come after it"
-    return f"items up to `{show(form)}`, as far as the proof can tell"
 
 
 @dataclass

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from ...dsl.base.records import record
 from ...dsl.source import Span
+from ..problems.causality import Trace
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, holds, least
 from ..sizes.polynomials import Poly, never_negative
 from ..sizes.predicates import ALWAYS, Cases
-from .leak import Trace
 
 Bound = frozenset[LinearForm]
 TOP: Bound = frozenset()

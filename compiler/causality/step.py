@@ -21,11 +21,11 @@ from ..graph.traits import (
     Window,
 )
 from ..graph.values import Role, Value
+from ..problems.causality import Trace
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, least, rises, show, upper_bounds, without_quotients
 from ..sizes.predicates import ALWAYS, Cases, Facts, at_least_zero, both, differences, put, shared, without
 from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
-from .leak import Trace
 from .places import place
 from .pointwise import ONE, ZERO, at_least, larger_of, pointwise
 from .reach import TOP, Bound, Info, Reach, over_info, put_bound, unite

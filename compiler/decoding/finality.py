@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..causality.caller_sizes import CallerSizes, made_of
-from ..causality.leak import Trace
 from ..causality.proof import reach_of_input
 from ..causality.reach import TOP, Info
 from ..graph.nodes import Apply, Call, Graph, Repeat
 from ..graph.traits import Arrange, Choice, Gather, IndexMap, OpTraits, Pointwise
 from ..graph.values import Value
+from ..problems.causality import Trace
 from ..sizes.arithmetic import replaced
 from ..sizes.axes import Axis, SizeOf, Static
 from ..sizes.forms import LinearForm, holds

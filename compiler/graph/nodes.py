@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from ...dsl.base.records import record
 from ...dsl.source import Span
 from ..sizes.axes import Axis, Const, Static
-from ..sizes.limits import ELEMENTS, TooMuch
+from ..sizes.limits import ELEMENTS, Limit, TooMuch
 from .term import Predicate
 from .traits import OpTraits
 from .values import Value
@@ -61,11 +61,7 @@ class Weight:
     def __post_init__(self) -> None:
         elements = math.prod(axis.extent or 1 for axes in self.dims for axis in axes)
         if elements > ELEMENTS:
-            raise TooMuch(
-                f"the weight `{self.name}` has {elements:,} elements, more than {ELEMENTS:,}",
-                "choose smaller sizes",
-                self.span,
-            )
+            raise TooMuch(Limit.ELEMENTS, self.name, elements, ELEMENTS, span=self.span)
 
 
 # -- nodes -------------------------------------------------------------------------------------------------------

@@ -1,84 +1,15 @@
-"""Whether a graph can be compiled as it stands: every depth and every weight has a size.
-
-A block may be checked and drawn with sizes left open (`block attend[q: width, k: width, d: depth]`); a program that
-runs needs them (D1).
-"""
+"""Which sizes of a graph matter where it runs, and which of these its inputs tell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...dsl.diagnostic import Diagnostic, error
-from ...dsl.errors import AttnError
-from ..base import rewritten
 from ..sizes.arithmetic import solved, with_parts
 from ..sizes.axes import Axis, Const, Static, axes_in, consts_in
 from .nodes import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, children, values_of
 
 
-def require_sizes(graph: Graph) -> None:
-    """Raises AttnError that names each depth or const without a value, each width that no input has, and each weight
-    along a width that is not bounded.
-    """
-    problems: dict[int, Diagnostic] = {}
-    for axis in graph.axes:
-        if not axis.is_width and axis.extent is None:
-            problems[axis.id] = error(
-                "E0409",
-                f"depth `{axis.name}` of `{graph.name}` has no size, and compiling needs one",
-                axis.span,
-                help=f"set it: `--set {axis.name}=64`, or `sizes={{{axis.name!r}: 64}}` in Python",
-            )
-    for const in graph.consts:
-        if const.value is None:
-            problems[const.id] = error(
-                "E0409",
-                f"const `{const.name}` of `{graph.name}` has no value, and compiling needs one",
-                graph.span,
-                help=f"set it: `--set {const.name}=2`, or `sizes={{{const.name!r}: 2}}` in Python",
-            )
-    if not problems:
-        problems |= dict(enumerate(unsized_widths(graph)))
-    if not problems:
-        for weight, axis in _weights(graph, set()):
-            if axis.extent is None and axis.bound is None:
-                problems.setdefault(
-                    axis.id,
-                    error(
-                        "E0409",
-                        f"the weight `{weight.name}` runs along `{axis.name}`, of which no largest size is known",
-                        weight.span,
-                        related=[(axis.span, f"`{axis.name}` is declared here")],
-                        help=f"set it: `--set {axis.name}=1024`, or call the block with a width that is bounded",
-                    ),
-                )
-    if problems:
-        raise AttnError(list(problems.values()))
-
-
-def unsized_widths(graph: Graph) -> list[Diagnostic]:
-    """A mistake for each free width whose size is needed, and which no input has."""
-    return [
-        error(
-            "E0409",
-            f"nothing that `{graph.name}` is given runs along the width `{axis.name}`, so its size is never known",
-            axis.span,
-            help=f"derive it from others, `width {axis.name} = ...`, or fix it, {_fixing(graph, axis)}, "
-            f"or give `{graph.name}` an input that has it",
-        )
-        for axis in _untold(graph)
-    ]
-
-
-def _fixing(graph: Graph, axis: Axis) -> str:
-    """How a free width gets a size: one in the brackets of the block from outside, any other where it is declared."""
-    head, here = graph.span, axis.span
-    if head is not None and here is not None and head.source is here.source and head.start <= here.start < head.end:
-        return f"`--set {axis.name}=128`"
-    return rewritten.sized(axis, "=", 128)
-
-
-def _untold(graph: Graph) -> list[Axis]:
+def untold(graph: Graph) -> list[Axis]:
     """Free widths that the graph needs the size of, but no input that must be given has (nor a copy of them)."""
     determined = {
         axis.family
@@ -147,7 +78,7 @@ def depends(graph: Graph, const: Const, seen: set[int] | None = None) -> bool:
         return False
     seen.add(id(graph))
     axes = {axis for value in values_of(graph) for axis in value.type.axes} | {*graph.axes}
-    axes |= {axis for _, axis in _weights(graph, set())}
+    axes |= {axis for _, axis in weights_along(graph, set())}
     statics = [static for node in graph.nodes for static in _statics(node)]
     left, met = [*axes, *(axis for static in statics for axis in axes_in(static))], set(axes)
     while left:
@@ -160,7 +91,7 @@ def depends(graph: Graph, const: Const, seen: set[int] | None = None) -> bool:
     return any(const in consts_in(static) for static in statics) or any(depends(each, const, seen) for each in inner)
 
 
-def _weights(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:
+def weights_along(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:
     """Every weight below, with each of its axes; every graph once."""
     if id(graph) in seen:
         return []
@@ -173,10 +104,10 @@ def _weights(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:
             case Apply(weights=weights):
                 found += [(weight, axis) for weight in weights for dim in weight.dims for axis in dim]
             case Call(graph=inner) | Scan(graph=inner):
-                found += _weights(inner, seen)
+                found += weights_along(inner, seen)
             case Repeat(bodies=bodies):
                 for body in bodies:
-                    found += _weights(body, seen)
+                    found += weights_along(body, seen)
             case _:
                 pass
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..problems.surroundings import Surroundings
+from ..problems.axes import Surroundings
 from ..sizes.axes import Axis
 from .words import Wording
 

@@ -13,7 +13,7 @@ from ..graph.nodes import Apply
 from ..graph.traits import Arrange, Combination, Gather, IndexMap, Normalise, Pointwise, Reduce
 from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Value
-from ..problems.surroundings import Surroundings
+from ..problems.axes import Surroundings
 from ..sizes.axes import Axis
 from ..typing.builder import Builder
 from .copies import copies, new_copy

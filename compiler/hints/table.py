@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, TypeVar
 
 from ...dsl.diagnostic import Diagnostic, error
@@ -28,7 +29,10 @@ def tells(kind: type[P]) -> Callable[[Tell[P]], Tell[P]]:
 
 def diagnostic(problem: Problem, words: Wording) -> Diagnostic:
     """A mistake, told to whoever knows these words."""
-    return TELLS[type(problem)](problem, words)
+    kind = type(problem)
+    if kind not in TELLS:  # the file of messages is called as that of the kind; most are never needed
+        import_module(f"{__package__}.messages.{kind.__module__.rpartition('.')[2]}")
+    return TELLS[kind](problem, words)
 
 
 def say(

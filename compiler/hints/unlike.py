@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..problems.surroundings import Surroundings
+from ..problems.axes import Surroundings
 from ..sizes.axes import Axis
 from .copies import copies, new_copy
 from .words import Wording

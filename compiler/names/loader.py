@@ -17,9 +17,11 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..base.names import nearest
 from ..base.session import Session
-from ..problems.files import LongPath, NoFolder, NoLibraryFile, OutsideProject, TurnedComment, Unreadable
+from ..problems.files import NoFolder, NoLibraryFile, OutsideProject, TurnedComment, Unreadable
+from ..problems.relayed import Misparsed
+from ..problems.sizes import Beyond
 from ..sizes.axes import Value
-from ..sizes.limits import PATH
+from ..sizes.limits import PATH, Limit
 from .declarations import Declarations
 from .folders import Folders, Outside
 from .modules import Found, Module, Override
@@ -76,7 +78,7 @@ class Loader:
             return self.modules[key]
         file, problems = self.parse(source)
         for problem in problems:
-            self.session.problems.add(problem)
+            self.session.problems.add(Misparsed(problem.span, problem))
         for comment in file.comments:
             _look_through(comment.span, self.session)
         module = Module(source, file, path, library)
@@ -112,7 +114,7 @@ class Loader:
         names = [part.text for part in use.path]
         span = use.path[0].span.to(use.path[-1].span)
         if len(span.text) > PATH:
-            self.session.problems.add(LongPath(span, PATH))
+            self.session.problems.add(Beyond(span, Limit.PATH, (len(span.text), PATH)))
             return None
         if names[0] == "std":
             known = [f"std.{file}" for file in _library_files()]

@@ -15,7 +15,7 @@ from ..ops import OPS
 from ..ops.table import FIRST
 from ..problems.files import DeclaredAgain, NewerOp, NotInFile, OpName, TwoSources, UsedInCircle
 from ..sizes.axes import Axis, Const, Value
-from ..sizes.limits import FILES, FILES_DEEP, TooMuch
+from ..sizes.limits import FILES, FILES_DEEP, Limit, TooMuch
 from .modules import Found, Module, Override
 from .written_sizes import size_set
 
@@ -79,11 +79,7 @@ class Uses(ABC):
             self._stub(use)
             return
         if len(self.loader.loading) > FILES_DEEP or len(self.loader.sources) > FILES:
-            raise TooMuch(
-                f"the files of a spec are more than {FILES}, or use each other more than {FILES_DEEP} deep",
-                "put what belongs together into one file",
-                use.span,
-            )
+            raise TooMuch(Limit.FILES, FILES, FILES_DEEP, span=use.span)
         self.used[use.span.start] = found
         overrides = self._ours(use, found)
         other = self.loader.load(source, path, library, overrides)

@@ -11,6 +11,7 @@ from ..base.problems import Problem, Problems
 from ..graph.typed_value import static_element
 from ..graph.values import Scalar
 from ..problems.sizes import (
+    Beyond,
     FunctionForm,
     Invalid,
     ListForNumber,
@@ -51,7 +52,7 @@ def size_static(expr: s.Expr, lookup: Lookup, problems: Problems, *, exact: bool
     try:
         found = _static(expr, lookup, problems, exact)
     except TooMuch as much:
-        problems.add(much.at(expr.span))
+        problems.add(Beyond.of(much, expr.span))
         return None
     return None if found is None or _refused(found, expr.span, problems) else found
 

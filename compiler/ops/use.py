@@ -11,10 +11,9 @@ from ..graph.nodes import Init, Weight
 from ..graph.traits import Gather, Reads
 from ..graph.typed_value import Range, TypedValue
 from ..graph.values import IndexInto, Role, Type
-from ..problems.axes import AxisTwice, AxisUse, Namesakes, NoAxis
+from ..problems.axes import AxisTwice, AxisUse, Namesakes, NoAxis, Surroundings
 from ..problems.elements import IndexOutside, IndexTaker, Wanted, WrongElement, WrongTable
 from ..problems.forms import OneAxis
-from ..problems.surroundings import Surroundings
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Axis, Literal, SizeOf, Static, evaluate, known
 

@@ -10,7 +10,7 @@ from ..base.problems import Problem
 from ..graph.traits import Reads
 from ..graph.values import Type
 from ..sizes.axes import Axis
-from .surroundings import Surroundings
+from .axes import Surroundings
 
 
 class Wanted(Enum):

@@ -157,10 +157,6 @@ class NotInFile(Problem, code="E0211"):
     known: tuple[str, ...]
 
 
-class LongPath(Problem, code="E0220"):
-    most: int
-
-
 class NoLibraryFile(Problem, code="E0209"):
     name: str
     known: tuple[str, ...]
@@ -215,10 +211,3 @@ class NothingDeclared(Problem, code="E0219"):
 class UnusedDeclaration(Problem, code="W0503"):
     name: str
     kind: str
-
-
-class ClaimAlong(Problem, code="E0702"):
-    """A result is claimed causal along an axis that it has not. axes: those that it has."""
-
-    axis: str
-    axes: tuple[str, ...]

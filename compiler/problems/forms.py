@@ -10,7 +10,7 @@ from ..base.problems import Problem, Record
 from ..graph.typed_value import TypedValue
 from ..graph.values import Type
 from ..sizes.axes import Axis, Number
-from .surroundings import Surroundings
+from .axes import Surroundings
 
 
 class OpUse(Record):

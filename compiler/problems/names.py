@@ -8,7 +8,7 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problem
 from ..graph.values import Type
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, Value
 
 
 class Other(Enum):
@@ -171,6 +171,48 @@ class Unused(Problem, code="W0502"):
 
     name: str
     gone: bool
+
+
+class PartTakesStep(Problem, code="W0514"):
+    """A part with weights is called as a function of decoding is, which its causal model, declared there, has not."""
+
+    model: str
+    declared: Span | None
+    name: str
+
+
+class Remedy(Enum):
+    """How one of two axes, or consts, of one name is to be put in place of the other."""
+
+    DECLARE = auto()  # in this file, and name it in each `use`
+    SIZE = auto()  # it is called along this one: give it a size in the call
+    USE = auto()  # name it in the `use`
+    CALL = auto()  # give it in the call
+
+
+class SameName(Problem):
+    """Blocks that this file uses have another axis or const of the name that one of this file has.
+
+    wrong: whether sizes differ, and a `use` would mend it. block: one of them, whose own is declared at `there`. kinds:
+    of ours, and of theirs; numbers: their values. alike: the blocks whose own is like that; users: all, and where they
+    are used. given: what a call would give.
+    """
+
+    wrong: bool
+    name: str
+    block: str
+    there: Span | None
+    kinds: tuple[str, str]
+    numbers: tuple[Value | None, Value | None]
+    alike: tuple[str, ...]
+    users: tuple[tuple[str, Span | None], ...]
+    remedy: Remedy
+    given: str
+    fix: tuple[tuple[Span, str], ...]
+
+    @property
+    def code(self) -> str:
+        return "E0212" if self.wrong else "W0513"
 
 
 class NotEarlier(Problem, code="E0403"):

@@ -1,11 +1,22 @@
-"""A mistake of a body, found where something else uses the body."""
+"""Mistakes found elsewhere: in a body by what uses the body, in the form of a text by the parser."""
 
 from __future__ import annotations
 
 from ...dsl import syntax as s
+from ...dsl.diagnostic import Diagnostic
 from ...dsl.source import Span
 from ..base.problems import Problem
 from ..sizes.axes import Axis
+
+
+class Misparsed(Problem):
+    """What the parser did not read, which it says itself: `dsl` knows no facts of axes."""
+
+    said: Diagnostic
+
+    @property
+    def code(self) -> str:
+        return self.said.code
 
 
 class Relayed(Problem):

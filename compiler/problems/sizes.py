@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problem
 from ..graph.typed_value import TypedValue
 from ..graph.values import Type
-from ..sizes.axes import Axis, Number, Value
+from ..sizes.axes import Axis, Const, Number, Value
+from ..sizes.limits import Limit, TooMuch
 
 
 class Invalid(Enum):
@@ -18,6 +18,18 @@ class Invalid(Enum):
     ZERO = auto()  # it divides by zero
     LARGE = auto()
     NOTHING = auto()
+
+
+class Beyond(Problem, code="E0220"):
+    """More than there may be. facts: of the limit, as `Limit` lists them."""
+
+    limit: Limit
+    facts: tuple[str | int, ...] = ()
+
+    @classmethod
+    def of(cls, much: TooMuch, span: Span | None) -> Beyond:
+        """It stands at its own place, or else at this one."""
+        return cls(much.span or span, much.limit, much.facts)
 
 
 class NoValue(Problem, code="E0207"):
@@ -160,25 +172,37 @@ class SizeOfConst(Problem, code="E0201"):
     name: str
 
 
+class OpenSize(Problem, code="E0409"):
+    """A depth or const of a graph has no value, and compiling needs one."""
+
+    graph: str
+    item: Axis | Const
+
+
+class OpenWeight(Problem, code="E0409"):
+    """A weight runs along a width without a largest size."""
+
+    weight: str
+    axis: Axis
+
+
+class OpenWidth(Problem, code="E0409"):
+    """A width whose size no input of a graph tells. bracketed: whether it is a parameter of the block."""
+
+    graph: str
+    axis: Axis
+    bracketed: bool
+
+
+class OpenBranch(Problem, code="E0409"):
+    """Which branch a block takes depends on a const without a value."""
+
+    block: str
+    const: str
+
+
 class SetForCopy(Problem, code="E0601"):
     """A size is set for a copy: from outside, or by a config."""
 
     name: str
     original: str
-
-
-class RaggedDepth(Problem, code="E0801"):
-    """`ragged` on a depth."""
-
-    decl: s.AxisDecl
-
-
-class RaggedCopy(Problem, code="E0801"):
-    decl: s.AxisDecl
-    original: str
-
-
-class RaggedSize(Problem, code="E0801"):
-    """`ragged` on an axis whose size follows from others, or is fixed."""
-
-    decl: s.AxisDecl

@@ -20,7 +20,7 @@ from ...dsl.source import Span
 from .functions import OPERATIONS, Choice, Complement, Conjunction, Disjunction, Length, Listing, Meaning
 from .functions import Number as Number
 from .functions import Value as Value
-from .limits import TERMS, TooMuch
+from .limits import TERMS, Limit, TooMuch
 
 
 @record
@@ -72,7 +72,7 @@ class Arith:
         terms = 1 + sum(arg.terms if isinstance(arg, Arith) else 1 for arg in self.args)
         object.__setattr__(self, "terms", terms)
         if terms > TERMS:
-            raise TooMuch(f"the formula of this number has more than {TERMS} terms", "make it of fewer steps")
+            raise TooMuch(Limit.TERMS, TERMS)
 
     @property
     def meaning(self) -> Meaning:

@@ -9,8 +9,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum, auto
 
-from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.source import Span
 
 MISTAKES = 100  # reported in one file
@@ -30,16 +30,31 @@ OPERANDS = 500  # of one op
 FRAMES = 100_000  # of Python, for expressions and blocks as deep as the parser and CALLS_DEEP let them be
 
 
+class Limit(Enum):
+    """What there is too much of, and in which order what its message says of it is given."""
+
+    MISTAKES = auto()  # the name of the block, the limit
+    FILES = auto()  # the limits of files, and of their uses
+    PATH = auto()  # the letters, the limit
+    CALLS_DEEP = auto()  # the limit
+    BODIES = auto()  # the limit
+    WORK = auto()  # the limit
+    STEPS = auto()  # the name of the block, its steps, the limit
+    RANK = auto()  # the axes, the limit
+    ELEMENTS = auto()  # the name of the weight, its elements, the limit
+    TERMS = auto()  # the limit
+    OPERANDS = auto()  # the limit
+    NESTING = auto()
+
+
 class TooMuch(Exception):
-    """The spec asks for more than there may be. The message says what; whoever knows the place reports it."""
+    """The spec asks for more than there may be: of what, and the facts of the message. Whoever knows the place reports
+    it (`Beyond`), unless it has one.
+    """
 
-    def __init__(self, message: str, help: str, span: Span | None = None) -> None:
-        self.message, self.help, self.span = message, help, span
-        super().__init__(message)
-
-    def at(self, span: Span | None) -> Diagnostic:
-        """The diagnostic, at its own place or else at this one."""
-        return error("E0220", self.message, self.span or span, help=self.help)
+    def __init__(self, limit: Limit, *facts: str | int, span: Span | None = None) -> None:
+        self.limit, self.facts, self.span = limit, facts, span
+        super().__init__(limit, *facts)
 
 
 class Exhausted(TooMuch):

@@ -13,8 +13,7 @@ from ..graph.typed_value import Range, TypedValue
 from ..graph.values import Role, Scalar, Type
 from ..ops import Op
 from ..ops.use import Splits, Validator
-from ..problems.axes import Namesakes
-from ..problems.surroundings import Surroundings
+from ..problems.axes import Namesakes, Surroundings
 from ..sizes.axes import Arith, Axis, Static, undetermined
 from ..sizes.functions import has_all_numbers
 from .environment import Environment

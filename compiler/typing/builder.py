@@ -9,7 +9,7 @@ from ..graph.nodes import Constant, Input, Node, Positions
 from ..graph.typed_value import Range, TypedValue, static_element
 from ..graph.values import IndexInto, Role, Type, Value
 from ..sizes.axes import Arith, Axis, Literal, SizeOf
-from ..sizes.limits import RANK, TooMuch
+from ..sizes.limits import RANK, Limit, TooMuch
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class Builder:
     def value(self, type: Type, role: Role, span: Span | None, name: str | None = None) -> Value:
         self._next += 1
         if len(type.axes) > RANK:
-            raise TooMuch(f"a value of {len(type.axes)} axes has more than {RANK}", "merge axes", span)
+            raise TooMuch(Limit.RANK, len(type.axes), RANK, span=span)
         return Value(self._next, type, role, name, span)
 
     def input(self, name: str, type: Type, role: Role, span: Span) -> TypedValue:

@@ -16,7 +16,7 @@ from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
 from ..names.written_sizes import checked_size
-from ..problems.surroundings import Surroundings
+from ..problems.axes import Surroundings
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Literal, Number, Static, known
 from .builder import Builder

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
     from .backends.files.code import ModelCode
-    from .compiler.causality.witness import Tried
     from .compiler.check import Program
     from .compiler.cost.report import Cost
     from .compiler.decoding import Decoding
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from .compiler.graph.nodes import Graph
     from .compiler.graph.report import Report
     from .compiler.graph.values import Type
+    from .compiler.problems.causality import Tried
     from .compiler.sharding.mesh import Mesh
     from .compiler.sharding.plan import ShardingPlan
     from .compiler.sharding.stages import PipelinePlan
@@ -353,7 +353,7 @@ class Model:
 
         A block standing alone is compiled as a model: its inputs are checked, and all have the leading batch axes.
         """
-        from .compiler.graph.sized import require_sizes
+        from .compiler.advice.sizes import require_sizes
         from .compiler.rewrites.numerics.exact import mark_exact
         from .compiler.rewrites.picks.follow import follow_picks
         from .compiler.rewrites.ragged.widths import pad_ragged

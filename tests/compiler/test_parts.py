@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import attnc
+from attnc.compiler.advice.sizes import require_sizes
 from attnc.compiler.base.mentions import mentions_of
 from attnc.compiler.base.names import did_you_mean, either, is_reserved, listed, nearest
 from attnc.compiler.check import Program, build, steps
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Call, makes
 from attnc.compiler.graph.report import location
-from attnc.compiler.graph.sized import require_sizes
 from attnc.compiler.names.folders import Folders, Outside
 from attnc.dsl import syntax as s
 from attnc.dsl.errors import AttnError

@@ -10,8 +10,8 @@ from math import floor
 import pytest
 
 from attnc.compiler.base.session import Session
-from attnc.compiler.causality.leak import Trace
 from attnc.compiler.causality.reach import MOST, TOP, Bound, Reach, unite
+from attnc.compiler.problems.causality import Trace
 from attnc.compiler.sizes.axes import Axis, Kind, SizeOf
 from attnc.compiler.sizes.forms import (
     LinearForm,

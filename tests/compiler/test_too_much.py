@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from attnc.compiler.check import build
+from attnc.compiler.hints.tell import tell
 from attnc.compiler.names import uses as files
+from attnc.compiler.problems.sizes import Beyond
 from attnc.compiler.sizes import limits
-from attnc.compiler.sizes.limits import TooMuch, deep
+from attnc.compiler.sizes.limits import Limit, TooMuch, deep
 from attnc.dsl.source import Source, Span
 
 
@@ -133,6 +135,7 @@ def test_room_for_what_nests() -> None:
 def test_where_it_is_too_much() -> None:
     source = Source("main.attn", "one two")
     one, two = Span(source, 0, 3), Span(source, 4, 7)
-    assert TooMuch("much", "less", one).at(two).span == one
-    found = TooMuch("much", "less").at(two)
-    assert (found.code, found.message, found.help, found.span) == ("E0220", "much", "less", two)
+    assert Beyond.of(TooMuch(Limit.RANK, 65, 64, span=one), two).span == one
+    found = tell(Beyond.of(TooMuch(Limit.RANK, 65, 64), two))
+    said = "a value of 65 axes has more than 64"
+    assert (found.code, found.message, found.help, found.span) == ("E0220", said, "merge axes", two)

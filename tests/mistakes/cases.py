@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 import attnc
+from attnc.compiler.advice.sizes import require_sizes
 from attnc.compiler.check import Program, build
-from attnc.compiler.graph.sized import require_sizes
 from attnc.dsl.catalogue import CATALOGUE
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.errors import AttnError

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import attnc
-from attnc.compiler.causality.witness import Tried, Witness
 from attnc.compiler.check import build
 from attnc.compiler.graph.nodes import Graph
+from attnc.compiler.problems.causality import Tried, Witness
 from attnc.dsl.source import Source
 from attnc.trials import tried
 from attnc.trials.run import RunnableGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...base import rewritten
-from ...base.names import did_you_mean, listed, nearest, respelt, undeclared
+from ...base.names import did_you_mean, nearest, respelt, undeclared
 from ...ops import OPS
 from ...problems import files as p
 from ..table import say, tells
@@ -222,12 +222,6 @@ def not_in_file(problem: p.NotInFile, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.LongPath)
-def long_path(problem: p.LongPath, words: Wording) -> Diagnostic:
-    message = f"this path has {len(problem.text)} letters, more than {problem.most}"
-    return say(problem, message, help="move the file nearer, or give it a shorter name")
-
-
 @tells(p.NoLibraryFile)
 def no_library_file(problem: p.NoLibraryFile, words: Wording) -> Diagnostic:
     name, known, span = problem.name, problem.known, problem.span
@@ -314,12 +308,3 @@ def nothing_declared(problem: p.NothingDeclared, words: Wording) -> Diagnostic:
 @tells(p.UnusedDeclaration)
 def unused_declaration(problem: p.UnusedDeclaration, words: Wording) -> Diagnostic:
     return say(problem, f"{problem.kind} `{problem.name}` is never used", help="delete it")
-
-
-@tells(p.ClaimAlong)
-def claim_along(problem: p.ClaimAlong, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"this result has neither `{problem.axis}` nor a part of it: it cannot be causal along that",
-        help=f"write `causal` with one of {listed(problem.axes)}",
-    )

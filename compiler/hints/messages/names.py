@@ -12,6 +12,7 @@ from ...base.names import akin, did_you_mean, listed, misspelt, nearest, respelt
 from ...graph.typed_value import show_type
 from ...ops import OPS, WRITABLE, Brackets
 from ...problems import names as p
+from ...sizes.axes import Value
 from ..table import say, tells
 from ..words import Wording
 
@@ -249,6 +250,58 @@ def nameless_repeat(problem: p.NamelessRepeat, words: Wording) -> Diagnostic:
 def unused(problem: p.Unused, words: Wording) -> Diagnostic:
     more = "; a repeat gives on what it rebinds, a name that stands before it" if problem.gone else ""
     return say(problem, f"`{problem.name}` is never used", help=f"delete it, or call it `_`{more}")
+
+
+@tells(p.PartTakesStep)
+def part_takes_step(problem: p.PartTakesStep, words: Wording) -> Diagnostic:
+    model, name = problem.model, problem.name
+    return say(
+        problem,
+        f"`{model}` has no step: a part of it with weights is called `{name}`, as a function of decoding is",
+        related=[(problem.declared, f"`{model}` is causal: it could decode")],
+        help=f"give it another name, or the call a label, such as `{name}_`; the paths of its weights change too",
+    )
+
+
+@tells(p.SameName)
+def same_name(problem: p.SameName, words: Wording) -> Diagnostic:
+    name, block, alike, (mine, theirs) = problem.name, problem.block, problem.alike, problem.numbers
+    has = f"{listed(alike)} {'has its' if len(alike) == 1 else 'have their'} own `{name}`"
+    if mine is None or theirs is None:
+        message = f"{has}, which is not the one of this file"
+    elif mine == theirs:
+        message = f"{has}: {_number(theirs)} as here, but a config or `--set` changes this one alone"
+    else:
+        message = f"`{name}` is {_number(mine)} here, but {has}, which is {_number(theirs)}"
+    here, there = problem.kinds
+    own = f"if its own is meant, say `{name} as other` there"
+    match problem.remedy:
+        case p.Remedy.DECLARE:
+            help = f"declare `{name}` in this file and name it in each `use`: there is one for all then; {own}"
+        case p.Remedy.SIZE:
+            given = f"`{block}[{name} = {_number(mine) if mine is not None else 2}]`"
+            help = f"it is called along this `{name}`: give it a size in the call, such as {given}"
+        case p.Remedy.USE:
+            help = f"name it in the `use`, and this one holds there too; {own}"
+        case p.Remedy.CALL:
+            holds = "this one" if here == there and problem.given == name else "its number"
+            given = f"`{block}[{name} = {problem.given}]`"
+            help = f"give it in the call, and {holds} holds there too: {given}; or give its own size"
+    return say(
+        problem,
+        message,
+        related=[
+            *((at, f"`{each}` comes without `{name}`") for each, at in problem.users),
+            (problem.there, f"the `{name}` of `{block}`"),
+        ],
+        notes=[f"a {here} here, a {there} there: they are never one"] if here != there else [],
+        help=help,
+        fix=problem.fix,
+    )
+
+
+def _number(number: Value) -> str:
+    return str(number).lower() if isinstance(number, bool) else f"{number}"
 
 
 @tells(p.NotEarlier)

@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
-from ....dsl import syntax as s
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...base import rewritten
 from ...graph.typed_value import show, show_type
 from ...problems import sizes as p
-from ...sizes.axes import Number
+from ...sizes.axes import Axis, Number
+from ...sizes.limits import Limit
 from ..table import say, tells
 from ..words import Wording
+
+_LIMITS = {
+    Limit.MISTAKES: ("`{}` has more than {} mistakes", "mend those above first"),
+    Limit.FILES: (
+        "the files of a spec are more than {}, or use each other more than {} deep",
+        "put what belongs together into one file",
+    ),
+    Limit.PATH: ("this path has {} letters, more than {}", "move the file nearer, or give it a shorter name"),
+    Limit.CALLS_DEEP: ("blocks call each other more than {} deep", "call fewer blocks in one another"),
+    Limit.BODIES: (
+        "the blocks called here stand for more than {} bodies, each for other sizes or arguments",
+        "give fewer different parameters; what is the same each time is one body",
+    ),
+    Limit.WORK: (
+        "calls for different sizes, and passes that differ, come to more than {:,} expressions to check",
+        "call blocks for fewer different parameters, and let fewer passes of a repeat depend on its index",
+    ),
+    Limit.STEPS: (
+        "written out, `{}` has {:,} steps, more than {:,}",
+        "call fewer blocks, or repeat them less often",
+    ),
+    Limit.RANK: ("a value of {} axes has more than {}", "merge axes"),
+    Limit.ELEMENTS: ("the weight `{}` has {:,} elements, more than {:,}", "choose smaller sizes"),
+    Limit.TERMS: ("the formula of this number has more than {} terms", "make it of fewer steps"),
+    Limit.OPERANDS: ("an op takes at most {} operands", "do it in steps"),
+    Limit.NESTING: ("something in this file nests too deeply", "name inner values, or move them into blocks"),
+}
+
+
+@tells(p.Beyond)
+def beyond(problem: p.Beyond, words: Wording) -> Diagnostic:
+    message, help = _LIMITS[problem.limit]
+    return say(problem, message.format(*problem.facts), help=help)
 
 
 @tells(p.NoValue)
@@ -241,6 +274,48 @@ def param_unbounded(problem: p.ParamUnbounded, words: Wording) -> Diagnostic:
     )
 
 
+@tells(p.OpenSize)
+def open_size(problem: p.OpenSize, words: Wording) -> Diagnostic:
+    name = problem.item.name
+    kind, lacks, number = ("depth", "size", 64) if isinstance(problem.item, Axis) else ("const", "value", 2)
+    message = f"{kind} `{name}` of `{problem.graph}` has no {lacks}, and compiling needs one"
+    return say(problem, message, help=_set_it(name, number))
+
+
+@tells(p.OpenBranch)
+def open_branch(problem: p.OpenBranch, words: Wording) -> Diagnostic:
+    const = problem.const
+    message = f"which branch `{problem.block}` takes depends on const `{const}`, which has no value"
+    return say(problem, message, help=_set_it(const, 2))
+
+
+def _set_it(name: str, number: int) -> str:
+    return f"set it: `--set {name}={number}`, or `sizes={{{name!r}: {number}}}` in Python"
+
+
+@tells(p.OpenWeight)
+def open_weight(problem: p.OpenWeight, words: Wording) -> Diagnostic:
+    name, axis = problem.axis.name, problem.axis
+    return say(
+        problem,
+        f"the weight `{problem.weight}` runs along `{name}`, of which no largest size is known",
+        related=[(axis.span, f"`{name}` is declared here")],
+        help=f"set it: `--set {name}=1024`, or call the block with a width that is bounded",
+    )
+
+
+@tells(p.OpenWidth)
+def open_width(problem: p.OpenWidth, words: Wording) -> Diagnostic:
+    graph, axis = problem.graph, problem.axis
+    fixed = f"`--set {axis.name}=128`" if problem.bracketed else rewritten.sized(axis, "=", 128)
+    return say(
+        problem,
+        f"nothing that `{graph}` is given runs along the width `{axis.name}`, so its size is never known",
+        help=f"derive it from others, `width {axis.name} = ...`, or fix it, {fixed}, "
+        f"or give `{graph}` an input that has it",
+    )
+
+
 @tells(p.SizeOfConst)
 def size_of_const(problem: p.SizeOfConst, words: Wording) -> Diagnostic:
     return say(
@@ -249,32 +324,3 @@ def size_of_const(problem: p.SizeOfConst, words: Wording) -> Diagnostic:
         help=f"write `{problem.name}`",
         fix=[(problem.span, problem.name)] if problem.span is not None else [],
     )
-
-
-@tells(p.RaggedDepth)
-def ragged_depth(problem: p.RaggedDepth, words: Wording) -> Diagnostic:
-    size, name = problem.decl.size, problem.decl.name.text
-    most = f" <= {size.span.text}" if size is not None else ""
-    help = f"declare it as a width: `width {name}{most} ragged`"
-    return _ragged(problem, name, "a depth's size is known when the spec is compiled", help)
-
-
-@tells(p.RaggedCopy)
-def ragged_copy(problem: p.RaggedCopy, words: Wording) -> Diagnostic:
-    original = problem.original
-    help = f"leave the word out here, and write it behind the declaration of `{original}`: its copies follow"
-    return _ragged(problem, problem.decl.name.text, f"it is a copy of `{original}`, and has its lengths", help)
-
-
-@tells(p.RaggedSize)
-def ragged_size(problem: p.RaggedSize, words: Wording) -> Diagnostic:
-    name, size = problem.decl.name.text, problem.decl.size
-    if not isinstance(size, s.NumberLiteral):
-        return _ragged(problem, name, "its size follows from others, and is ragged if they are", "leave the word out")
-    bound = f"`width {name} <= {size.span.text} ragged`"
-    help = f"leave the size to the inputs, `width {name} ragged`, or bound it, {bound}"
-    return _ragged(problem, name, "its size is fixed", help)
-
-
-def _ragged(problem: p.RaggedDepth | p.RaggedCopy | p.RaggedSize, name: str, why: str, help: str) -> Diagnostic:
-    return say(problem, f"`{name}` cannot be ragged: {why}", help=help)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ....dsl.base.records import record
-from ....dsl.diagnostic import Diagnostic, error
 from ....dsl.source import Span
 from ...graph.extents import enough, holds
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, values_of
@@ -25,6 +24,7 @@ from ...graph.traits import (
 from ...graph.typed_value import static_element
 from ...graph.values import Role, Scalar, Type, Value
 from ...ops import op_meaning
+from ...problems.ragged import PicksRead
 from ...sizes.axes import Axis, Literal, Static
 
 
@@ -60,7 +60,7 @@ class Making:
     """The nodes of the new graph. held: by the ids of values. same: what stands for a value of the old graph."""
 
     old: Graph
-    problems: dict[object, Diagnostic]
+    problems: dict[PicksRead, None]
     nodes: list[Node] = field(default_factory=list)
     held: dict[int, Held] = field(default_factory=dict)
     same: dict[int, Value] = field(default_factory=dict)
@@ -70,9 +70,6 @@ class Making:
 
     def __post_init__(self) -> None:
         self._next = max((value.id for value in values_of(self.old)), default=0)
-
-    def refuse(self, message: str, span: Span | None, help: str) -> None:
-        self.problems.setdefault((span, message), error("E0325", message, span, help=help))
 
     def fresh(self, type: Type, role: Role, name: str | None = None, span: Span | None = None) -> Value:
         self._next += 1

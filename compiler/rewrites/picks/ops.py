@@ -31,6 +31,7 @@ from ...graph.traits import (
 )
 from ...graph.values import IndexInto, Role, Scalar, Value
 from ...ops import op_meaning
+from ...problems.ragged import PicksRead
 from ...sizes.axes import Axis, Literal, known
 from ..ragged.infinite import domain
 from .body import Held, Making, may_lack
@@ -64,11 +65,7 @@ def follow(body: Making, node: Apply) -> None:
             _window(body, node)
         case _:
             axis = next(axis for axis in node.axes if axis in acts)
-            body.refuse(
-                f"`{node.op}` reads all of `{axis.name}`, where there may be picks of nothing",
-                node.span,
-                f"write it out: `mean[{axis.name}](y)` and its like leave them out",
-            )
+            body.problems[PicksRead(node.span, node.op, axis.name)] = None
             _made(body, node)
 
 
@@ -159,9 +156,7 @@ def _logits(body: Making, node: Apply) -> None:
     clean = logits
     if held is not None and node.axes[0] in held.valid.type.axes:
         if node.options.get("smoothing", Literal(0.0)) != Literal(0.0):
-            name = node.axes[0].name
-            body.refuse(f"`{node.op}` smooths over `{name}`, picks of nothing included", node.span,
-                        "leave `smoothing` out")  # fmt: skip
+            body.problems[PicksRead(node.span, node.op, node.axes[0].name, smooths=True)] = None
         clean = body.chosen(held.valid, logits, -LARGE)
         held = None
     kept = body.both(*(each.valid for each in (held, body.held.get(ids.id)) if each is not None))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ....dsl.diagnostic import Diagnostic, Severity, error
 from ....dsl.source import Span
-from ...base.names import listed
+from ...base.problems import Problem
 from ...graph.nodes import Apply, Call, Graph, Repeat, Scan
 from ...graph.traits import Arrange, Conjunction, Gather, IndexMap, Pointwise
 from ...graph.values import Scalar
+from ...problems.ragged import MaskedByHand
 from ...sizes.arithmetic import with_parts
 from .widths import pad_ragged
 
 
-def complaints(graph: Graph) -> list[Diagnostic]:
+def complaints(graph: Graph) -> list[Problem]:
     """Of one model or block with ragged widths: ops that cannot leave padding out, and masks that do so by hand."""
     if not any(axis.ragged for axis in graph.axes):
         return []
@@ -23,7 +23,7 @@ def complaints(graph: Graph) -> list[Diagnostic]:
     return [*problems, *_by_hand(graph, lengths)]
 
 
-def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[Diagnostic]:
+def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[MaskedByHand]:
     """Warnings for inputs of a model that say for each item of a ragged width whether it is real.
 
     lengths: the inputs that do say it, by the family of their width. A derived width is ragged if a part of it is.
@@ -38,15 +38,7 @@ def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[Diagnostic]:
             continue
         place = next(_masks(graph, {entry.value.id}), None)
         if place is not None:
-            name = axes[0].name
-            yield error(
-                "W0505",
-                f"`{entry.name}` masks the ragged width `{name}` by hand: its padding is left out already",
-                entry.value.span,
-                related=[(place, f"a mask over `{name}` or a copy of it")],
-                help=f"leave `{entry.name}` out; the model is given {listed(names)} instead",
-                severity=Severity.WARNING,
-            )
+            yield MaskedByHand(entry.value.span, entry.name, axes[0], place, tuple(names))
 
 
 def _masks(graph: Graph, tainted: set[int]) -> Iterator[Span | None]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ....dsl.base.records import record
-from ....dsl.diagnostic import Diagnostic, error
 from ....dsl.source import Span
+from ...base.problems import Problem
 from ...graph.extents import (
     at_least_0,
     claim_of,
@@ -47,6 +47,7 @@ from ...graph.traits import (
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named, op_of_numbers
+from ...problems.ragged import PaddingRead, Spoils
 from ...sizes.arithmetic import difference, replaced
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 from ...sizes.polynomials import never_negative_of_none
@@ -102,7 +103,7 @@ class Lengths:
     families: tuple[int, ...]
     around: tuple[CallerAxis, ...]
     input_facts: InputFacts
-    problems: dict[object, Diagnostic]
+    problems: dict[Problem, None]
     nodes: list[Node] = field(default_factory=list)
     lengths: dict[int, Value] = field(default_factory=dict)  # by family: inputs, and what derives from them
     outside: dict[Axis, Value] = field(default_factory=dict)  # of an axis around: whether this is none of its padding
@@ -134,9 +135,9 @@ class Lengths:
             value = self.old.inputs[place].value
             self.same[value.id] = replace(value, role=Role.DATA)
 
-    def refuse(self, message: str, span: Span | None, help: str) -> None:
+    def refuse(self, problem: Problem) -> None:
         """Report an op that would mix padding in."""
-        self.problems.setdefault((span, message), error("E0802", message, span, help=help))
+        self.problems[problem] = None
 
     def _named(self, family: int) -> Axis | None:
         """The axis of this graph that a length is named after: of several copies the one declared first."""
@@ -166,13 +167,7 @@ class Lengths:
         """The length of each example along an axis whose size derives from others; it is one (D1), or is refused."""
         if not self._grows(size):
             shrinks = next(other for other in axes_in(size) if self.is_ragged(other))
-            self.refuse(
-                f"it is not seen that the size of `{axis.name}` grows with the ragged width `{shrinks.name}`: an array "
-                "as long as the longest example must have room for all",
-                axis.span,
-                f"derive it by what grows, such as `a * {shrinks.name} / b + c`, or give it lengths of its own: "
-                f"`width {axis.name} ragged`",
-            )
+            self.refuse(PaddingRead(axis.span, Spoils.SHRINKS, axis.name, shrinks.name))
         for above, below in quotients(size):
             if self._ragged(above) or self._ragged(below):
                 self._divides(axis, above, below)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...base.names import listed
 from ...graph.nodes import Apply
 from ...graph.traits import (
     AVERAGED,
@@ -29,6 +28,7 @@ from ...graph.traits import (
 )
 from ...graph.values import Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named
+from ...problems.ragged import PaddingInside, PaddingRead, Spoils
 from ...sizes.axes import Axis, Literal, known
 from .infinite import domain
 from .lengths import Lengths
@@ -45,11 +45,7 @@ def leave_padding_out(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     if isinstance(reads, Anything):
         acts = [axis for value in node.operands for axis in value.type.axes if body.is_ragged(axis)]
     if rule is None and acts:
-        body.refuse(
-            f"`{node.op}` acts on the ragged width `{acts[0].name}`, and how it reads padding is not known",
-            node.span,
-            f"declare `{acts[0].name}` without `ragged`",
-        )
+        body.refuse(PaddingRead(node.span, Spoils.UNKNOWN, node.op, acts[0].name))
     (rule or _as_it_is)(body, node, acts)
 
 
@@ -190,11 +186,7 @@ def _embed(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 def _concat(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     early = next((axis for axis in node.axes[:-1] if body.is_ragged(axis)), None)
     if early is not None:
-        body.refuse(
-            f"`{node.op}` would leave the padding of the ragged width `{early.name}` inside `{node.made[0].name}`",
-            node.span,
-            _one_ragged(body, node, f"put what has `{early.name}` last"),
-        )
+        body.refuse(_inside(body, node, early))
     elif acts and not body.is_ragged(node.made[0]):
         _underived(body, node, node.made[0])
     body.nodes.append(node)
@@ -209,35 +201,20 @@ def _split(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 def _merge(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     late = next((axis for axis in node.axes[1:] if body.is_ragged(axis)), None)
     if late is not None:
-        body.refuse(
-            f"`{node.op}` would leave the padding of the ragged width `{late.name}` inside `{node.made[0].name}`",
-            node.span,
-            _one_ragged(body, node, f"put `{late.name}` first"),
-        )
+        body.refuse(_inside(body, node, late))
     elif acts and not body.is_ragged(node.made[0]):
         _underived(body, node, node.made[0])
     body.nodes.append(node)
 
 
-def _one_ragged(body: Lengths, node: Apply, order: str) -> str:
-    """The order that leaves padding at the end, if there is one: of two ragged widths one is always inside."""
-    ragged = [axis for axis in node.axes if body.is_ragged(axis)]
-    if len(ragged) < 2:
-        return order
-    names = list(dict.fromkeys(axis.name for axis in ragged))
-    if node.traits.reads == Arrange(IndexMap.PARTS):
-        return "only the last part may be ragged: keep the parts apart, or give the others one length for all examples"
-    apart = f"ops act on several axes, `sum[{', '.join(names)}](x)`"
-    return f"of several ragged widths one is always inside: keep {listed(names)} apart, as {apart}"
+def _inside(body: Lengths, node: Apply, axis: Axis) -> PaddingInside:
+    ragged = tuple(each.name for each in node.axes if body.is_ragged(each))
+    return PaddingInside(node.span, node.op, node.traits.reads, axis.name, node.made[0].name, ragged)
 
 
 def _underived(body: Lengths, node: Apply, made: Axis) -> None:
     ragged = next(axis for axis in node.axes if body.is_ragged(axis))
-    body.refuse(
-        f"`{node.op}` makes `{made.name}` of the ragged width `{ragged.name}`, but its size does not follow from it",
-        node.span,
-        f"derive it, so that each example has its own: `width {made.name} = ...` over `{ragged.name}`",
-    )
+    body.refuse(PaddingRead(node.span, Spoils.UNDERIVED, node.op, ragged.name, made.name))
 
 
 def _mirrored(body: Lengths, node: Apply, acts: list[Axis]) -> None:
@@ -257,11 +234,7 @@ def _mirrored(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 def _logits(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Classes that are padding have no probability."""
     if acts and node.options.get("smoothing", Literal(0.0)) != Literal(0.0):
-        body.refuse(
-            f"`{node.op}` smooths over the ragged width `{acts[0].name}`, its padding included",
-            node.span,
-            "leave `smoothing` out",
-        )
+        body.refuse(PaddingRead(node.span, Spoils.SMOOTHS, node.op, acts[0].name))
     logits, ids = node.operands
     clean = body.cleared(logits, acts, -LARGE)
     body.nodes.append(replace(node, operands=(clean, body.within(ids, node.axes[0]))))

@@ -25,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
+from ...base.problems import Problem
 from ...graph.extents import unlike
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, reads
 from ...graph.traits import Choice, Compared
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
+from ...problems.ragged import PaddingRead, Spoils
 from ...sizes.axes import Axis, Literal, SizeOf, Static, axes_in
 from ..simplify.dead import alive
 from .growth import finite
@@ -39,7 +40,7 @@ from .lengths import NOTHING, CallerAxis, ExtraInput, InputFacts, Lengths, varie
 from .ops import leave_padding_out
 
 
-def pad_ragged(graph: Graph) -> tuple[Graph, list[Diagnostic]]:
+def pad_ragged(graph: Graph) -> tuple[Graph, list[Problem]]:
     """The graph with a length for each family of ragged widths, and what stands in the way. See the module."""
     families: dict[int, Axis] = {}
     for axis in graph.axes:
@@ -49,14 +50,14 @@ def pad_ragged(graph: Graph) -> tuple[Graph, list[Diagnostic]]:
         return graph, []
     pass_ = _ModelRewrite()
     body = pass_.body(graph, tuple(families), root=True)
-    return body.finish(tuple(families)), list(pass_.problems.values())
+    return body.finish(tuple(families)), list(pass_.problems)
 
 
 class _ModelRewrite:
     """All graphs of one model: each is rewritten once for each set of families that are ragged in it."""
 
     def __init__(self) -> None:
-        self.problems: dict[object, Diagnostic] = {}
+        self.problems: dict[Problem, None] = {}
         self._bodies: dict[object, RaggedBody] = {}
         self._graphs: dict[object, Graph] = {}
 
@@ -248,11 +249,7 @@ class RaggedBody(Lengths):
 
     def _op(self, node: Apply) -> None:
         if any(self._ragged(option) for option in node.options.values()):
-            self.refuse(
-                f"`{node.op}` is given the size of a ragged width, which is another in each example",
-                node.span,
-                "give it a number, or the size of an axis that is not ragged",
-            )
+            self.refuse(PaddingRead(node.span, Spoils.OPTION, node.op))
         self.demand_extents(node)
         acts = [axis for axis in node.axes if self.is_ragged(axis)]
         node = self.infinite.made_finite(node)
@@ -264,11 +261,7 @@ class RaggedBody(Lengths):
         if node.graph.kind == "op":
             named = next((mine for _, mine in node.axes if self.is_ragged(mine)), None)
             if named is not None:
-                self.refuse(
-                    f"`{node.graph.name}` is an op of your own: it would be given the padding of `{named.name}`",
-                    node.span,
-                    f"declare `{named.name}` without `ragged`, and give the op a mask",
-                )
+                self.refuse(PaddingRead(node.span, Spoils.OWN_OP, node.graph.name, named.name))
             self.nodes.append(replace(node, args=args))
             return
         around = self._around(node.graph.lifted, args, range(len(args)))
@@ -355,11 +348,7 @@ class RaggedBody(Lengths):
     ) -> dict[int, int]:
         """Families that are ragged in a called block, each with the family here that it stands for."""
         if any(self._ragged(static) for _, static in consts):
-            self.refuse(
-                f"a const of `{inner.name}` is the size of a ragged width, which is another in each example",
-                span,
-                "pass it as an argument",
-            )
+            self.refuse(PaddingRead(span, Spoils.CONST, inner.name))
         found = {theirs.family: ours.family for theirs, ours in axes if self.is_ragged(ours)}
         for _, ours in axes:  # lengths of derived widths exist before they are handed on
             if ours.family not in self.lengths:

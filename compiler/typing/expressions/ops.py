@@ -17,7 +17,7 @@ from ...problems.elements import Wanted, WrongElement
 from ...problems.forms import ArgumentMissing, GivenTwice, NoLabel, NoSuchArgument, StrayWhere
 from ...problems.names import NamelessOp
 from ...sizes.axes import Axis, Literal, Static, opposite
-from ...sizes.limits import OPERANDS, TooMuch
+from ...sizes.limits import OPERANDS, Limit, TooMuch
 from ..application import OpApplication
 from ..environment import Environment
 from ..names import may_own
@@ -88,7 +88,7 @@ def _arguments(env: Environment, call: s.CallExpr, made: OpApplication) -> bool:
     """Sort the arguments into operands and options; whether all are right."""
     op = made.op
     if len(call.arguments) > OPERANDS:
-        raise TooMuch(f"an op takes at most {OPERANDS} operands", "do it in steps", call.callee.span)
+        raise TooMuch(Limit.OPERANDS, OPERANDS, span=call.callee.span)
     in_order = iter([*op.operands, *(each.name for each in op.options[: 0 if op.variadic else op.positional])])
     slots: _Slots = {}
     more: list[tuple[TypedValue, Span]] = []

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..backends.loading.load import build_numpy
+from ..compiler.advice.sizes import require_sizes
 from ..compiler.graph.inventory import inventory
 from ..compiler.graph.nodes import Graph, Input
-from ..compiler.graph.sized import require_sizes
 from ..compiler.graph.values import IndexInto, Scalar
 from ..compiler.pipeline import PASSES
 from ..compiler.rewrites.numerics.exact import mark_exact

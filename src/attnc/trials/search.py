@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.causality.witness import Tried, Witness
 from ..compiler.graph.nodes import Graph, Input
+from ..compiler.problems.causality import Tried, Witness
 from ..compiler.sizes.axes import Axis
 from .places import input_places, result_places
 from .run import NotTried, RunnableGraph, changed
@@ -37,7 +37,7 @@ MOST = 64  # places along the axis, of which all are changed if there is room; e
 
 
 def tried(graph: Graph, result: int, axis: Axis, numbers: Collection[int]) -> Tried:
-    """Tries a claim; see `compiler/causality/witness.py`."""
+    """Tries a claim; see `compiler/problems/causality.py`."""
     budget = Budget()
     smaller = shrunk(graph, axis)
     found = _tried(smaller, result, axis, numbers, budget)

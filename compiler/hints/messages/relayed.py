@@ -1,4 +1,4 @@
-"""Mistakes of a body that something else brings about: a pass of a repeat, a call of the block."""
+"""Mistakes of a body that a pass of a repeat, or a call of the block, brings about; and what the parser says."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...dsl.diagnostic import Diagnostic, Label
-from ..base.problems import Problem, Told
-from ..graph.typed_value import TypedValue
-from ..graph.values import IndexInto, Type
-from ..problems.relayed import AtCall, CalledFrom, InPass, Relayed
-from ..sizes.axes import Axis
-from .table import diagnostic, tells
-from .words import CallersWording, Wording
+from ....dsl.diagnostic import Diagnostic, Label
+from ...base.problems import Problem
+from ...graph.typed_value import TypedValue
+from ...graph.values import IndexInto, Type
+from ...problems.relayed import AtCall, CalledFrom, InPass, Misparsed, Relayed
+from ...sizes.axes import Axis
+from ..table import diagnostic, tells
+from ..words import CallersWording, Wording
 
 
-@tells(Told)
-def told(problem: Told, words: Wording) -> Diagnostic:
+@tells(Misparsed)
+def misparsed(problem: Misparsed, words: Wording) -> Diagnostic:
     return problem.said
 
 

@@ -1,0 +1,240 @@
+"""Claims of causality that are not proved, in words: the path of the leak, a witness of it, and how to mend it."""
+
+from __future__ import annotations
+
+import re
+
+from ....dsl.diagnostic import Diagnostic
+from ....dsl.source import Span
+from ...base.names import indexed, listed
+from ...graph.nodes import Apply, Graph, Repeat
+from ...graph.traits import Arrange, IndexMap, Normalise, OpTraits, Reduce, Running
+from ...graph.values import Role
+from ...ops import OPS
+from ...problems import causality as p
+from ...problems.causality import Trace, Tried, Witness
+from ...sizes.axes import Axis, axes_in
+from ...sizes.forms import least, show, without_quotients
+from ..table import say, tells
+from ..words import Wording
+
+STEPS_SHOWN = 20  # of the path of a leak
+
+
+@tells(p.Unproved)
+def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
+    trace, graph, axis, claim, place = problem.trace, problem.graph, problem.axis, problem.claim, problem.span
+    steps = [*trace.path][::-1]
+    shown = list(enumerate(steps, 1))
+    if len(shown) > STEPS_SHOWN:
+        shown = [*shown[: STEPS_SHOWN // 2], *shown[-(STEPS_SHOWN // 2) :]]
+    notes = [f"{number}. {step.text}" + (f"  ({_where(step.span)})" if step.span else "") for number, step in shown]
+    if len(shown) < len(steps):
+        notes.insert(STEPS_SHOWN // 2, f"... {len(steps) - len(shown)} steps more ...")
+    related = [(step.span, f"{number}. {step.text}") for number, step in shown if step.span is not None]
+    seen = [item for item in related if item[0].source is claim.source]
+    here = next((said for span, said in reversed(seen) if span == place), "")
+    path = ["the path of the leak:", *notes] if len(seen) < len(steps) else []
+    witness, trusted = problem.witness, problem.trusted
+    if witness is not None:
+        says = f"is not causal along `{axis.name}`: {_changes(witness, graph, axis)}"
+        path = [_at_sizes(witness), *path]
+        help = f"{_help(trace, steps, graph, axis)}, or drop the claim"
+    elif trusted is not None:
+        says = f'is taken to be causal along `{axis.name}` because "{trusted.text}": no proof says so'
+        path, help = [_searched(problem.tried), *path], ""
+    else:
+        says = f"is not proved causal along `{axis.name}`: an item of its result may depend on {_reached(problem)}"
+        path = [_searched(problem.tried), *path]
+        help = f'{_help(trace, steps, graph, axis)}; or say why it holds: `causal {axis.name} trusted "..."`'
+    return say(
+        problem,
+        f"`{graph.name}` {says}",
+        here or (trace.text if place != claim else f"`causal {axis.name}` does not hold"),
+        related=[
+            *((span, said) for span, said in seen if said != here),
+            *([(claim, f"`causal {axis.name}` is claimed")] if place != claim else ()),
+        ],
+        notes=path,
+        help=help,
+    )
+
+
+@tells(p.NeedlesslyTrusted)
+def needlessly_trusted(problem: p.NeedlesslyTrusted, words: Wording) -> Diagnostic:
+    message = f"`causal {problem.axis.name}` is proved: it need not be trusted"
+    return say(problem, message, help=f'leave out `trusted "{problem.reason}"`')
+
+
+@tells(p.ClaimAlong)
+def claim_along(problem: p.ClaimAlong, words: Wording) -> Diagnostic:
+    return say(
+        problem,
+        f"this result has neither `{problem.axis}` nor a part of it: it cannot be causal along that",
+        help=f"write `causal` with one of {listed(problem.axes)}",
+    )
+
+
+def _reached(problem: p.Unproved) -> str:
+    """What an item of the result depends on."""
+    bound, here, axis = problem.bound, problem.here, problem.axis
+    if all(axis.family in form.families for form in bound):
+        return f"items of `{axis.name}` after it"
+    form = without_quotients(least(bound)[0])
+    after, offset = (form - here).value, form.offset
+    if after is not None:
+        return f"the item {after} after it"
+    if form.value is not None:
+        return f"the item {form.value} after it"
+    if offset is not None:
+        return f"items along `{offset[0].name}`, which may come after it"
+    return f"items up to `{show(form)}`, as far as the proof can tell"
+
+
+def _changes(witness: Witness, graph: Graph, axis: Axis) -> str:
+    """A leak in words."""
+    output = graph.outputs[witness.result]
+    result = f"`{output.name}`" if output.name else "its result"
+    if witness.appended:
+        cause = f"another item of `{axis.name}` behind the last one"
+    else:
+        cause = f"another item {witness.item} of `{witness.input}`"
+    return f"{cause} changes item {witness.reached} of {result}"
+
+
+def _at_sizes(witness: Witness) -> str:
+    """By how much, and where that was seen."""
+    sizes = ", ".join(f"{name} = {size}" for name, size in witness.sizes.items())
+    where = f" at {sizes}" if sizes else ""
+    return (
+        f"by {witness.change:.2g}, {witness.share:.2g} of its standard deviation,{where} with weights and inputs drawn "
+        "at random; items count from 0"
+    )
+
+
+def _searched(tried: Tried | None) -> str:
+    """What trials say where they found no leak."""
+    if tried is None:
+        return "no trial was made"
+    if not tried.trials:
+        return f"no trial was made: {tried.reason}"
+    return f"{tried.trials} trials at small sizes found no leak"
+
+
+def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
+    match trace.node:
+        case Apply(traits=OpTraits(reads=Arrange(IndexMap.MIRRORED))):
+            return f"leave `{trace.node.op}` out"
+    read = _groups(steps, axis)
+    if read is None:
+        return _masked(trace, graph, axis)
+    group, *copies = sorted({each for each in (read, *graph.axes) if each.family == read.family}, key=_declared)
+    copy = copies[0].name if copies else "before"
+    declared = "" if copies else f" with `before` a copy of `{group.name}`"
+    made = [step.node for step in steps if step.node is not None and any(each in copies for each in step.node.axes)]
+    items = [(a, b) for node in made for a in node.axes if a not in copies for b in node.out.type.axes if _alike(a, b)]
+    own = "".join(f" or ({copy} == {group.name} and {there.name} <= {here.name})" for there, here in items[:1])
+    return (
+        "groups are compared with groups alone: split what reads them, too, and let in those before its own, "
+        f"`where {copy} < {group.name}{own}`{declared}"
+    )
+
+
+def _alike(axis: Axis, other: Axis) -> bool:
+    return axis.family == other.family and axis != other
+
+
+def _declared(axis: Axis) -> int:
+    return axis.span.start if axis.span is not None else 0
+
+
+def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
+    """How to make the last step read nothing that comes after."""
+    copies = sorted((each for each in graph.axes if _alike(each, axis)), key=_declared)
+    new, node = "past" if axis.name != "past" else "before", trace.node
+    at_hand = all(isinstance(around, Repeat) for around, _ in trace.via)  # a pass has the axes of what repeats it
+    if node is not None and at_hand and node.traits.masked:
+        match node.traits.reads:
+            case Reduce() as how:
+                read = next((each for each in node.axes if _alike(each, axis)), None)
+                if read is not None:
+                    return _with_mask(node, read, axis)
+                if axis in node.axes:
+                    declared = "" if copies else f", with `{axis.kind.value} {new} like {axis.name}`"
+                    return _over_copy(node, how, axis, copies[0].name if copies else new) + declared
+            case Normalise():
+                alike = [each for each in node.out.type.axes if each.family == axis.family]
+                eaten = [each for each in alike if each in node.axes]
+                items = [each for each in alike if each not in node.axes]
+                if not items and axis not in eaten:  # the result has it from the mask alone
+                    items = [axis]
+                if len(eaten) == len(items) == 1:
+                    return _with_mask(node, eaten[0], items[0])
+    return f"mask what comes after, `softmax[{new}](s where {new} <= {axis.name})`"
+
+
+def _with_mask(node: Apply, read: Axis, item: Axis) -> str:
+    """The op with a mask that keeps what is not after an item."""
+    over_all = ", ".join(each.name for each in node.axes) + "".join(f" -> {each.name}" for each in node.made)
+    seen = f"{_operand(node)} where {_kept(node)}{read.name} <= {item.name}"
+    return f"mask what comes after, `{node.op}[{over_all}]({seen})`"
+
+
+def _over_copy(node: Apply, how: Reduce, axis: Axis, past: str) -> str:
+    """The op over a copy of the axis, masked; or the op that puts together the items up to each."""
+    name, alone = axis.name, node.mask is None and not how.multiplies
+    rows = [op for op in OPS.values() if isinstance(op.reads, Running) and op.reads.combination == how.combination]
+    by_step = f", or `{rows[0].name}[{name}]({_operand(node)})`" if rows and alone else ""
+    made = "".join(f" -> {each.name}" for each in node.made)
+    over_all = ", ".join(past if each == axis else each.name for each in node.axes) + made
+    read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
+    seen = f"{read_as} where {_kept(node, axis, past)}{past} <= {name}"
+    return f"each `{name}` may read what is not after it: `{node.op}[{over_all}]({seen})`{by_step}"
+
+
+def _operand(node: Apply) -> str:
+    """The operand of an op as the spec writes it, if that is short."""
+    text = node.span.text if node.span is not None else ""
+    found = re.fullmatch(r"\w+\[[^]]*\]\((.*?)([ \n]where\b.*)?\)", text, re.DOTALL)
+    inner = found[1].strip() if found is not None else ""
+    closed = all(inner.count(a) == inner.count(b) for a, b in ("()", "[]"))
+    return inner if 0 < len(inner) <= 40 and closed and "\n" not in inner else "x"
+
+
+def _kept(node: Apply, axis: Axis | None = None, copy: str = "") -> str:
+    """The conditions of an op's own mask, followed by `and`: the help keeps them.
+
+    It keeps no comparison, which may be the leak itself, unless it bounds a distance. If the op is to read a copy of
+    the axis, so are these.
+    """
+    mask = node.mask
+    if mask is None or mask.span is None:
+        return ""
+    text, data = mask.span.text, mask.role is Role.DATA
+    if mask.name and data:  # a name of data says what is real; one of positions may stand for any comparison
+        text = mask.name
+    whole = re.search(r"\bor\b|[\[(][^])]*\band\b", text) is not None
+    parts = [text] if whole else [part.strip() for part in re.split(r"\band\b", text)]
+    kept = [part for part in parts if not re.search("[<>]", part) or re.search(r"\w - \w+ <=? ", part)]
+    if not kept:
+        return ""
+    shown = mask.name if mask.name and len(kept) == len(parts) else " and ".join(kept)
+    if axis is not None and axis in mask.type.axes:
+        shown = indexed(shown, f"[{axis.name} as {copy}]")
+    return f"({shown}) and " if re.search(r"\bor\b", shown) and axis is None else f"{shown} and "
+
+
+def _groups(steps: list[Trace], axis: Axis) -> Axis | None:
+    """The width of groups of items that the path leads along: one that derives from the axis, or a copy of it."""
+
+    def derives(width: Axis) -> bool:
+        parts = axes_in(width.size) if width.is_width and width.size is not None else []
+        return width.family != axis.family and any(part.family == axis.family or derives(part) for part in parts)
+
+    widths = [width for step in reversed(steps) if step.node is not None for width in step.node.axes]
+    return next((width for width in widths if derives(width)), None)
+
+
+def _where(span: Span) -> str:
+    line, column = span.source.position(span.start)
+    return f"{span.source.name}:{line}:{column}"
