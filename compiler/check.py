@@ -28,10 +28,11 @@ from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
-from .problems.causality import ClaimAlong, NeedlesslyTrusted, Trials
-from .problems.files import NothingDeclared, UnknownConfig, UnknownSet, UnusedDeclaration
+from .problems.causality import ClaimAlong, Trials
+from .problems.files import UnknownConfig, UnknownSet
 from .problems.names import NoClaimedAxis
-from .problems.sizes import Beyond, OpenBranch, SetForCopy
+from .problems.plain import Plain, PlainProblem
+from .problems.sizes import Beyond
 from .rewrites.picks.follow import follow_picks
 from .rewrites.ragged.complaints import complaints
 from .sizes.axes import Axis, Value
@@ -189,7 +190,7 @@ class _Build:
             self.facts.module = module
             self.facts.alone = checker.alone
         if not module.file.items and not session.problems.errors:
-            session.problems.add(NothingDeclared(Span(self.source, 0, 0), self.source.name))
+            session.problems.add(Plain.NOTHING_DECLARED.at(Span(self.source, 0, 0), self.source.name))
         known: dict[int, int] = {}
         for block in blocks:
             graph = checker.alone[block].graph
@@ -229,7 +230,7 @@ class _Build:
         copies = {each.name.text: each.like.text for each in generics if each.like is not None}
         for name in self.sizes:
             if name not in known and name in copies:
-                session.problems.add(SetForCopy(None, name, copies[name]))
+                session.problems.add(Plain.SET_FOR_COPY.at(None, name, copies[name]))
             elif name not in known and name not in module.missing:
                 session.problems.add(UnknownSet(None, self.source.name, name, tuple(known)))
         if self.config is not None and self.config not in module.configs:
@@ -263,7 +264,7 @@ class _Build:
                     if unproved is not None:
                         session.problems.add(unproved)
                     elif why is not None:
-                        session.problems.add(NeedlesslyTrusted(why.span, axis, why.text))
+                        session.problems.add(Plain.TRUSTED_IN_VAIN.at(why.span, axis.name, why.text))
                     if unproved is None or unproved.severity is Severity.WARNING:
                         specialisation.graph = _proved(graph, position, axis)
 
@@ -274,10 +275,10 @@ def _tell(problem: Problem) -> Diagnostic:
     return tell(problem)
 
 
-def _open(environment: Environment) -> OpenBranch:
+def _open(environment: Environment) -> PlainProblem:
     """Why a block in which nothing is wrong has no graph: a static `if` binds what is read in one branch alone."""
     name = next((const.name for const in environment.signature.const_params if const.value is None), "n")
-    return OpenBranch(environment.block.decl.name.span, environment.block.name, name)
+    return Plain.OPEN_BRANCH.at(environment.block.decl.name.span, name, environment.block.name)
 
 
 def _has_place(environment: Environment, result: s.ResultDecl, axis: Axis) -> bool:
@@ -311,7 +312,7 @@ def _unused_axes(session: Session, module: Module, reported: Collection[str]) ->
         if isinstance(item, s.AxisDecl | s.ConstDecl) and item.name.text not in {*module.read, *reported}:
             name = item.name.text
             what = "const" if isinstance(item, s.ConstDecl) else item.kind
-            session.problems.add(UnusedDeclaration(item.name.span, name, what))
+            session.problems.add(Plain.UNUSED_DECLARATION.at(item.name.span, what, name))
 
 
 def _order(found: Diagnostic, main: Source) -> tuple[int, str, int, str]:

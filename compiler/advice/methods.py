@@ -7,7 +7,7 @@ import re
 from ...dsl.source import Span
 from ..base.names import METHODS
 from ..graph.nodes import Apply, Call, Graph, Parameter, Repeat, Scan, children, owns
-from ..problems.names import PartTakesStep
+from ..problems.plain import Plain, PlainProblem
 
 
 def why_no_step(graph: Graph) -> str:
@@ -20,10 +20,10 @@ def why_no_step(graph: Graph) -> str:
     return f"{tell(part).message}: give it another name or label"
 
 
-def taken(graph: Graph) -> PartTakesStep | None:
+def taken(graph: Graph) -> PlainProblem | None:
     """The part that takes decoding away from a causal model."""
     part = _named_as_function(graph) if any(output.causal for output in graph.outputs) else None
-    return None if part is None else PartTakesStep(part[1], graph.name, graph.span, part[0])
+    return None if part is None else Plain.PART_TAKES_STEP.at(part[1], graph.name, part[0], there=graph.span)
 
 
 def _named_as_function(graph: Graph) -> tuple[str, Span | None] | None:

@@ -12,7 +12,8 @@ from ...dsl.errors import AttnError
 from ..base.problems import Problem
 from ..graph.nodes import Graph
 from ..graph.sized import untold, weights_along
-from ..problems.sizes import OpenSize, OpenWeight, OpenWidth
+from ..problems.plain import Plain, PlainProblem
+from ..problems.sizes import OpenWidth
 from ..sizes.axes import Axis
 
 
@@ -33,23 +34,23 @@ def unsized_widths(graph: Graph) -> Iterator[OpenWidth]:
         yield OpenWidth(axis.span, graph.name, axis, _bracketed(graph, axis))
 
 
-def _open(graph: Graph) -> Iterator[OpenSize]:
+def _open(graph: Graph) -> Iterator[PlainProblem]:
     """Depths and consts without a value."""
     for axis in graph.axes:
         if not axis.is_width and axis.extent is None:
-            yield OpenSize(axis.span, graph.name, axis)
+            yield Plain.OPEN_DEPTH.at(axis.span, axis.name, graph.name)
     for const in graph.consts:
         if const.value is None:
-            yield OpenSize(graph.span, graph.name, const)
+            yield Plain.OPEN_CONST.at(graph.span, const.name, graph.name)
 
 
-def _unbounded(graph: Graph) -> Iterator[OpenWeight]:
+def _unbounded(graph: Graph) -> Iterator[PlainProblem]:
     """Weights along a width that is not bounded: of each width the first."""
     seen = set[Axis]()
     for weight, axis in weights_along(graph, set()):
         if axis.extent is None and axis.bound is None and axis not in seen:
             seen.add(axis)
-            yield OpenWeight(weight.span, weight.name, axis)
+            yield Plain.OPEN_WEIGHT.at(weight.span, weight.name, axis.name, there=axis.span)
 
 
 def _bracketed(graph: Graph, axis: Axis) -> bool:

@@ -10,19 +10,9 @@ from ..graph.values import Element, IndexInto, Role, Scalar
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, const_static, size_set, size_static
 from ..problems.elements import DefaultElement, DefaultIndex
-from ..problems.names import (
-    Bearer,
-    DeclaredTwice,
-    DefaultComputed,
-    DefaultKind,
-    KindOfCopy,
-    NameTaken,
-    NoParameterNamed,
-    NoSizeNamed,
-    NotEarlier,
-    Twice,
-)
-from ..problems.sizes import Beyond, SizeOfCopy
+from ..problems.names import Bearer, DefaultComputed, DefaultKind, KindOfCopy, NameTaken, NoParameterNamed, NoSizeNamed
+from ..problems.plain import Plain
+from ..problems.sizes import Beyond
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known, value_of
 from ..sizes.limits import MISTAKES, Exhausted, TooMuch
 from ..typing.environment import Environment, Specialisation
@@ -75,7 +65,7 @@ def _generic(checker: Checker, signature: BlockSignature, generic: s.Generic) ->
     """An explicit parameter of a block that is checked on its own."""
     name = generic.name.text
     if name in signature.names or name in signature.consts:
-        signature.problems.add(DeclaredTwice(generic.name.span, name, Twice.PARAMETER))
+        signature.problems.add(Plain.DECLARED_TWICE.at(generic.name.span, "parameter", name))
         return
     lookup = lambda ident: _lookup(signature, ident)  # noqa: E731
     if generic.kind == "const":
@@ -104,7 +94,7 @@ def _generic(checker: Checker, signature: BlockSignature, generic: s.Generic) ->
             extent = checked_size(signature.problems, static, generic.default.span, name)
         elif not isinstance(static, SizeOf | None):
             assert original is not None
-            signature.problems.add(SizeOfCopy(generic.default.span, name, original.name))
+            signature.problems.add(Plain.SIZE_OF_COPY.at(generic.default.span, name, original.name))
     axis = checker.session.axis(name, kind, extent=extent, family=family, span=generic.name.span)
     if generic.like is not None and original is None:
         signature.misdeclared.add(name)
@@ -119,7 +109,7 @@ def _original(signature: BlockSignature, generic: s.Generic, like: s.Ident) -> A
     """What a parameter is to be a copy of; that it is none is reported."""
     name, original = generic.name.text, signature.names.get(like.text)
     if original is None and like.text in signature.module.axes:
-        signature.problems.add(NotEarlier(like.span, name, like.text))
+        signature.problems.add(Plain.NOT_EARLIER.at(like.span, name, like.text))
     elif original is None and not signature.is_missing(like.text):
         signature.problems.add(NoParameterNamed(like.span, like.text, name, generic.kind, tuple(signature.names)))
     elif original is not None and original.kind.value != generic.kind:
@@ -148,7 +138,7 @@ def _results_once(signature: BlockSignature) -> None:
     seen: set[str] = set()
     for result in signature.block.decl.results:
         if result.name is not None and result.name.text in seen:
-            signature.problems.add(DeclaredTwice(result.name.span, result.name.text, Twice.RESULT))
+            signature.problems.add(Plain.DECLARED_TWICE.at(result.name.span, "result", result.name.text))
         elif result.name is not None:
             seen.add(result.name.text)
 
@@ -157,7 +147,7 @@ def _formal(env: Environment, formal: s.Formal, open_mark: bool) -> Environment:
     """An input of the block. open_mark: calls say what its mark is."""
     name, problems, inputs = formal.name.text, env.problems, env.builder.inputs
     if name in env.variables:
-        problems.add(DeclaredTwice(formal.name.span, name, Twice.ARGUMENT))
+        problems.add(Plain.DECLARED_TWICE.at(formal.name.span, "argument", name))
         env.noted(formal.name.span, env.variables[name])
         return env
     bearer = env.bearer(name)

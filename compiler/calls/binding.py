@@ -18,15 +18,14 @@ from ..problems.calls import (
     NoArgument,
     NoParameter,
     NumberForParameter,
-    NumberForWidth,
     ParameterAsArgument,
     ParametersMissing,
-    ParameterTwice,
     TooManyArguments,
     TooManyParameters,
     ValueForConst,
 )
 from ..problems.forms import BracketsHold
+from ..problems.plain import Plain
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in
 from ..typing.environment import Environment
 from ..typing.expressions.dispatch import expression
@@ -116,7 +115,7 @@ def bind_parameters(site: CallSite) -> tuple[Bound | None, bool]:
                 problems.add(NumberForParameter(item.span, site.use, name, item))
             good, numbered = False, True
         elif name in bound:
-            good = problems.refuse(ParameterTwice(item.span, name))
+            good = problems.refuse(Plain.PARAMETER_TWICE.at(item.span, name))
         else:
             kind = generics[name].kind if name in generics else _kind(implicit[name])
             found = _parameter(site, name, kind, item.value or s.Name(item.name.text, item.name.span))
@@ -166,7 +165,7 @@ def _parameter(site: CallSite, name: str, kind: str, value: s.Expr) -> Axis | St
     if isinstance(value, s.Name) and number is None and not value.text[0].isdigit():
         return axis_named(env, s.Ident(value.text, value.span))  # reports that there is none
     if kind == "width":
-        problems.add(NumberForWidth(value.span, site.use, name))
+        problems.add(Plain.NUMBER_FOR_WIDTH.at(value.span, site.called, name))
         return None
     static = written_size(env, value)
     if static is None or not env.signature.known_depth(name, static, value.span):

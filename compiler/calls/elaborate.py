@@ -11,7 +11,8 @@ from ..graph.nodes import Graph, Output
 from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Type
 from ..problems.names import Unused
-from ..problems.results import Count, LocalAxis, NothingPromised, OtherCount, WrongReturn
+from ..problems.plain import Plain
+from ..problems.results import LocalAxis, NothingPromised, OtherCount
 from ..typing.builder import Builder
 from ..typing.environment import Environment, Specialisation
 from ..typing.names import written_type
@@ -44,11 +45,11 @@ def _results(env: Environment) -> list[TypedValue | None]:
     decl, returned = env.block.decl, env.outcome.returned
     if not returned:
         if not any(isinstance(node, s.Return) for node in walk(decl.body)):
-            env.problems.add(WrongReturn(decl.head, Count.NOTHING, decl.name.text))
+            env.problems.add(Plain.NOTHING_RETURNED.at(decl.head, decl.name.text))
         return []
     statement, wires = returned[0]
     for again, _ in returned[1:]:
-        env.problems.add(WrongReturn(again.span, Count.AGAIN, first=statement.span))
+        env.problems.add(Plain.RETURNED_AGAIN.at(again.span, there=statement.span))
     results = decl.results
     if not results:
         if env.block.is_model:

@@ -9,7 +9,8 @@ from ..graph.typed_value import TypedValue
 from ..graph.values import Type
 from ..problems.axes import Namesakes
 from ..problems.calls import ScannedWhole
-from ..problems.results import SetPerPass, SharedDifferently, ShareFromOutside
+from ..problems.plain import Plain
+from ..problems.results import SharedDifferently
 from ..sizes.axes import Axis
 from ..typing.environment import Specialisation
 from ..typing.names import may_own, namesakes
@@ -123,7 +124,9 @@ def _own(site: CallSite, name: str, graph: Graph) -> None:
         return
     span: Span = (site.call.label or site.call.callee).span
     if shared is not None and shared in env.outside:  # passes would have its weights beside those of its own place
-        env.problems.add(ShareFromOutside(site.call.span, shared, site.called, env.shares[shared].name.span))
+        env.problems.add(
+            Plain.SHARE_FROM_OUTSIDE.at(site.call.span, shared, site.called, there=env.shares[shared].name.span)
+        )
     elif shared is not None and shared in env.around:
         env.outcome.lent.add(shared)
     elif env.numbered:
@@ -140,5 +143,6 @@ def _one_set(site: CallSite, graph: Graph) -> None:
     direct = site.block.is_model
     model = graph if direct else next((way.model for way in ways(graph, site.checker).values()), None)
     if model is not None:
-        called = "" if direct else site.called
-        site.env.problems.add(SetPerPass(site.call.span, model.name, model.span, called))
+        at, there = site.call.span, model.span
+        own = Plain.SET_PER_PASS.at(at, model.name, there=there)
+        site.env.problems.add(own if direct else Plain.SET_PER_PASS_CALLED.at(at, model.name, site.called, there=there))

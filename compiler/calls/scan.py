@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from ..graph.typed_value import TypedValue, fits
 from ..graph.values import Role, Scalar, Type
-from ..problems.calls import NothingCarried, NothingRuns, StateAlong, StateOfSizes, StateType
+from ..problems.calls import NothingCarried, NothingRuns, StateAlong, StateType
+from ..problems.plain import Plain
 from ..sizes.axes import Axis, Literal, axes_in, consts_in, known
 from ..typing.environment import Environment
 from ..typing.names import written_type
@@ -119,7 +120,7 @@ def _with_first_values(site: CallSite, arguments: Arguments, states: dict[str, i
         number = None if static is None or axes_in(static) or consts_in(static) else known(static)
         if first is None or number is None:
             if first is not None:
-                site.env.problems.add(StateOfSizes(site.call.span, name))
+                site.env.problems.add(Plain.STATE_OF_SIZES.at(site.call.span, name))
             return None
         given[name] = (replace(first, static=Literal(number)), site.call.span)
     return given

@@ -9,23 +9,17 @@ from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problems
 from ..problems.files import (
-    BoundedDepth,
     ConstAtRunTime,
-    ConstForAxis,
     DeclaredByItself,
-    ElementName,
     KindInUsedFile,
     KindOfFileCopy,
-    NameInConfig,
     NoFunction,
     NotDeclared,
-    ParamOutside,
     SetListForNumber,
-    SetMixedList,
-    SetRagged,
     UnknownSetting,
 )
-from ..problems.sizes import DepthAtRunTime, SetForCopy
+from ..problems.plain import Plain
+from ..problems.sizes import DepthAtRunTime
 from ..sizes.arithmetic import largest, open_width
 from ..sizes.axes import Axis, Const, ConstOf, Kind, Literal, SizeOf, Static, as_static, axes_in
 from .modules import ELEMENTS, BlockDef, Override
@@ -74,7 +68,7 @@ class Declarations(Uses):
                 case s.UseDecl():
                     uses.append(item)
                 case s.ParamDecl():
-                    self.session.problems.add(ParamOutside(item.span, item.name.text))
+                    self.session.problems.add(Plain.PARAM_OUTSIDE.at(item.span, item.name.text))
                     module.missing.add(item.name.text)
         for use in uses:
             for used in use.names:
@@ -92,7 +86,9 @@ class Declarations(Uses):
             for setting in config.settings:
                 written = self.written.get(setting.name.text)
                 if isinstance(written, s.AxisDecl) and written.like is not None and setting.name.text in module.axes:
-                    self.session.problems.add(SetForCopy(setting.name.span, setting.name.text, written.like.text))
+                    self.session.problems.add(
+                        Plain.SET_FOR_COPY.at(setting.name.span, setting.name.text, written.like.text)
+                    )
                 given = isinstance(setting.value, s.ListExpr)
                 alike = not isinstance(written, s.ConstDecl) or given == isinstance(written.value, s.ListExpr)
                 if isinstance(written, s.ConstDecl) and not alike and not isinstance(setting.value, s.Name):
@@ -135,12 +131,12 @@ class Declarations(Uses):
 
     def _no_name(self, name: s.Ident) -> None:
         """Report a name where a config sets a size of another file: names here may depend on that file in turn."""
-        self.session.problems.add(NameInConfig(name.span, name.text))
+        self.session.problems.add(Plain.NAME_IN_CONFIG.at(name.span, name.text))
 
     def _declare(self, name: s.Ident, callee: bool = False) -> bool:
         places = self.module.spans
         if name.text in ELEMENTS:
-            self.session.problems.add(ElementName(name.span, name.text))
+            self.session.problems.add(Plain.ELEMENT_NAME.at(name.span, name.text))
             self.module.missing.add(name.text)
             return False
         if callee and not self._may_be_called(name):
@@ -206,7 +202,7 @@ class Declarations(Uses):
             else:
                 self._make(decl)
         elif isinstance(decl, s.AxisDecl):
-            self.session.problems.add(ConstForAxis(decl.name.span, name, decl.kind))
+            self.session.problems.add(Plain.CONST_FOR_AXIS.at(decl.name.span, name, decl.kind))
             self._make(decl)
         else:
             self.module.consts[name] = item
@@ -234,13 +230,13 @@ class Declarations(Uses):
         formula: Static | None = None  # how it depends on other axes of the file
         aside = Problems()
         if original is not None and setting is not None:
-            self.session.problems.add(SetForCopy(None, name, original.name))
+            self.session.problems.add(Plain.SET_FOR_COPY.at(None, name, original.name))
         if original is not None:
             extent, size, bound, formula = original.extent, original.size, original.bound, SizeOf(original)
         elif setting is not None and decl.bounded:
             bound = size_set(self.session.problems, setting, decl.name)
         elif setting is not None and decl.ragged is not None:
-            self.session.problems.add(SetRagged(None, name))
+            self.session.problems.add(Plain.SET_RAGGED.at(None, name))
         elif setting is not None:
             extent = size_set(self.session.problems, setting, decl.name)
         elif decl.size is not None:
@@ -248,7 +244,7 @@ class Declarations(Uses):
             if formula is not None:
                 extent, size, bound = self._sized(decl, formula, aside)
         if kind is Kind.DEPTH and decl.bounded:
-            self.session.problems.add(BoundedDepth(decl.span, name))
+            self.session.problems.add(Plain.BOUNDED_DEPTH.at(decl.span, name))
         ragged = decl.ragged is not None and not refuse_ragged(self.session.problems, decl)
         axis = self.session.axis(
             name,
@@ -308,7 +304,7 @@ class Declarations(Uses):
             if isinstance(number, tuple):
                 kinds = {isinstance(each, bool) for each in number}
                 if len(kinds) > 1:
-                    self.session.problems.add(SetMixedList(None, name))
+                    self.session.problems.add(Plain.SET_MIXED_LIST.at(None, name))
                 return self.session.const(name, checked_value(self.session.problems, as_static(number), decl.name.span))
             if isinstance(written, s.NumberLiteral) and isinstance(written.value, int):
                 assert not isinstance(number, tuple)

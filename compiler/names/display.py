@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..base.session import Session
-from ..problems.files import DisplayedAlike, DisplayName
+from ..problems.files import DisplayName
+from ..problems.plain import Plain
 from .modules import BlockDef, Module
 
 MOST = 60
@@ -21,7 +22,7 @@ def check_displays(session: Session, module: Module) -> None:
             session.problems.add(DisplayName(shown.span, shown.text, MOST, _odd(shown.text)))
     for first, second in _alike([*module.own, *module.blocks.values()]):
         span, there = ((each.decl.display or each.decl.name).span for each in (second, first))
-        session.problems.add(DisplayedAlike(span, first.name, second.name, _shown(second), there))
+        session.problems.add(Plain.DISPLAYED_ALIKE.at(span, first.name, second.name, _shown(second), there=there))
 
 
 def _is_right(text: str) -> bool:

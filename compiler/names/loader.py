@@ -17,7 +17,8 @@ from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..base.names import nearest
 from ..base.session import Session
-from ..problems.files import NoFolder, NoLibraryFile, OutsideProject, TurnedComment, Unreadable
+from ..problems.files import NoLibraryFile, OutsideProject, TurnedComment, Unreadable
+from ..problems.plain import Plain
 from ..problems.relayed import Misparsed
 from ..problems.sizes import Beyond
 from ..sizes.axes import Value
@@ -126,7 +127,7 @@ class Loader:
         try:
             path = self.folders.find(beside, names)
             if path is None:
-                self.session.problems.add(NoFolder(span, ".".join(names)))
+                self.session.problems.add(Plain.NO_FOLDER.at(span, ".".join(names)))
                 return None
             if str(path) not in self.sources:
                 self.sources[str(path)] = self.read(path)

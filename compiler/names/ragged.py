@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...dsl import syntax as s
 from ..base.problems import Problems
-from ..problems.ragged import RaggedAxis
+from ..problems.sizes import RaggedAxis
 
 
 def refuse_ragged(problems: Problems, decl: s.AxisDecl, *, in_block: bool = False) -> bool:

@@ -13,7 +13,8 @@ from ...dsl.source import Source, Span
 from ..base.session import Session
 from ..ops import OPS
 from ..ops.table import FIRST
-from ..problems.files import DeclaredAgain, NewerOp, NotInFile, OpName, TwoSources, UsedInCircle
+from ..problems.files import DeclaredAgain, NewerOp, NotInFile, TwoSources, UsedInCircle
+from ..problems.plain import Plain
 from ..sizes.axes import Axis, Const, Value
 from ..sizes.limits import FILES, FILES_DEEP, Limit, TooMuch
 from .modules import Found, Module, Override
@@ -185,7 +186,7 @@ class Uses(ABC):
         if op is None:
             return True
         if op.since == FIRST:
-            self.session.problems.add(OpName(name.span, name.text))
+            self.session.problems.add(Plain.OP_NAME.at(name.span, name.text))
             return False
         self.session.problems.add(NewerOp(name.span, name.text))
         return True

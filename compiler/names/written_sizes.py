@@ -10,22 +10,8 @@ from ...dsl.source import Span
 from ..base.problems import Problem, Problems
 from ..graph.typed_value import static_element
 from ..graph.values import Scalar
-from ..problems.sizes import (
-    Beyond,
-    FunctionForm,
-    Invalid,
-    ListForNumber,
-    MixedList,
-    NoItem,
-    NoSize,
-    NoSizeSet,
-    NotStatic,
-    NotWhole,
-    NoValue,
-    ReadForm,
-    ReadNumber,
-    SizeOfCopy,
-)
+from ..problems.plain import Plain, PlainProblem
+from ..problems.sizes import Beyond, ListForNumber, NoItem, NoSize, NoSizeSet, NotWhole
 from ..sizes.arithmetic import Inexact, divides_by_zero, inexact_division
 from ..sizes.axes import Arith, ConstOf, Literal, Number, Static, Value, evaluate, is_list, items_of
 from ..sizes.functions import OPERATIONS, Choice, Extreme, NoSuchItem, Rounded
@@ -69,7 +55,7 @@ def const_static(expr: s.Expr, lookup: Lookup, problems: Problems) -> Static | N
     if len(known) < len(items):
         return None
     if Scalar.BOOL in kinds and len(kinds) > 1:
-        problems.add(MixedList(expr.span))
+        problems.add(Plain.MIXED_LIST.at(expr.span))
         return None
     if Scalar.REAL in kinds:  # one kind for all: reading any of them is then of that kind
         known = [Literal(float(item.value)) if isinstance(item, Literal) else item for item in known]
@@ -116,10 +102,11 @@ def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> St
             if numbers is None:
                 return None
             if not may_be_list(numbers):
-                problems.add(ReadNumber(expr.span, text, isinstance(numbers, ConstOf)))
+                is_const = isinstance(numbers, ConstOf)
+                problems.add((Plain.READ_CONST if is_const else Plain.READ_SIZE).at(expr.span, text))
                 return None
             if read is None:
-                problems.add(ReadForm(brackets.span, text))
+                problems.add(Plain.READ_FORM.at(brackets.span, text))
                 return None
             place = again(read)
             return None if place is None else Arith("item", (place, numbers))
@@ -137,7 +124,7 @@ def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> St
         case s.CallExpr(callee, None, None, arguments) if callee.text in _FUNCTIONS:
             takes = _FUNCTIONS[callee.text]
             if len(arguments) != takes[1].count(",") + 1 or any(argument.name for argument in arguments):
-                problems.add(FunctionForm(expr.span, callee.text, takes))
+                problems.add(Plain.FUNCTION_FORM.at(expr.span, callee.text, takes[0], takes[1]))
                 return None
             meaning = OPERATIONS[callee.text].meaning
             inner_exact = exact and not isinstance(meaning, Rounded)
@@ -148,17 +135,17 @@ def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> St
                 return None
             return Arith(callee.text, tuple(part for part in parts if part is not None))
         case s.CallExpr(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
-            problems.add(NotStatic(expr.span, argument.value.span.text))
+            problems.add(Plain.WRAPPED.at(expr.span, argument.value.span.text))
             return None
         case _:
-            problems.add(NotStatic(expr.span))
+            problems.add(Plain.NOT_STATIC.at(expr.span))
             return None
 
 
 def refuse_own_size(problems: Problems, decl: s.AxisDecl) -> None:
     """Report a size that is written behind a copy: `depth value like key = 4`."""
     if decl.like is not None and decl.size is not None:
-        problems.add(SizeOfCopy(decl.size.span, decl.name.text, decl.like.text))
+        problems.add(Plain.SIZE_OF_COPY.at(decl.size.span, decl.name.text, decl.like.text))
 
 
 def may_be_list(static: Static) -> bool:
@@ -196,9 +183,9 @@ def has_no_value(formula: Static) -> bool:
     return isinstance(_worked_out(formula, None), Problem)
 
 
-def _worked_out(formula: Static, span: Span | None) -> Number | NoValue | NoItem | None:
+def _worked_out(formula: Static, span: Span | None) -> Number | PlainProblem | NoItem | None:
     if divides_by_zero(formula):
-        return NoValue(span, Invalid.ZERO)
+        return Plain.DIVIDES_BY_ZERO.at(span)
     try:
         value = evaluate(formula)
     except NoSuchItem as none:
@@ -208,9 +195,9 @@ def _worked_out(formula: Static, span: Span | None) -> Number | NoValue | NoItem
     except (ArithmeticError, ValueError, TypeError):
         value = math.nan
     if value in (math.inf, -math.inf) or (isinstance(value, int) and abs(value) >= 2**62):
-        return NoValue(span, Invalid.LARGE)
+        return Plain.TOO_LARGE.at(span)
     if isinstance(value, complex) or (isinstance(value, float) and math.isnan(value)):
-        return NoValue(span, Invalid.NOTHING)
+        return Plain.UNDEFINED.at(span)
     return value
 
 

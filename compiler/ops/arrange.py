@@ -13,8 +13,8 @@ from ..graph.typed_value import union
 from ..graph.values import IndexInto, Scalar, Type
 from ..problems.axes import AxisUse, BroadcastTwice, JoinedTwice, TargetsAlong
 from ..problems.elements import MixedElements, SwappedTargets, Wanted, WrongElement
-from ..problems.forms import MapShape, WrongParts, WrongShape
 from ..problems.marks import MergedInOtherOrder, SizesDiffer
+from ..problems.plain import Plain
 from ..sizes.arithmetic import provably_different
 from ..sizes.axes import Arith, Axis, Number, SizeOf, Static, evaluate
 from .broadcasting import may_broadcast
@@ -74,7 +74,7 @@ def merge(call: OpCall) -> TypedValue | None:
     """
     x = call.operands[0]
     if len(call.made) != 1:
-        return call.fail(WrongShape(call.bracket_span, MapShape.MERGE, call.shown, call.op.usage))
+        return call.fail(Plain.MERGE_FORM.at(call.bracket_span))
     made = call.made[0]
     for axis, span in zip(call.axes, call.axis_spans, strict=True):
         if not x.has(axis):
@@ -107,7 +107,7 @@ def _in_the_order_of_the_split(call: OpCall, made: Axis) -> None:
 def concat(call: OpCall) -> TypedValue | None:
     """Operands one after the other along an axis: `concat[a, b -> c](x, y)`, one axis for each operand."""
     if len(call.made) != 1 or len(call.axes) != len(call.operands):
-        return call.fail(WrongParts(call.bracket_span, len(call.operands), len(call.axes), len(call.made)))
+        return call.fail(Plain.PARTS_FORM.at(call.bracket_span, len(call.operands), len(call.axes), len(call.made)))
     made = call.made[0]
     for axis, span, wire, place in zip(call.axes, call.axis_spans, call.operands, call.spans, strict=True):
         if not wire.has(axis):
@@ -155,7 +155,7 @@ def index(call: OpCall) -> TypedValue | None:
     if i.element is not Scalar.INT:
         return call.fail(WrongElement(call.spans[0], i.type, Wanted.INT))
     if len(call.made) != 1:
-        return call.fail(WrongShape(call.bracket_span, MapShape.INDEX, call.shown, call.op.usage))
+        return call.fail(Plain.INDEX_FORM.at(call.bracket_span))
     if outside(call, i, call.made[0], call.spans[0]):
         return None
     return call.make(Type(IndexInto(call.made[0]), i.type.axes, i.type.broadcast_axes), range=i.range)

@@ -13,7 +13,7 @@ from ..graph.traits import ADDED, AVERAGED, Lookup, Normalise, OpCost, Pointwise
 from ..graph.values import IndexInto, Role, Scalar, Type
 from ..problems.axes import AxisTwice, AxisUse, WidthOfWeights
 from ..problems.elements import Wanted, WrongElement
-from ..problems.forms import XavierScale
+from ..problems.plain import Plain
 from ..sizes.axes import Number
 from .table import Brackets, Op, Option
 from .use import OpCall, lacks, numbers, one_axis, truth, twice, wrong_table
@@ -102,7 +102,7 @@ def norm(call: OpCall) -> TypedValue | None:
     if not numbers(call):
         return None
     if call.init is not None and call.init.kind == "xavier":
-        return call.fail(XavierScale(call.span, call.shown))
+        return call.fail(Plain.XAVIER_SCALE.at(call.span, call.shown))
     dims = tuple((axis,) for axis in call.axes)
     weights = []
     if truth(call, "scale"):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ..graph.traits import Arrange, IndexMap, OpCost, Reduce, Window
 from ..graph.values import IndexInto, Scalar, Type
 from ..problems.axes import AxisUse, RanksTwice, WidthOfWindow
-from ..problems.forms import MapShape, WrongShape
 from ..problems.marks import FewerWindows, NoRoom, NoSuchRanks, TooManyRanks
+from ..problems.plain import Plain
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
 from .reduce import masked_axes, masks
@@ -24,7 +24,7 @@ def window(call: OpCall) -> TypedValue | None:
     """y[s, t] = x[a = s * stride + t - pad], and 0 where that is outside of x."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 2:
-        return call.fail(WrongShape(call.bracket_span, MapShape.WINDOW, call.shown, call.op.usage))
+        return call.fail(Plain.WINDOW_FORM.at(call.bracket_span))
     axis, (place, tap) = call.axes[0], call.made
     if not x.has(axis):
         return lacks(call, x, axis, call.spans[0], AxisUse.SLIDES, call.axis_spans[0])
@@ -46,7 +46,7 @@ def pad(call: OpCall) -> TypedValue | None:
     """y[b] = x[a = b - left], and `value` where that is outside of x."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:
-        return call.fail(WrongShape(call.bracket_span, MapShape.PAD, call.shown, call.op.usage))
+        return call.fail(Plain.PAD_FORM.at(call.bracket_span))
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):
         return lacks(call, x, axis, call.spans[0], AxisUse.PADS, call.axis_spans[0])
@@ -93,7 +93,7 @@ def _ranked(call: OpCall) -> Axis | None:
     """The axis that is put in order; None where a mistake is reported."""
     x = call.operands[0]
     if len(call.axes) != 1 or len(call.made) != 1:
-        call.fail(WrongShape(call.bracket_span, MapShape.RANKS, call.shown, call.op.usage))
+        call.fail(Plain.RANKS_FORM.at(call.bracket_span, call.shown, call.op.usage))
         return None
     axis, made = call.axes[0], call.made[0]
     if not x.has(axis):

@@ -35,7 +35,7 @@ from ..problems.elements import (
     Wanted,
     WrongElement,
 )
-from ..problems.sizes import Invalid, NoValue
+from ..problems.plain import Plain
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from ..sizes.functions import LARGEST_EXPONENT, OPERATIONS
@@ -196,13 +196,13 @@ def _argument(meaning: Meaning | None, problems: Problems, numbers: tuple[Static
     """Report a number known at build time of which a function has no value."""
     number = known(numbers[0])
     if number is not None and isinstance(meaning, Function) and not meaning.has_value(number):
-        problems.add(NoValue(place, Invalid.NOTHING))
+        problems.add(Plain.UNDEFINED.at(place))
 
 
 def _divisor(problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
     """Report a division by a number that is 0."""
     if known(numbers[0]) == 0:
-        problems.add(NoValue(place, Invalid.ZERO))
+        problems.add(Plain.DIVIDES_BY_ZERO.at(place))
 
 
 def _powered(wire: TypedValue, exponent: int | float | None) -> tuple[Axis, float] | None:

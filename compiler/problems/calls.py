@@ -131,10 +131,6 @@ class TooManyParameters(Problem, code="E0401"):
     use: BlockUse
 
 
-class ParameterTwice(Problem, code="E0401"):
-    name: str
-
-
 class NumberForParameter(Problem, code="E0401"):
     """A number without its name. What follows it needs its name too, as names take no place. name: of the parameter in
     its place.
@@ -175,11 +171,6 @@ class KindOfParameter(Problem, code="E0402"):
     name: str
     kind: str
     given: Axis
-
-
-class NumberForWidth(Problem, code="E0402"):
-    use: BlockUse
-    name: str
 
 
 class TooManyArguments(Problem, code="E0410"):
@@ -237,12 +228,6 @@ class StateType(Problem, code="E0411"):
     formal: s.Formal
     takes: Type
     gives: Type
-
-
-class StateOfSizes(Problem, code="E0411"):
-    """The default of a state is made of sizes."""
-
-    name: str
 
 
 class ScannedWhole(Problem, code="E0411"):

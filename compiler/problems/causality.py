@@ -128,10 +128,3 @@ class Unproved(Problem):
     @property
     def code(self) -> str:
         return "E0701" if self.trusted is None or self.witness is not None else "W0517"
-
-
-class NeedlesslyTrusted(Problem, code="W0518"):
-    """A claim that is proved is to be trusted, for this reason."""
-
-    axis: Axis
-    reason: str

@@ -10,12 +10,6 @@ from ..base.problems import Problem
 from ..sizes.axes import Axis
 
 
-class ParamOutside(Problem, code="E0214"):
-    """A param that stands in no block."""
-
-    name: str
-
-
 class UnknownSetting(Problem, code="E0601"):
     """A config sets what its file does not declare."""
 
@@ -46,38 +40,10 @@ class SetListForNumber(Problem, code="E0601"):
     declared: Span | None
 
 
-class SetRagged(Problem, code="E0601"):
-    """The size of a ragged width is set."""
-
-    name: str
-
-
-class SetMixedList(Problem, code="E0601"):
-    name: str
-
-
 class NoFunction(Problem, code="E0902"):
     """What an op of the user's own names."""
 
     target: str
-
-
-class NameInConfig(Problem, code="E0207"):
-    """A name where a config sets what comes from another file."""
-
-    name: str
-
-
-class ElementName(Problem, code="E0204"):
-    """An element kind is declared as something else."""
-
-    name: str
-
-
-class OpName(Problem, code="E0204"):
-    """A block has the name of an op."""
-
-    name: str
 
 
 class NewerOp(Problem, code="W0515"):
@@ -108,20 +74,9 @@ class KindInUsedFile(Problem, code="E0213"):
     file: str
 
 
-class ConstForAxis(Problem, code="E0213"):
-    """The const of a file stands for an axis of this kind in a file that it uses."""
-
-    name: str
-    kind: str
-
-
 class KindOfFileCopy(Problem, code="E0213"):
     decl: s.AxisDecl
     original: Axis
-
-
-class BoundedDepth(Problem, code="E0207"):
-    name: str
 
 
 class ConstAtRunTime(Problem, code="E0207"):
@@ -162,10 +117,6 @@ class NoLibraryFile(Problem, code="E0209"):
     known: tuple[str, ...]
 
 
-class NoFolder(Problem, code="E0209"):
-    name: str
-
-
 class OutsideProject(Problem, code="E0209"):
     name: str
     file: Path
@@ -195,19 +146,3 @@ class DisplayName(Problem, code="E0221"):
     shown: str
     most: int
     odd: str | None
-
-
-class DisplayedAlike(Problem, code="W0516"):
-    first: str
-    second: str
-    shown: str
-    there: Span
-
-
-class NothingDeclared(Problem, code="E0219"):
-    file: str
-
-
-class UnusedDeclaration(Problem, code="W0503"):
-    name: str
-    kind: str

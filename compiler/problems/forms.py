@@ -68,32 +68,6 @@ class OneAxis(Problem, code="E0318"):
     axes: tuple[Axis, ...]
 
 
-class MapShape(Enum):
-    """How many axes stand before and behind the arrow of a map."""
-
-    MERGE = auto()
-    INDEX = auto()
-    WINDOW = auto()
-    PAD = auto()
-    RANKS = auto()
-
-
-class WrongShape(Problem, code="E0318"):
-    """usage: how the op is written."""
-
-    shape: MapShape
-    taker: str
-    usage: str
-
-
-class WrongParts(Problem, code="E0318"):
-    """A `concat` of so many operands, with other numbers of axes before and behind its arrow."""
-
-    operands: int
-    joined: int
-    made: int
-
-
 class Stray(Enum):
     """What brackets of an op hold that they should not."""
 
@@ -165,10 +139,6 @@ class NoLabel(Problem, code="E0319"):
     call: s.CallExpr
 
 
-class GivenTwice(Problem, code="E0319"):
-    name: str
-
-
 class ArgumentMissing(Problem, code="E0319"):
     """doc: of an option."""
 
@@ -202,21 +172,6 @@ class NoNumber(Problem, code="E0320"):
     names: tuple[s.Name, ...]
 
 
-class OptionKind(Problem, code="E0320"):
-    """A number for a truth value, or the other way round."""
-
-    option: str
-    doc: str
-    truth: bool
-
-
-class OptionUnknown(Problem, code="E0320"):
-    """An option that depends on what only a run knows."""
-
-    option: str
-    doc: str
-
-
 class OptionValue(Problem, code="E0320"):
     """A value that an option may not have, with what its row says of it. rounded: the value, written as a whole number,
     which it might have.
@@ -239,23 +194,6 @@ class InitName(Problem, code="E0320"):
 
 class InitArguments(Problem, code="E0320"):
     name: str
-
-
-class InitNumber(Problem, code="E0320"):
-    """in_a_pass: whether it depends on the pass of a repeat."""
-
-    in_a_pass: bool
-
-
-class InitNegative(Problem, code="E0320"):
-    name: str
-    value: Number
-
-
-class XavierScale(Problem, code="E0320"):
-    """Of a normalisation, whose scale maps nothing."""
-
-    taker: str
 
 
 class XavierParam(Problem, code="E0320"):

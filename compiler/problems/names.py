@@ -64,14 +64,6 @@ class NoValueNamed(Problem, code="E0202"):
     callable: bool
 
 
-class Gone(Problem, code="E0202"):
-    """A variable of a repeat that has ended, or of a branch that is not taken."""
-
-    name: str
-    bound: Span
-    in_repeat: bool
-
-
 class NothingCalled(Problem, code="E0203"):
     """No op or block of this name is called here.
 
@@ -92,26 +84,6 @@ class NoBlockNamed(Problem, code="E0203"):
     name: str
     known: tuple[str, ...]
     scanned: bool
-
-
-class Twice(Enum):
-    """What is declared twice."""
-
-    PARAMETER = auto()
-    ARGUMENT = auto()
-    RESULT = auto()
-
-
-class DeclaredTwice(Problem, code="E0204"):
-    name: str
-    what: Twice
-
-
-class DeclaredAlready(Problem, code="E0204"):
-    """An axis or const of a block with a name that is taken. value: a param with that of a value."""
-
-    name: str
-    value: bool = False
 
 
 class Bearer(Enum):
@@ -173,14 +145,6 @@ class Unused(Problem, code="W0502"):
     gone: bool
 
 
-class PartTakesStep(Problem, code="W0514"):
-    """A part with weights is called as a function of decoding is, which its causal model, declared there, has not."""
-
-    model: str
-    declared: Span | None
-    name: str
-
-
 class Remedy(Enum):
     """How one of two axes, or consts, of one name is to be put in place of the other."""
 
@@ -213,13 +177,6 @@ class SameName(Problem):
     @property
     def code(self) -> str:
         return "E0212" if self.wrong else "W0513"
-
-
-class NotEarlier(Problem, code="E0403"):
-    """A parameter is to be like an axis of the file, which is no parameter."""
-
-    name: str
-    original: str
 
 
 class DefaultKind(Problem, code="E0402"):

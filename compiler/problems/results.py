@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
-
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problem
@@ -50,23 +48,6 @@ class TypeInRepeat(Problem, code="E0314"):
     around: Surroundings
 
 
-class Count(Enum):
-    """What is returned, and should not be so."""
-
-    NOTHING = auto()
-    AGAIN = auto()
-    IN_REPEAT = auto()
-    BEFORE_END = auto()  # something stands behind it
-
-
-class WrongReturn(Problem, code="E0408"):
-    """name: of the block; first: the `return` that stands before."""
-
-    count: Count
-    name: str = ""
-    first: Span | None = None
-
-
 class NothingPromised(Problem, code="E0408"):
     """A model that does not say what it gives: values of these types."""
 
@@ -93,23 +74,6 @@ class Unpacked(Problem, code="E0408"):
     axis: Axis | None
 
 
-class SeveralResults(Problem, code="E0408"):
-    """A call of several results where one is wanted. names: of the results."""
-
-    call: s.CallExpr
-    results: int
-    names: tuple[str, ...]
-
-
-class CrossedResults(Problem, code="W0507"):
-    """A name takes another result than the one of that name. names: of all results."""
-
-    name: str
-    result: str
-    callee: str
-    names: tuple[str, ...]
-
-
 class SharedDifferently(Problem):
     """Calls of one set of weights need it in two shapes. differs: the code, and what differs.
 
@@ -126,13 +90,6 @@ class SharedDifferently(Problem):
         return self.differs[0]
 
 
-class PassesLearnDifferently(Problem, code="E0414"):
-    """The passes of a `shared` repeat differ in weights: how, between the first and this one. index: its name."""
-
-    index: str
-    how: str
-
-
 class SecondSet(Problem, code="E0413"):
     """A model would get a second set of weights, by another path. once: the block to be shared instead."""
 
@@ -140,19 +97,3 @@ class SecondSet(Problem, code="E0413"):
     declared: Span | None
     first: Span | None
     once: str
-
-
-class SetPerPass(Problem, code="E0413"):
-    """Each pass of a repeat has weights of its own, but this model has one set. called: by what the repeat calls."""
-
-    model: str
-    declared: Span | None
-    called: str
-
-
-class ShareFromOutside(Problem, code="E0413"):
-    """Each pass of a repeat has weights of its own, but this share of a block has one set, where it stands."""
-
-    name: str
-    block: str
-    shared: Span

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
-
+from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problem
+from ..graph.traits import Reads
 from ..graph.typed_value import TypedValue
 from ..graph.values import Type
-from ..sizes.axes import Axis, Const, Number, Value
+from ..sizes.axes import Axis, Number, Value
 from ..sizes.limits import Limit, TooMuch
-
-
-class Invalid(Enum):
-    """Why arithmetic has no value."""
-
-    ZERO = auto()  # it divides by zero
-    LARGE = auto()
-    NOTHING = auto()
 
 
 class Beyond(Problem, code="E0220"):
@@ -30,10 +22,6 @@ class Beyond(Problem, code="E0220"):
     def of(cls, much: TooMuch, span: Span | None) -> Beyond:
         """It stands at its own place, or else at this one."""
         return cls(much.span or span, much.limit, much.facts)
-
-
-class NoValue(Problem, code="E0207"):
-    why: Invalid
 
 
 class NoItem(Problem, code="E0222"):
@@ -71,12 +59,6 @@ class NoSizeSet(Problem, code="E0207"):
     value: Value
 
 
-class NotStatic(Problem, code="E0207"):
-    """What is no number known at build time. wrapped: a number in a function of other languages, as `range(n)`."""
-
-    wrapped: str = ""
-
-
 class NotStaticName(Problem, code="E0207"):
     """A variable among sizes."""
 
@@ -84,62 +66,11 @@ class NotStaticName(Problem, code="E0207"):
     have: Type
 
 
-class FunctionForm(Problem, code="E0207"):
-    """A function of numbers with other arguments. takes: what it takes, and how that is written."""
-
-    name: str
-    takes: tuple[str, str]
-
-
-class SizeOfCopy(Problem, code="E0207"):
-    """A copy of an axis is given a size of its own."""
-
-    name: str
-    original: str
-
-
 class DepthAtRunTime(Problem, code="E0207"):
     """A depth whose size only a run knows (D1): it depends on this width, or on a const that a run gives."""
 
     name: str
     width: Axis | None
-
-
-class NoSizeInBlock(Problem, code="E0207"):
-    """An axis that a block declares without a size. kind: width or depth."""
-
-    name: str
-    kind: str
-
-
-class PassesAtRunTime(Problem, code="E0207"):
-    """The number of passes depends on a width."""
-
-
-class PassesInvalid(Problem, code="E0207"):
-    value: Number
-
-
-class TooManyPasses(Problem, code="E0207"):
-    value: int
-    most: int
-
-
-class MixedList(Problem, code="E0222"):
-    """Truth values and numbers in one list."""
-
-
-class ReadForm(Problem, code="E0222"):
-    """Brackets behind a list do not say which number is read."""
-
-    name: str
-
-
-class ReadNumber(Problem, code="E0222"):
-    """One number is read as if it were a list. const: whether it is one, and no size of an axis."""
-
-    name: str
-    const: bool
 
 
 class ListForNumber(Problem, code="E0222"):
@@ -172,20 +103,6 @@ class SizeOfConst(Problem, code="E0201"):
     name: str
 
 
-class OpenSize(Problem, code="E0409"):
-    """A depth or const of a graph has no value, and compiling needs one."""
-
-    graph: str
-    item: Axis | Const
-
-
-class OpenWeight(Problem, code="E0409"):
-    """A weight runs along a width without a largest size."""
-
-    weight: str
-    axis: Axis
-
-
 class OpenWidth(Problem, code="E0409"):
     """A width whose size no input of a graph tells. bracketed: whether it is a parameter of the block."""
 
@@ -194,15 +111,26 @@ class OpenWidth(Problem, code="E0409"):
     bracketed: bool
 
 
-class OpenBranch(Problem, code="E0409"):
-    """Which branch a block takes depends on a const without a value."""
+class RaggedAxis(Problem, code="E0801"):
+    """`ragged` on an axis that cannot be: a depth, a copy, or one whose size follows from others, or is fixed."""
 
-    block: str
-    const: str
+    decl: s.AxisDecl
 
 
-class SetForCopy(Problem, code="E0601"):
-    """A size is set for a copy: from outside, or by a config."""
+class PaddingInside(Problem, code="E0802"):
+    """The padding of a width, `inside`, does not come last in what is made. ragged: the names of all that are."""
+
+    op: str
+    reads: Reads
+    inside: str
+    made: str
+    ragged: tuple[str, ...]
+
+
+class MaskedByHand(Problem, code="W0505"):
+    """An input of a model is a mask of what is padding, at `mask`. lengths: the inputs that say what is."""
 
     name: str
-    original: str
+    width: Axis
+    mask: Span
+    lengths: tuple[str, ...]

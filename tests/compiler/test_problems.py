@@ -9,14 +9,17 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from string import Formatter
 
 import pytest
 
 from attnc.compiler import problems
 from attnc.compiler.base.problems import Problem, Problems
 from attnc.compiler.hints import messages
+from attnc.compiler.hints.messages.plain import PLAIN
 from attnc.compiler.hints.table import TELLS
 from attnc.compiler.hints.tell import tell
+from attnc.compiler.problems.plain import Plain
 from attnc.compiler.problems.sizes import Beyond
 from attnc.compiler.sizes.limits import Limit, TooMuch
 from attnc.dsl.catalogue import CATALOGUE
@@ -52,6 +55,32 @@ def test_each_kind_has_a_page_and_each_tells_how_to_mend_it() -> None:
     assert {kind.CODE for kind in OWN} <= set(CATALOGUE)
     silent = [kind.__name__ for kind in OWN if "help" not in keywords(TELLS[kind])]
     assert not silent, silent
+
+
+def test_each_plain_mistake_has_a_page_and_words_for_the_facts_that_it_is_given() -> None:
+    """What stands for a number is in the words and given where the mistake is found, wherever that is."""
+    assert [*PLAIN] == [*Plain]
+    assert {each.value[0] for each in Plain} <= set(CATALOGUE)
+    assert not [each for each in Plain if not PLAIN[each][1]], "how is it mended?"
+    found = {
+        each: facts for path in Path(str(problems.__file__)).parents[1].rglob("*.py") for each, facts in given(path)
+    }
+    wanted = {}
+    for each, texts in PLAIN.items():
+        numbers = {hole for text in texts for _, hole, _, _ in Formatter().parse(text) if hole not in (None, "text")}
+        assert numbers == set(map(str, range(len(numbers)))), each
+        wanted[each] = (len(numbers), len(texts) == 3)
+    assert found == wanted
+
+
+def given(path: Path) -> Iterator[tuple[Plain, tuple[int, bool]]]:
+    """Where plain mistakes are found in a file: the number of their facts, and whether another place is shown."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if "Plain." in text else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "at":
+            for kind in ast.walk(node.func.value):
+                if isinstance(kind, ast.Attribute) and isinstance(kind.value, ast.Name) and kind.value.id == "Plain":
+                    yield Plain[kind.attr], (len(node.args) - 1, bool(node.keywords))
 
 
 def keywords(tell: Callable[..., object]) -> set[str]:

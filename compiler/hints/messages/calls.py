@@ -223,11 +223,6 @@ def _fewer(given: Sequence[s.BracketItem | s.Argument], most: int) -> list[str]:
     return kept
 
 
-@tells(p.ParameterTwice)
-def parameter_twice(problem: p.ParameterTwice, words: Wording) -> Diagnostic:
-    return say(problem, f"parameter `{problem.name}` is given twice", help="leave one of the two out")
-
-
 @tells(p.NumberForParameter)
 def number_for_parameter(problem: p.NumberForParameter, words: Wording) -> Diagnostic:
     use, item, name, items = problem.use, problem.item, problem.name, _items(problem.use.call)
@@ -383,12 +378,6 @@ def kind_of_parameter(problem: p.KindOfParameter, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.NumberForWidth)
-def number_for_width(problem: p.NumberForWidth, words: Wording) -> Diagnostic:
-    message = f"parameter `{problem.name}` of `{problem.use.called}` is a width: it takes an axis, not a number"
-    return say(problem, message, help="pass a width that an argument has")
-
-
 # -- arguments
 
 
@@ -517,16 +506,6 @@ def state_type(problem: p.StateType, words: Wording) -> Diagnostic:
         related=[(formal.span, f"taken as {takes}"), (use.call.span, "scanned here")],
         help=f"give it the type that it is taken as, {words.quoted(f'{name}: {formal.type.span.text}')}, or name the "
         "result otherwise if it is no next value",
-    )
-
-
-@tells(p.StateOfSizes)
-def state_of_sizes(problem: p.StateOfSizes, words: Wording) -> Diagnostic:
-    name = problem.name
-    return say(
-        problem,
-        f"`{name}` goes from step to step, and its default is made of sizes: give its first value",
-        help=f"write {words.quoted(f'{name} = ...')} among the arguments",
     )
 
 

@@ -60,12 +60,6 @@ def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.NeedlesslyTrusted)
-def needlessly_trusted(problem: p.NeedlesslyTrusted, words: Wording) -> Diagnostic:
-    message = f"`causal {problem.axis.name}` is proved: it need not be trusted"
-    return say(problem, message, help=f'leave out `trusted "{problem.reason}"`')
-
-
 @tells(p.ClaimAlong)
 def claim_along(problem: p.ClaimAlong, words: Wording) -> Diagnostic:
     return say(

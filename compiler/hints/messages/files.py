@@ -16,15 +16,6 @@ def _respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
     return [] if span is None else respelt(span, near)
 
 
-@tells(p.ParamOutside)
-def param_outside(problem: p.ParamOutside, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"param `{problem.name}` stands outside a block or model",
-        help="move it into the block or model that owns this weight; its path in the state dict starts there",
-    )
-
-
 @tells(p.UnknownSetting)
 def unknown_setting(problem: p.UnknownSetting, words: Wording) -> Diagnostic:
     name, known = problem.name, problem.known
@@ -62,40 +53,11 @@ def set_list_for_number(problem: p.SetListForNumber, words: Wording) -> Diagnost
     )
 
 
-@tells(p.SetRagged)
-def set_ragged(problem: p.SetRagged, words: Wording) -> Diagnostic:
-    message = f"`{problem.name}` is ragged: its lengths come with the inputs, and cannot be set"
-    return say(problem, message, help=f"leave `{problem.name}` out")
-
-
-@tells(p.SetMixedList)
-def set_mixed_list(problem: p.SetMixedList, words: Wording) -> Diagnostic:
-    message = f"`{problem.name}` is set to truth values and numbers, but a list is of one kind"
-    return say(problem, message, help="set numbers alone, or true and false alone")
-
-
 @tells(p.NoFunction)
 def no_function(problem: p.NoFunction, words: Wording) -> Diagnostic:
     ascii = "" if problem.target.isascii() else ", in names made of A-Z, a-z, 0-9 and `_`"
     help = f'write "module:function", as in "my_ops.sort:by_hash"{ascii}'
     return say(problem, f'"{problem.target}" names no function', help=help)
-
-
-@tells(p.NameInConfig)
-def name_in_config(problem: p.NameInConfig, words: Wording) -> Diagnostic:
-    message = f"`{problem.name}` cannot be used here: the config sets what comes from another file"
-    return say(problem, message, help="write a number")
-
-
-@tells(p.ElementName)
-def element_name(problem: p.ElementName, words: Wording) -> Diagnostic:
-    return say(problem, f"`{problem.name}` is the name of an element kind", help="choose another name")
-
-
-@tells(p.OpName)
-def op_name(problem: p.OpName, words: Wording) -> Diagnostic:
-    name = problem.name
-    return say(problem, f"`{name}` is the name of an op", help=f"choose another name, such as `my_{name}`")
 
 
 @tells(p.NewerOp)
@@ -142,16 +104,6 @@ def kind_in_used_file(problem: p.KindInUsedFile, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.ConstForAxis)
-def const_for_axis(problem: p.ConstForAxis, words: Wording) -> Diagnostic:
-    name, kind = problem.name, problem.kind
-    return say(
-        problem,
-        f"`{name}` is a {kind} here, but a const in the file that uses this one",
-        help=f"declare it as a {kind} there too, or use it under another name: `use ...: {name} as other`",
-    )
-
-
 @tells(p.KindOfFileCopy)
 def kind_of_file_copy(problem: p.KindOfFileCopy, words: Wording) -> Diagnostic:
     decl, original, theirs = problem.decl, problem.original, problem.original.kind.value
@@ -161,12 +113,6 @@ def kind_of_file_copy(problem: p.KindOfFileCopy, words: Wording) -> Diagnostic:
         related=[(original.span, f"`{original.name}` is declared here")],
         help=f"write `{theirs} {decl.span.text}`",
     )
-
-
-@tells(p.BoundedDepth)
-def bounded_depth(problem: p.BoundedDepth, words: Wording) -> Diagnostic:
-    message = f"depth `{problem.name}` is bounded, but a depth's size is known"
-    return say(problem, message, help="write `=`, or declare a width")
 
 
 @tells(p.ConstAtRunTime)
@@ -234,12 +180,6 @@ def no_library_file(problem: p.NoLibraryFile, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.NoFolder)
-def no_folder(problem: p.NoFolder, words: Wording) -> Diagnostic:
-    help = "a text that is no file finds only `std.*`; give `base=` the folder of the other files"
-    return say(problem, f"`use {problem.name}` has no folder to look in", help=help)
-
-
 @tells(p.OutsideProject)
 def outside_project(problem: p.OutsideProject, words: Wording) -> Diagnostic:
     return say(
@@ -287,24 +227,3 @@ def display_name(problem: p.DisplayName, words: Wording) -> Diagnostic:
     named = f"`{odd}`" if odd.isprintable() else f"the character {ord(odd)}"
     help = "use letters of Latin alphabets, Greek ones, digits, and common signs"
     return say(problem, f"{named} in a display name is no sign that every format can set", help=help)
-
-
-@tells(p.DisplayedAlike)
-def displayed_alike(problem: p.DisplayedAlike, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f'`{problem.first}` and `{problem.second}` are both called "{problem.shown}" in figures',
-        related=[(problem.there, f"`{problem.first}`")],
-        help="give one of them another display name",
-    )
-
-
-@tells(p.NothingDeclared)
-def nothing_declared(problem: p.NothingDeclared, words: Wording) -> Diagnostic:
-    help = "write `model name(x: [seq, depth]) -> [seq, depth] { ... }`"
-    return say(problem, f"{problem.file} declares nothing", help=help)
-
-
-@tells(p.UnusedDeclaration)
-def unused_declaration(problem: p.UnusedDeclaration, words: Wording) -> Diagnostic:
-    return say(problem, f"{problem.kind} `{problem.name}` is never used", help="delete it")

@@ -75,31 +75,6 @@ def one_axis(problem: p.OneAxis, words: Wording) -> Diagnostic:
     return say(problem, message, help=f"keep one of {words.listed(axes)}")
 
 
-@tells(p.WrongShape)
-def wrong_shape(problem: p.WrongShape, words: Wording) -> Diagnostic:
-    message, usage = {
-        p.MapShape.MERGE: ("`merge` makes one axis", "merge[b, c -> a](x)"),
-        p.MapShape.INDEX: ("`index` makes an index into one axis", "index[a](i)"),
-        p.MapShape.WINDOW: (
-            "`window` slides along one axis and makes two: where the window stands, and where in it an item is",
-            "window[seq -> seq, tap](x)",
-        ),
-        p.MapShape.PAD: ("`pad` makes one axis of one", "pad[a -> b](x, left = 1)"),
-        p.MapShape.RANKS: (f"`{problem.taker}` makes one axis of ranks", problem.usage),
-    }[problem.shape]
-    return say(problem, message, help=f"its form is {words.quoted(usage)}")
-
-
-@tells(p.WrongParts)
-def wrong_parts(problem: p.WrongParts, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`concat` joins one axis of each operand to one: here {problem.operands} operands have "
-        f"{problem.joined} before the arrow, and {problem.made} behind it",
-        help=f"its form is {words.quoted('concat[a, b -> c](x, y)')}",
-    )
-
-
 @tells(p.StrayBrackets)
 def stray_brackets(problem: p.StrayBrackets, words: Wording) -> Diagnostic:
     call, brackets = problem.call, problem.call.brackets
@@ -205,11 +180,6 @@ def no_label(problem: p.NoLabel, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.GivenTwice)
-def given_twice(problem: p.GivenTwice, words: Wording) -> Diagnostic:
-    return say(problem, f"`{problem.name}` is given twice", help="leave one of the two out")
-
-
 @tells(p.ArgumentMissing)
 def argument_missing(problem: p.ArgumentMissing, words: Wording) -> Diagnostic:
     lacks = f"{listed(problem.names)}{f': {problem.doc}' if problem.doc else ''}"
@@ -289,17 +259,6 @@ def no_number(problem: p.NoNumber, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.OptionKind)
-def option_kind(problem: p.OptionKind, words: Wording) -> Diagnostic:
-    wanted = "true or false" if problem.truth else "a number"
-    return say(problem, f"`{problem.option}` is {wanted}", help=problem.doc)
-
-
-@tells(p.OptionUnknown)
-def option_unknown(problem: p.OptionUnknown, words: Wording) -> Diagnostic:
-    return say(problem, f"`{problem.option}` must be known at build time", help=problem.doc)
-
-
 @tells(p.OptionValue)
 def option_value(problem: p.OptionValue, words: Wording) -> Diagnostic:
     message, at = f"`{problem.option}` is {problem.value}, but {problem.complaint}", problem.rounded
@@ -331,29 +290,6 @@ def init_arguments(problem: p.InitArguments, words: Wording) -> Diagnostic:
         problem,
         f"`{problem.name}` takes {'one' if INITS[problem.name] else 'no'} number",
         help="`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`",
-    )
-
-
-@tells(p.InitNumber)
-def init_number(problem: p.InitNumber, words: Wording) -> Diagnostic:
-    help = "pass a number, a const or a size"
-    if problem.in_a_pass:
-        help = "the weights of all passes begin alike: pass a number that does not depend on the pass"
-    return say(problem, "an initialisation takes a number known at build time", help=help)
-
-
-@tells(p.InitNegative)
-def init_negative(problem: p.InitNegative, words: Wording) -> Diagnostic:
-    message = f"`{problem.name}` takes a number of 0 or more, but this is {problem.value}"
-    return say(problem, message, help="it says how far the first values lie from 0")
-
-
-@tells(p.XavierScale)
-def xavier_scale(problem: p.XavierScale, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`xavier` goes by what a weight maps to what, but the scale of `{problem.taker}` maps nothing",
-        help="leave `init` out: the scale begins at 1",
     )
 
 

@@ -90,24 +90,6 @@ def no_value_named(problem: p.NoValueNamed, words: Wording) -> Diagnostic:
     return say(problem, f"nothing is named `{name}` here", help=help, fix=fix)
 
 
-@tells(p.Gone)
-def gone(problem: p.Gone, words: Wording) -> Diagnostic:
-    name = problem.name
-    if problem.in_repeat:
-        return say(
-            problem,
-            f"`{name}` lives inside a repeat and is gone here",
-            related=[(problem.bound, "it is bound in this repeat")],
-            help=f"bind `{name}` before the repeat; then each pass rebinds it and the last value comes out",
-        )
-    return say(
-        problem,
-        f"`{name}` is bound only in a branch that is not taken",
-        related=[(problem.bound, "it is bound here")],
-        help=f"bind `{name}` in both branches, or before the `if`",
-    )
-
-
 @tells(p.NothingCalled)
 def nothing_called(problem: p.NothingCalled, words: Wording) -> Diagnostic:
     call, name, library = problem.call, problem.call.callee.text, problem.library
@@ -148,19 +130,6 @@ def no_block_named(problem: p.NoBlockNamed, words: Wording) -> Diagnostic:
         message, help = f"`scan` calls a block, but {message}", "declare a block that does one step"
     fix = [] if problem.scanned else _respelt(problem.span, near)
     return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=fix)
-
-
-@tells(p.DeclaredTwice)
-def declared_twice(problem: p.DeclaredTwice, words: Wording) -> Diagnostic:
-    what = {p.Twice.PARAMETER: "parameter", p.Twice.ARGUMENT: "argument", p.Twice.RESULT: "result"}[problem.what]
-    return say(problem, f"{what} `{problem.name}` is declared twice", help="rename one of the two")
-
-
-@tells(p.DeclaredAlready)
-def declared_already(problem: p.DeclaredAlready, words: Wording) -> Diagnostic:
-    if problem.value:
-        return say(problem, f"`{problem.name}` is a value already", help="choose another name for the param")
-    return say(problem, f"`{problem.name}` is declared already", help="choose another name")
 
 
 @tells(p.NameTaken)
@@ -252,17 +221,6 @@ def unused(problem: p.Unused, words: Wording) -> Diagnostic:
     return say(problem, f"`{problem.name}` is never used", help=f"delete it, or call it `_`{more}")
 
 
-@tells(p.PartTakesStep)
-def part_takes_step(problem: p.PartTakesStep, words: Wording) -> Diagnostic:
-    model, name = problem.model, problem.name
-    return say(
-        problem,
-        f"`{model}` has no step: a part of it with weights is called `{name}`, as a function of decoding is",
-        related=[(problem.declared, f"`{model}` is causal: it could decode")],
-        help=f"give it another name, or the call a label, such as `{name}_`; the paths of its weights change too",
-    )
-
-
 @tells(p.SameName)
 def same_name(problem: p.SameName, words: Wording) -> Diagnostic:
     name, block, alike, (mine, theirs) = problem.name, problem.block, problem.alike, problem.numbers
@@ -302,16 +260,6 @@ def same_name(problem: p.SameName, words: Wording) -> Diagnostic:
 
 def _number(number: Value) -> str:
     return str(number).lower() if isinstance(number, bool) else f"{number}"
-
-
-@tells(p.NotEarlier)
-def not_earlier(problem: p.NotEarlier, words: Wording) -> Diagnostic:
-    name, original = problem.name, problem.original
-    return say(
-        problem,
-        f"`{name}` is to be like `{original}`, which is no earlier parameter of this block",
-        help=f"make `{original}` a parameter too, before `{name}`",
-    )
 
 
 @tells(p.DefaultKind)

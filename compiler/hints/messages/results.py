@@ -145,17 +145,6 @@ def _begun(problem: p.TypeInRepeat) -> list[str]:
     return []
 
 
-@tells(p.WrongReturn)
-def wrong_return(problem: p.WrongReturn, words: Wording) -> Diagnostic:
-    message, help = {
-        p.Count.NOTHING: (f"`{problem.name}` returns nothing", "end its body with `return ...`"),
-        p.Count.AGAIN: ("a second `return`", "return once, at the end"),
-        p.Count.IN_REPEAT: ("`return` stands inside a repeat", "bind the result, and return it after the repeat"),
-        p.Count.BEFORE_END: ("nothing after `return` is run", "move it above, or delete it"),
-    }[problem.count]
-    return say(problem, message, related=[(problem.first, "the first")], help=help)
-
-
 @tells(p.NothingPromised)
 def nothing_promised(problem: p.NothingPromised, words: Wording) -> Diagnostic:
     return say(
@@ -210,24 +199,6 @@ def unpacked(problem: p.Unpacked, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.SeveralResults)
-def several_results(problem: p.SeveralResults, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`{problem.call.callee.text}` gives {problem.results} results, but one is wanted here",
-        help=f"name them first: `{', '.join(problem.names)} = ...` (`_` discards one)",
-    )
-
-
-@tells(p.CrossedResults)
-def crossed_results(problem: p.CrossedResults, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`{problem.name}` takes the result `{problem.result}` of `{problem.callee}`",
-        help=f"results come in their declared order: write `{', '.join(problem.names)} = ...`",
-    )
-
-
 @tells(p.SharedDifferently)
 def shared_differently(problem: p.SharedDifferently, words: Wording) -> Diagnostic:
     name, how = problem.name, problem.differs[1]
@@ -241,17 +212,6 @@ def shared_differently(problem: p.SharedDifferently, words: Wording) -> Diagnost
     return say(problem, message, related=[(problem.there, "the other call")], help=help)
 
 
-@tells(p.PassesLearnDifferently)
-def passes_learn_differently(problem: p.PassesLearnDifferently, words: Wording) -> Diagnostic:
-    index, q = problem.index, words.quoted
-    chosen = q(f"select({index} == 0, a, b)")
-    return say(
-        problem,
-        f"the passes of a `shared` repeat have one set of weights, but they hang on `{index}`: {problem.how}",
-        help=f"learn the same in every pass, and choose between values, {chosen}; or leave out {q('shared')}",
-    )
-
-
 @tells(p.SecondSet)
 def second_set(problem: p.SecondSet, words: Wording) -> Diagnostic:
     model, once, q = problem.model, problem.once, words.quoted
@@ -263,29 +223,4 @@ def second_set(problem: p.SecondSet, words: Wording) -> Diagnostic:
         f"the model `{model}` has one set of weights, but would get a second here",
         related=[(problem.declared, "a model"), (problem.first, "the first are made here")],
         help=help,
-    )
-
-
-@tells(p.SetPerPass)
-def set_per_pass(problem: p.SetPerPass, words: Wording) -> Diagnostic:
-    model, q = problem.model, words.quoted
-    called = f", which `{problem.called}` calls," if problem.called else ""
-    made = q(model) if problem.called else "it"
-    return say(
-        problem,
-        f"each pass of this repeat has weights of its own, but the model `{model}`{called} has one set",
-        related=[(problem.declared, "a model")],
-        help=f"write {q('repeat ... shared { }')}, or make {made} a {q('block')}: each pass then has its own",
-    )
-
-
-@tells(p.ShareFromOutside)
-def share_from_outside(problem: p.ShareFromOutside, words: Wording) -> Diagnostic:
-    name, q = problem.name, words.quoted
-    return say(
-        problem,
-        f"each pass of this repeat has weights of its own, but `{name}` has one set, where it stands",
-        related=[(problem.shared, "outside of the repeat")],
-        help=f"write {q('repeat ... shared { }')} if the passes are to have one set, or "
-        f"{q(f'share {name} = {problem.block}')} inside the repeat",
     )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from ....dsl import syntax as s
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...base import rewritten
+from ...base.names import listed
+from ...graph.traits import Arrange, IndexMap
 from ...graph.typed_value import show, show_type
 from ...problems import sizes as p
-from ...sizes.axes import Axis, Number
+from ...sizes.axes import Number
 from ...sizes.limits import Limit
 from ..table import say, tells
 from ..words import Wording
@@ -44,16 +47,6 @@ _LIMITS = {
 def beyond(problem: p.Beyond, words: Wording) -> Diagnostic:
     message, help = _LIMITS[problem.limit]
     return say(problem, message.format(*problem.facts), help=help)
-
-
-@tells(p.NoValue)
-def no_value(problem: p.NoValue, words: Wording) -> Diagnostic:
-    message, help = {
-        p.Invalid.ZERO: ("this divides by zero", "divide by 1 or more"),
-        p.Invalid.LARGE: ("this number is too large", "whole numbers stay below 2 ^ 62"),
-        p.Invalid.NOTHING: ("this has no value", "change the numbers that it is made of"),
-    }[problem.why]
-    return say(problem, message, help=help)
 
 
 @tells(p.NoItem)
@@ -118,14 +111,6 @@ def _no_size(name: str, value: Number) -> str:
     )
 
 
-@tells(p.NotStatic)
-def not_static(problem: p.NotStatic, words: Wording) -> Diagnostic:
-    help = "a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a / b) and floor(a / b)"
-    if problem.wrapped:
-        help = f"write `{problem.wrapped}` alone"
-    return say(problem, "this is no number known at build time", help=help)
-
-
 @tells(p.NotStaticName)
 def not_static_name(problem: p.NotStaticName, words: Wording) -> Diagnostic:
     return say(
@@ -133,29 +118,6 @@ def not_static_name(problem: p.NotStaticName, words: Wording) -> Diagnostic:
         f"`{problem.name}` is {show_type(problem.have)}: no number known at build time",
         help="a size or const is made of numbers, sizes and consts",
     )
-
-
-@tells(p.FunctionForm)
-def function_form(problem: p.FunctionForm, words: Wording) -> Diagnostic:
-    takes, form = problem.takes
-    return say(problem, f"`{problem.name}` takes {takes}", help=f"its form is `{problem.name}({form})`")
-
-
-@tells(p.SizeOfCopy)
-def size_of_copy(problem: p.SizeOfCopy, words: Wording) -> Diagnostic:
-    original = problem.original
-    return say(
-        problem,
-        f"`{problem.name}` is a copy of `{original}`, and has no size of its own",
-        help=f"leave out the size, or `like {original}`",
-    )
-
-
-@tells(p.SetForCopy)
-def set_for_copy(problem: p.SetForCopy, words: Wording) -> Diagnostic:
-    original = problem.original
-    message = f"`{problem.name}` is a copy of `{original}`, and has no size of its own"
-    return say(problem, message, help=f"set `{original}`")
 
 
 @tells(p.DepthAtRunTime)
@@ -167,62 +129,6 @@ def depth_at_run_time(problem: p.DepthAtRunTime, words: Wording) -> Diagnostic:
         problem,
         f"the size of the depth `{name}` depends {on}, but must be known at build time",
         help=f"make {q(name)} a width{fixed}",
-    )
-
-
-@tells(p.NoSizeInBlock)
-def no_size_in_block(problem: p.NoSizeInBlock, words: Wording) -> Diagnostic:
-    made = f"an axis of a block is made of others: `{problem.kind} {problem.name} = ...`"
-    return say(
-        problem,
-        f"`{problem.name}` is declared in a block but has no size",
-        help=f"{made}, or make it a parameter of the block",
-    )
-
-
-@tells(p.PassesAtRunTime)
-def passes_at_run_time(problem: p.PassesAtRunTime, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        "the number of passes depends on a width, but must be known at build time",
-        help=f"count by a number, a const or the size of a depth; {words.quoted('scan')} runs along a width",
-    )
-
-
-@tells(p.PassesInvalid)
-def passes_invalid(problem: p.PassesInvalid, words: Wording) -> Diagnostic:
-    message = f"a repeat runs a whole number of times, not {problem.value}"
-    return say(problem, message, help="count by 0, 1, 2 or more")
-
-
-@tells(p.TooManyPasses)
-def too_many_passes(problem: p.TooManyPasses, words: Wording) -> Diagnostic:
-    message = f"a repeat of {problem.value} passes is more than {problem.most}"
-    return say(problem, message, help="repeat it less often")
-
-
-@tells(p.MixedList)
-def mixed_list(problem: p.MixedList, words: Wording) -> Diagnostic:
-    help = "write numbers alone, or `true` and `false` alone"
-    return say(problem, "this list holds truth values and numbers", help=help)
-
-
-@tells(p.ReadForm)
-def read_form(problem: p.ReadForm, words: Wording) -> Diagnostic:
-    q = words.quoted
-    return say(
-        problem,
-        f"`{problem.name}` is a list: its brackets say which one of its numbers is read",
-        help=f"write {q(f'{problem.name}[i]')}, with the number of a pass, a const or a number for {q('i')}",
-    )
-
-
-@tells(p.ReadNumber)
-def read_number(problem: p.ReadNumber, words: Wording) -> Diagnostic:
-    name, q = problem.name, words.quoted
-    more = f", or make it a list, {q(f'const {name} = [...]')}" if problem.const else ""
-    return say(
-        problem, f"`{name}` is one number, not a list: nothing is read off it", help=f"write {q(name)} alone{more}"
     )
 
 
@@ -274,36 +180,6 @@ def param_unbounded(problem: p.ParamUnbounded, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.OpenSize)
-def open_size(problem: p.OpenSize, words: Wording) -> Diagnostic:
-    name = problem.item.name
-    kind, lacks, number = ("depth", "size", 64) if isinstance(problem.item, Axis) else ("const", "value", 2)
-    message = f"{kind} `{name}` of `{problem.graph}` has no {lacks}, and compiling needs one"
-    return say(problem, message, help=_set_it(name, number))
-
-
-@tells(p.OpenBranch)
-def open_branch(problem: p.OpenBranch, words: Wording) -> Diagnostic:
-    const = problem.const
-    message = f"which branch `{problem.block}` takes depends on const `{const}`, which has no value"
-    return say(problem, message, help=_set_it(const, 2))
-
-
-def _set_it(name: str, number: int) -> str:
-    return f"set it: `--set {name}={number}`, or `sizes={{{name!r}: {number}}}` in Python"
-
-
-@tells(p.OpenWeight)
-def open_weight(problem: p.OpenWeight, words: Wording) -> Diagnostic:
-    name, axis = problem.axis.name, problem.axis
-    return say(
-        problem,
-        f"the weight `{problem.weight}` runs along `{name}`, of which no largest size is known",
-        related=[(axis.span, f"`{name}` is declared here")],
-        help=f"set it: `--set {name}=1024`, or call the block with a width that is bounded",
-    )
-
-
 @tells(p.OpenWidth)
 def open_width(problem: p.OpenWidth, words: Wording) -> Diagnostic:
     graph, axis = problem.graph, problem.axis
@@ -323,4 +199,50 @@ def size_of_const(problem: p.SizeOfConst, words: Wording) -> Diagnostic:
         f"`{problem.name}` is a const, but `|...|` is the size of an axis",
         help=f"write `{problem.name}`",
         fix=[(problem.span, problem.name)] if problem.span is not None else [],
+    )
+
+
+@tells(p.RaggedAxis)
+def ragged_axis(problem: p.RaggedAxis, words: Wording) -> Diagnostic:
+    name, size, like = problem.decl.name.text, problem.decl.size, problem.decl.like
+    if problem.decl.kind == "depth":
+        most = f" <= {size.span.text}" if size is not None else ""
+        why, help = (
+            "a depth's size is known when the spec is compiled",
+            f"declare it as a width: `width {name}{most} ragged`",
+        )
+    elif like is not None:
+        why = f"it is a copy of `{like.text}`, and has its lengths"
+        help = f"leave the word out here, and write it behind the declaration of `{like.text}`: its copies follow"
+    elif isinstance(size, s.NumberLiteral):
+        why, bound = "its size is fixed", f"`width {name} <= {size.span.text} ragged`"
+        help = f"leave the size to the inputs, `width {name} ragged`, or bound it, {bound}"
+    else:
+        why, help = "its size follows from others, and is ragged if they are", "leave the word out"
+    return say(problem, f"`{name}` cannot be ragged: {why}", help=help)
+
+
+@tells(p.PaddingInside)
+def padding_inside(problem: p.PaddingInside, words: Wording) -> Diagnostic:
+    inside, parts = problem.inside, problem.reads == Arrange(IndexMap.PARTS)
+    names = list(dict.fromkeys(problem.ragged))
+    if len(problem.ragged) < 2:
+        help = f"put what has `{inside}` last" if parts else f"put `{inside}` first"
+    elif parts:
+        help = "only the last part may be ragged: keep the parts apart, or give the others one length for all examples"
+    else:
+        apart = f"ops act on several axes, `sum[{', '.join(names)}](x)`"
+        help = f"of several ragged widths one is always inside: keep {listed(names)} apart, as {apart}"
+    message = f"`{problem.op}` would leave the padding of the ragged width `{inside}` inside `{problem.made}`"
+    return say(problem, message, help=help)
+
+
+@tells(p.MaskedByHand)
+def masked_by_hand(problem: p.MaskedByHand, words: Wording) -> Diagnostic:
+    name, width = problem.name, problem.width.name
+    return say(
+        problem,
+        f"`{name}` masks the ragged width `{width}` by hand: its padding is left out already",
+        related=[(problem.mask, f"a mask over `{width}` or a copy of it")],
+        help=f"leave `{name}` out; the model is given {listed(problem.lengths)} instead",
     )

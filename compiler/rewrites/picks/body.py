@@ -24,7 +24,7 @@ from ...graph.traits import (
 from ...graph.typed_value import static_element
 from ...graph.values import Role, Scalar, Type, Value
 from ...ops import op_meaning
-from ...problems.ragged import PicksRead
+from ...problems.plain import PlainProblem
 from ...sizes.axes import Axis, Literal, Static
 
 
@@ -60,7 +60,7 @@ class Making:
     """The nodes of the new graph. held: by the ids of values. same: what stands for a value of the old graph."""
 
     old: Graph
-    problems: dict[PicksRead, None]
+    problems: dict[PlainProblem, None]
     nodes: list[Node] = field(default_factory=list)
     held: dict[int, Held] = field(default_factory=dict)
     same: dict[int, Value] = field(default_factory=dict)

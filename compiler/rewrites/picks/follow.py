@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from ....dsl.base.records import record
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, makes, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...problems.ragged import PicksRead
+from ...problems.plain import PlainProblem
 from ...sizes.axes import Axis
 from ..simplify.dead import alive
 from ..tools.walk import with_operands
@@ -34,7 +34,7 @@ from .body import Held, Making, may_lack
 from .ops import follow
 
 
-def follow_picks(graph: Graph) -> tuple[Graph, list[PicksRead]]:
+def follow_picks(graph: Graph) -> tuple[Graph, list[PlainProblem]]:
     """The graph with its picks of nothing followed, and what stands in the way. See the module."""
     whole = _PicksRewrite()
     found = whole.body(graph, _Entering()).at_the_border()
@@ -59,7 +59,7 @@ class _PicksRewrite:
     """Each graph once for each choice of inputs that may hold picks of nothing."""
 
     def __init__(self) -> None:
-        self.problems: dict[PicksRead, None] = {}
+        self.problems: dict[PlainProblem, None] = {}
         self._bodies: dict[object, _Body] = {}
 
     def body(self, graph: Graph, entering: _Entering) -> _Body:

@@ -31,7 +31,7 @@ from ...graph.traits import (
 )
 from ...graph.values import IndexInto, Role, Scalar, Value
 from ...ops import op_meaning
-from ...problems.ragged import PicksRead
+from ...problems.plain import Plain
 from ...sizes.axes import Axis, Literal, known
 from ..ragged.infinite import domain
 from .body import Held, Making, may_lack
@@ -65,7 +65,7 @@ def follow(body: Making, node: Apply) -> None:
             _window(body, node)
         case _:
             axis = next(axis for axis in node.axes if axis in acts)
-            body.problems[PicksRead(node.span, node.op, axis.name)] = None
+            body.problems[Plain.PICKS_READ.at(node.span, node.op, axis.name)] = None
             _made(body, node)
 
 
@@ -156,7 +156,7 @@ def _logits(body: Making, node: Apply) -> None:
     clean = logits
     if held is not None and node.axes[0] in held.valid.type.axes:
         if node.options.get("smoothing", Literal(0.0)) != Literal(0.0):
-            body.problems[PicksRead(node.span, node.op, node.axes[0].name, smooths=True)] = None
+            body.problems[Plain.PICKS_SMOOTHED.at(node.span, node.op, node.axes[0].name)] = None
         clean = body.chosen(held.valid, logits, -LARGE)
         held = None
     kept = body.both(*(each.valid for each in (held, body.held.get(ids.id)) if each is not None))

@@ -9,7 +9,7 @@ from ...base.problems import Problem
 from ...graph.nodes import Apply, Call, Graph, Repeat, Scan
 from ...graph.traits import Arrange, Conjunction, Gather, IndexMap, Pointwise
 from ...graph.values import Scalar
-from ...problems.ragged import MaskedByHand
+from ...problems.sizes import MaskedByHand
 from ...sizes.arithmetic import with_parts
 from .widths import pad_ragged
 

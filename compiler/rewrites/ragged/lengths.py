@@ -47,7 +47,7 @@ from ...graph.traits import (
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named, op_of_numbers
-from ...problems.ragged import PaddingRead, Spoils
+from ...problems.plain import Plain
 from ...sizes.arithmetic import difference, replaced
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, axes_in, known
 from ...sizes.polynomials import never_negative_of_none
@@ -167,7 +167,7 @@ class Lengths:
         """The length of each example along an axis whose size derives from others; it is one (D1), or is refused."""
         if not self._grows(size):
             shrinks = next(other for other in axes_in(size) if self.is_ragged(other))
-            self.refuse(PaddingRead(axis.span, Spoils.SHRINKS, axis.name, shrinks.name))
+            self.refuse(Plain.SHRINKS.at(axis.span, axis.name, shrinks.name))
         for above, below in quotients(size):
             if self._ragged(above) or self._ragged(below):
                 self._divides(axis, above, below)

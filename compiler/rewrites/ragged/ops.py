@@ -28,7 +28,8 @@ from ...graph.traits import (
 )
 from ...graph.values import Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named
-from ...problems.ragged import PaddingInside, PaddingRead, Spoils
+from ...problems.plain import Plain
+from ...problems.sizes import PaddingInside
 from ...sizes.axes import Axis, Literal, known
 from .infinite import domain
 from .lengths import Lengths
@@ -45,7 +46,7 @@ def leave_padding_out(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     if isinstance(reads, Anything):
         acts = [axis for value in node.operands for axis in value.type.axes if body.is_ragged(axis)]
     if rule is None and acts:
-        body.refuse(PaddingRead(node.span, Spoils.UNKNOWN, node.op, acts[0].name))
+        body.refuse(Plain.PADDING_UNKNOWN.at(node.span, node.op, acts[0].name))
     (rule or _as_it_is)(body, node, acts)
 
 
@@ -214,7 +215,7 @@ def _inside(body: Lengths, node: Apply, axis: Axis) -> PaddingInside:
 
 def _underived(body: Lengths, node: Apply, made: Axis) -> None:
     ragged = next(axis for axis in node.axes if body.is_ragged(axis))
-    body.refuse(PaddingRead(node.span, Spoils.UNDERIVED, node.op, ragged.name, made.name))
+    body.refuse(Plain.PADDING_UNDERIVED.at(node.span, node.op, made.name, ragged.name))
 
 
 def _mirrored(body: Lengths, node: Apply, acts: list[Axis]) -> None:
@@ -234,7 +235,7 @@ def _mirrored(body: Lengths, node: Apply, acts: list[Axis]) -> None:
 def _logits(body: Lengths, node: Apply, acts: list[Axis]) -> None:
     """Classes that are padding have no probability."""
     if acts and node.options.get("smoothing", Literal(0.0)) != Literal(0.0):
-        body.refuse(PaddingRead(node.span, Spoils.SMOOTHS, node.op, acts[0].name))
+        body.refuse(Plain.PADDING_SMOOTHED.at(node.span, node.op, acts[0].name))
     logits, ids = node.operands
     clean = body.cleared(logits, acts, -LARGE)
     body.nodes.append(replace(node, operands=(clean, body.within(ids, node.axes[0]))))

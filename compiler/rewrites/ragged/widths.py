@@ -31,7 +31,7 @@ from ...graph.extents import unlike
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, reads
 from ...graph.traits import Choice, Compared
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...problems.ragged import PaddingRead, Spoils
+from ...problems.plain import Plain
 from ...sizes.axes import Axis, Literal, SizeOf, Static, axes_in
 from ..simplify.dead import alive
 from .growth import finite
@@ -249,7 +249,7 @@ class RaggedBody(Lengths):
 
     def _op(self, node: Apply) -> None:
         if any(self._ragged(option) for option in node.options.values()):
-            self.refuse(PaddingRead(node.span, Spoils.OPTION, node.op))
+            self.refuse(Plain.RAGGED_OPTION.at(node.span, node.op))
         self.demand_extents(node)
         acts = [axis for axis in node.axes if self.is_ragged(axis)]
         node = self.infinite.made_finite(node)
@@ -261,7 +261,7 @@ class RaggedBody(Lengths):
         if node.graph.kind == "op":
             named = next((mine for _, mine in node.axes if self.is_ragged(mine)), None)
             if named is not None:
-                self.refuse(PaddingRead(node.span, Spoils.OWN_OP, node.graph.name, named.name))
+                self.refuse(Plain.OWN_OP_PADDED.at(node.span, node.graph.name, named.name))
             self.nodes.append(replace(node, args=args))
             return
         around = self._around(node.graph.lifted, args, range(len(args)))
@@ -348,7 +348,7 @@ class RaggedBody(Lengths):
     ) -> dict[int, int]:
         """Families that are ragged in a called block, each with the family here that it stands for."""
         if any(self._ragged(static) for _, static in consts):
-            self.refuse(PaddingRead(span, Spoils.CONST, inner.name))
+            self.refuse(Plain.RAGGED_CONST.at(span, inner.name))
         found = {theirs.family: ours.family for theirs, ours in axes if self.is_ragged(ours)}
         for _, ours in axes:  # lengths of derived widths exist before they are handed on
             if ours.family not in self.lengths:

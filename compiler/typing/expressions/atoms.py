@@ -9,7 +9,8 @@ from ....dsl.source import Span
 from ...graph.typed_value import TypedValue
 from ...ops import WRITABLE
 from ...problems.forms import StrayWhere
-from ...problems.names import Gone, NoValueNamed
+from ...problems.names import NoValueNamed
+from ...problems.plain import Plain
 from ...problems.sizes import ListForNumber, SizeOfConst
 from ...sizes.axes import Arith, Literal, SizeOf, is_list
 from ..environment import Environment
@@ -71,8 +72,8 @@ def variable(env: Environment, text: str, span: Span) -> TypedValue | None:
     if env.signature.is_missing(text):
         return None
     if text in env.gone or text in env.untaken:
-        bound = env.gone.get(text) or env.untaken[text]
-        env.problems.add(Gone(span, text, bound, in_repeat=text in env.gone))
+        there = env.gone.get(text) or env.untaken[text]
+        env.problems.add((Plain.GONE_REPEAT if text in env.gone else Plain.GONE_BRANCH).at(span, text, there=there))
         return None
     known = (*env.variables, *env.candidate_axes(), *env.candidate_consts())
     is_called = text in WRITABLE or text in env.module.blocks

@@ -11,7 +11,7 @@ from ...graph.typed_value import TypedValue
 from ...ops import Notation, written
 from ...problems.forms import OnlyOneValue
 from ...problems.names import NoBlockNamed, NothingCalled
-from ...problems.results import SeveralResults
+from ...problems.plain import Plain
 from ..environment import Environment
 from .dispatch import expression, of_kind
 from .ops import op_call
@@ -27,7 +27,7 @@ def call(env: Environment, tree: s.CallExpr, binding: str | None = None) -> Type
         return found[0]
     block = env.module.blocks[_block_of(env, tree.callee.text)]
     names = tuple(result.name.text for result in block.decl.results if result.name)
-    env.problems.add(SeveralResults(tree.span, tree, len(found), names))
+    env.problems.add(Plain.SEVERAL_RESULTS.at(tree.span, tree.callee.text, len(found), ", ".join(names)))
     return None
 
 

@@ -14,7 +14,8 @@ from ...ops.use import lacks, outside, wrong_table
 from ...problems.axes import AxisUse, NoCopies, RenamedBackwards, RenamedToAnother
 from ...problems.elements import Wanted, WrongElement
 from ...problems.forms import BareItem, BareItems, ValueBrackets
-from ...problems.sizes import ReadAtRunTime, ReadForm, ReadNumber
+from ...problems.plain import Plain
+from ...problems.sizes import ReadAtRunTime
 from ...sizes.axes import Arith, Axis, Static, undetermined
 from ..application import OpApplication
 from ..environment import Environment
@@ -32,7 +33,7 @@ def index(env: Environment, expr: s.IndexExpr) -> TypedValue | None:
     if numbers is not None:
         return _read(env, numbers, expr)
     if isinstance(expr.value, s.Name) and is_const(env, expr.value.text):
-        env.problems.add(ReadNumber(expr.span, expr.value.text, const=True))
+        env.problems.add(Plain.READ_CONST.at(expr.span, expr.value.text))
         return None
     wire = expression(env, expr.value)
     brackets = expr.brackets
@@ -60,7 +61,7 @@ def _read(env: Environment, numbers: Static, expr: s.IndexExpr) -> TypedValue | 
     """`windows[i]`: one number of a list."""
     name, read = expr.value.span.text, read_of(expr.brackets)
     if read is None:
-        env.problems.add(ReadForm(expr.brackets.span, name))
+        env.problems.add(Plain.READ_FORM.at(expr.brackets.span, name))
         return None
     place = expression(env, read)
     if place is None:

@@ -6,7 +6,8 @@ from ....dsl import syntax as s
 from ...graph.nodes import Init
 from ...names.written_sizes import checked_number
 from ...ops import INITS
-from ...problems.forms import InitArguments, InitName, InitNegative, InitNumber, NoInit
+from ...problems.forms import InitArguments, InitName, NoInit
+from ...problems.plain import Plain
 from ...sizes.axes import undetermined
 from ..environment import Environment
 from .dispatch import expression
@@ -44,9 +45,9 @@ def _number(env: Environment, argument: s.Argument, kind: str) -> float | None:
         value = 1.0  # stands for it while the block is checked on its own, and in a branch that is not taken
     if not isinstance(value, int | float) or isinstance(value, bool):
         in_a_pass = static is not None and undetermined(static) and not env.signature.only_at_run_time(static)
-        env.problems.add(InitNumber(argument.span, in_a_pass))
+        env.problems.add((Plain.INIT_IN_PASS if in_a_pass else Plain.INIT_NUMBER).at(argument.span))
         return None
     if value < 0 and kind != "constant":
-        env.problems.add(InitNegative(argument.span, kind, value))
+        env.problems.add(Plain.INIT_NEGATIVE.at(argument.span, kind, value))
         return None
     return float(value)

@@ -14,8 +14,9 @@ from ...graph.values import Type
 from ...ops import OPS, Brackets, Op
 from ...ops.use import truth
 from ...problems.elements import Wanted, WrongElement
-from ...problems.forms import ArgumentMissing, GivenTwice, NoLabel, NoSuchArgument, StrayWhere
+from ...problems.forms import ArgumentMissing, NoLabel, NoSuchArgument, StrayWhere
 from ...problems.names import NamelessOp
+from ...problems.plain import Plain
 from ...sizes.axes import Axis, Literal, Static, opposite
 from ...sizes.limits import OPERANDS, Limit, TooMuch
 from ..application import OpApplication
@@ -100,7 +101,7 @@ def _arguments(env: Environment, call: s.CallExpr, made: OpApplication) -> bool:
             _no_such_argument(env, call, argument, made)
             good = False
         elif name in given:
-            good = env.problems.refuse(GivenTwice(argument.span, name))
+            good = env.problems.refuse(Plain.GIVEN_TWICE.at(argument.span, name))
         else:
             if name is not None:
                 given.add(name)

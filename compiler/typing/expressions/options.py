@@ -10,7 +10,8 @@ from ...graph.typed_value import TypedValue
 from ...graph.values import Scalar
 from ...names.written_sizes import checked_number
 from ...ops import Option
-from ...problems.forms import NoNumber, OptionKind, OptionUnknown, OptionValue
+from ...problems.forms import NoNumber, OptionValue
+from ...problems.plain import Plain
 from ...sizes.axes import Literal, Static, known
 from ..application import OpApplication
 from ..environment import Environment
@@ -27,7 +28,8 @@ def option(env: Environment, made: OpApplication, option: Option, wire: TypedVal
         return True
     value = checked_number(env.of_sizes, wire.static, argument.span)
     if truth != (wire.element is Scalar.BOOL):
-        return env.problems.refuse(OptionKind(argument.span, option.name, option.doc, truth))
+        wrong = (Plain.OPTION_TRUTH if truth else Plain.OPTION_NUMBER).at(argument.span, option.name, option.doc)
+        return env.problems.refuse(wrong)
 
     def validate(problems: Problems, numbers: tuple[Static, ...], place: Span) -> None:
         value = known(numbers[0])
@@ -45,6 +47,6 @@ def option(env: Environment, made: OpApplication, option: Option, wire: TypedVal
         if env.signature.known_at_calls(wire.static):
             made.options[option.name] = Literal(option.default)
             return True
-        return env.problems.refuse(OptionUnknown(argument.span, option.name, option.doc))
+        return env.problems.refuse(Plain.OPTION_UNKNOWN.at(argument.span, option.name, option.doc))
     made.options[option.name] = wire.static
     return True

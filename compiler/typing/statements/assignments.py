@@ -8,7 +8,8 @@ from typing import Any
 from ....dsl import syntax as s
 from ...graph.typed_value import TypedValue
 from ...problems.names import Bearer, NameTaken
-from ...problems.results import CrossedResults, Unpacked
+from ...problems.plain import Plain
+from ...problems.results import Unpacked
 from ..environment import Environment
 from ..expressions.atoms import variable
 from ..expressions.calls import called
@@ -92,7 +93,7 @@ def _crossed(env: Environment, statement: s.Assign) -> None:
     for place, target in enumerate(statement.targets[: len(names)]):
         if target.text in names and names[place] not in ("", target.text):
             callee = call.callee.text
-            env.problems.add(CrossedResults(target.span, target.text, names[place], callee, tuple(names)))
+            env.problems.add(Plain.CROSSED_RESULTS.at(target.span, target.text, names[place], callee, ", ".join(names)))
             return
 
 

@@ -15,8 +15,9 @@ from ...names.ragged import refuse_ragged
 from ...names.written_sizes import checked_size, refuse_own_size
 from ...problems.elements import Wanted, WrongElement
 from ...problems.forms import XavierParam
-from ...problems.names import DeclaredAlready, KindOfCopy, NoBlockNamed
-from ...problems.sizes import NoSizeInBlock, ParamUnbounded
+from ...problems.names import KindOfCopy, NoBlockNamed
+from ...problems.plain import Plain
+from ...problems.sizes import ParamUnbounded
 from ...sizes.arithmetic import largest
 from ...sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, undetermined
 from ..environment import Environment, Shared
@@ -47,7 +48,7 @@ def _declared_already(env: Environment, name: s.Ident) -> bool:
     """Whether an axis or const of the block would take a name that is taken; reported."""
     if env.axis(name.text) is None and env.const(name.text) is None and name.text not in env.variables:
         return False
-    env.problems.add(DeclaredAlready(name.span, name.text))
+    env.problems.add(Plain.DECLARED_ALREADY.at(name.span, name.text))
     return True
 
 
@@ -63,7 +64,7 @@ def local_axis(env: Environment, decl: s.AxisDecl) -> Environment:
     elif decl.size is not None and not decl.bounded:
         axis = _of_size(env, decl, decl.size)
     else:
-        env.problems.add(NoSizeInBlock(decl.span, name, decl.kind))
+        env.problems.add(Plain.NO_SIZE_IN_BLOCK.at(decl.span, name, decl.kind))
         axis = env.checker.session.axis(name, Kind(decl.kind), label=_label(decl), span=decl.name.span)
     if axis is None:  # mistakes that follow from a wrong size are not reported
         env.signature.misdeclared.add(name)
@@ -149,7 +150,7 @@ def param(env: Environment, decl: s.ParamDecl) -> Environment:
     name = decl.name.text
     type = written_type(env, decl.type)
     if env.variables.get(name) is not None:
-        env.problems.add(DeclaredAlready(decl.name.span, name, value=True))
+        env.problems.add(Plain.VALUE_ALREADY.at(decl.name.span, name))
         return env
     if not may_own(env, name, decl.name.span) or type is None or not _may_be_learned(env, decl, type):
         return bind(env, decl.name, None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ....dsl import syntax as s
-from ...problems.results import Count, WrongReturn
+from ...problems.plain import Plain
 from ..environment import Environment
 
 Elaborates = TypeVar("Elaborates", bound=Callable[..., Environment])
@@ -33,7 +33,7 @@ def run(env: Environment, statements: Sequence[s.Statement]) -> Environment:
     """Elaborate statements, in order."""
     for tree in statements:
         if env.outcome.returned and not isinstance(tree, s.Return):
-            env.problems.add(WrongReturn(tree.span, Count.BEFORE_END))
+            env.problems.add(Plain.BEHIND_RETURN.at(tree.span))
             break
         env = statement(env, tree)
     return env

@@ -15,8 +15,9 @@ from ....dsl.base.records import record
 from ....dsl.source import Span
 from ...graph.nodes import Apply, Call, Graph, Output, Parameter, Scan, children
 from ...graph.typed_value import TypedValue, fits
+from ...problems.plain import Plain
 from ...problems.relayed import InPass
-from ...problems.results import Count, TypeInRepeat, WrongReturn
+from ...problems.results import TypeInRepeat
 from ...sizes.axes import (
     Arith,
     Axis,
@@ -185,7 +186,7 @@ def _pass(loop: Loop, entering: list[TypedValue], value: int | None = None) -> B
     )
     check_one_set(after)
     for returned, _ in outcome.returned:
-        env.problems.add(WrongReturn(returned.span, Count.IN_REPEAT))
+        env.problems.add(Plain.RETURN_IN_REPEAT.at(returned.span))
     # What is wrong in the body has been reported; a value leaves with its type at entry, for a repeat keeps types.
     given = [after.variables.get(text) or inside for text, inside in zip(loop.carried, insides, strict=True)]
     return BodyPass(loop, builder, outcome, [like(end, wire) for end, wire in zip(given, entering, strict=True)])

@@ -13,8 +13,7 @@ from ...graph.nodes import Graph, Repeat
 from ...graph.typed_value import TypedValue
 from ...names.written_sizes import NO_SIZES, checked_number
 from ...problems.names import Bearer, NamelessRepeat, NameTaken
-from ...problems.results import PassesLearnDifferently
-from ...problems.sizes import PassesAtRunTime, PassesInvalid, TooManyPasses
+from ...problems.plain import Plain
 from ...sizes.axes import Arith, Const, Literal, SizeOf, Static, depends_on_pass, is_list, known
 from ..builder import Builder
 from ..environment import Environment
@@ -152,7 +151,7 @@ def _check_one_set(
             _, how = difference
             how = how.replace(" here", f" in pass {variant.index(number)}")
             how = how.replace("at the other call", f"in pass {variant.index(0)}")
-            env.problems.add(PassesLearnDifferently(statement.head, statement.index.text, how))
+            env.problems.add(Plain.PASSES_DIFFER.at(statement.head, statement.index.text, how))
             return
 
 
@@ -185,13 +184,13 @@ def _count(env: Environment, count: Static, span: Span) -> int | None:
     value = checked_number(sizes, count, span)
     if value is None:
         if env.signature.only_at_run_time(count):
-            env.problems.add(PassesAtRunTime(span))
+            env.problems.add(Plain.PASSES_AT_RUN_TIME.at(span))
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        sizes.add(PassesInvalid(span, value))
+        sizes.add(Plain.PASSES_INVALID.at(span, value))
         return None
     if value > _MOST_PASSES:
-        sizes.add(TooManyPasses(span, value, _MOST_PASSES))
+        sizes.add(Plain.TOO_MANY_PASSES.at(span, value, _MOST_PASSES))
         return None
     return value
 
