@@ -15,44 +15,62 @@ import numpy as np
 from ...compiler.graph.inventory import WeightSpec, law
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-SKIPPED = 1 << 22  # values that are drawn at once where they are others'
-
-
-def _stream(spec: WeightSpec, seed: int) -> Callable[[tuple[int, ...]], Array]:
-    """Gives the first values of one weight, one after another, in the shapes that it is asked for."""
-    digest = hashlib.sha256(f"{seed}\n{spec.path}".encode()).digest()
-    draw = np.random.Generator(np.random.Philox(key=int.from_bytes(digest[:16], "little")))
-    match law(spec):
-        case "fill", value:
-            return lambda shape: np.full(shape, value)
-        case "normal", _, deviation:
-            return lambda shape: draw.standard_normal(shape) * deviation
-        case _, least, largest:
-            return lambda shape: draw.uniform(least, largest, shape)
-    raise AssertionError("law has three answers")
+SKIPPED = 1 << 16  # values that are drawn at once where they are others'
 
 
 def initial(spec: WeightSpec, seed: int) -> Array:
     """The first values of one weight, in float64."""
-    return _stream(spec, seed)(spec.shape)
+    return initial_items(spec, seed)(0, math.prod(spec.shape)).reshape(spec.shape)
 
 
-def initial_rows(spec: WeightSpec, seed: int) -> Callable[[int, int], Array]:
-    """Gives rows of the same, so many from one on: each time from behind the last."""
-    give, ahead = _stream(spec, seed), 0
-    row = spec.shape[1:]
-    most = max(SKIPPED // max(math.prod(row), 1), 1)
+Items = Callable[[int, int], Array]
+"""Gives of a weight, as it lies in memory, so many items, from one on, [count]: each time from behind the last."""
 
-    def rows(first: int, count: int) -> Array:
+
+def initial_items(spec: WeightSpec, seed: int) -> Items:
+    """Gives some at a time of what `initial` gives, and none twice."""
+    digest = hashlib.sha256(f"{seed}\n{spec.path}".encode()).digest()
+    stream = np.random.Philox(key=int.from_bytes(digest[:16], "little"))
+    match law(spec):
+        case "fill", value:
+            return lambda first, count: np.full(count, value)
+        case "normal", _, deviation:
+            return _normal(stream, deviation)
+        case _, least, largest:
+            return _uniform(stream, least, largest)
+    raise AssertionError("law has three answers")
+
+
+def _normal(stream: np.random.Philox, deviation: float) -> Items:
+    """Each takes from the stream as many numbers as it happens to need: those before it are drawn, too."""
+    draw, ahead = np.random.Generator(stream), 0
+
+    def items(first: int, count: int) -> Array:
         nonlocal ahead
-        while ahead < first:  # values that are others'
-            few = min(most, first - ahead)
-            give((few, *row))
+        while ahead < first:
+            few = min(SKIPPED, first - ahead)
+            draw.standard_normal(few)
             ahead += few
         ahead += count
-        return give((count, *row))
+        found = draw.standard_normal(count)
+        found *= deviation
+        return found
 
-    return rows
+    return items
+
+
+def _uniform(stream: np.random.Philox, least: float, largest: float) -> Items:
+    """Each takes one number from the stream, which comes in fours: those before it are left out."""
+    start = stream.state
+
+    def items(first: int, count: int) -> Array:
+        stream.state = start
+        stream.advance(first // 4)
+        draw = np.random.Generator(stream)
+        draw.random(first % 4)
+        return draw.uniform(least, largest, count)
+
+    return items
 
 
 def initial_weights(specs: Mapping[str, WeightSpec], seed: int) -> dict[str, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import Mesh
 from ..torch.parallel_file import parallel_code
-from .init import initial_rows
+from .init import initial_items
 from .load import Texts, check_weights
 from .memory import as_array, as_tensor
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
     from ..runtime.parallel.torch_modules import Division
-    from ..runtime.parallel.torch_weights import Lies, Rows, Values
+    from ..runtime.parallel.torch_weights import Fill, Items, Lies, Own
 
 
 @dataclass(frozen=True)
@@ -39,24 +39,30 @@ class DivisionOptions:
 
 def build_parallel(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: DivisionOptions) -> torch.nn.Module:
     """The model divided over `devices`, each of which has its parts of the weights alone: see `Model.parallelize`."""
-    values = values_for(graph, devices, options)
-    return divided_module(*device_module(graph, mesh, options), devices, values, options)
+    fill = fill_for(graph, options)
+    return divided_module(*device_module(graph, mesh, options), devices, fill, options)
 
 
 def divided_module(
-    local: torch.nn.Module, division: Division, devices: DeviceMesh, values: Values | None, options: DivisionOptions
+    local: torch.nn.Module,
+    division: Division,
+    devices: DeviceMesh,
+    fill: Fill | None,
+    options: DivisionOptions,
+    over: Collection[str] | None = None,
 ) -> torch.nn.Module:
-    """The module of one device, which is on "meta", with its weights."""
+    """The module of one device, which is on "meta", with its weights. over: see `divided`."""
     from ..runtime.parallel.torch_modules import divided
 
     return divided(
         local,
         devices,
         division,
-        values,
+        fill,
         zero=options.zero,
         checkpoint=options.checkpoint,
         dtype=options.computed_in,
+        over=over,
     )
 
 
@@ -75,13 +81,13 @@ def device_module(
         return kind().to(dtype=options.dtype), module.DIVISION
 
 
-def values_for(graph: Graph, devices: DeviceMesh, options: DivisionOptions) -> Values | None:
-    """Gives the parts of the weights of a model: of those that are given, or as `seed` draws them; None: neither."""
+def fill_for(graph: Graph, options: DivisionOptions) -> Fill | None:
+    """Fills the parts of the weights of a model: with those that are given, or as a seed draws them; None: neither."""
     specs = inventory(graph)
     if options.weights is None:
-        return None if options.seed is None else _drawn(devices, specs, options.seed)
+        return None if options.seed is None else _drawn(specs, options.seed)
     check_weights(specs, options.weights)
-    return _parts(devices, options.weights)
+    return _given(options.weights)
 
 
 def _is_module(value: object, home: str) -> bool:
@@ -90,24 +96,26 @@ def _is_module(value: object, home: str) -> bool:
     return isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == home
 
 
-def _drawn(devices: DeviceMesh, specs: Mapping[str, WeightSpec], seed: int) -> Values:
+def _drawn(specs: Mapping[str, WeightSpec], seed: int) -> Fill:
     """The same first values as on one device."""
     import torch
 
-    from ..runtime.parallel.torch_weights import parts_by_rows
+    from ..runtime.parallel.torch_weights import filled_by
 
-    def rows(path: str, lies: Lies, shape: tuple[int, ...]) -> Rows:
-        give = initial_rows(specs[path], seed)
+    def items(path: str, lies: Lies, shape: tuple[int, ...]) -> Items:
+        give = initial_items(specs[path], seed)
         return lambda first, count: torch.from_numpy(give(first, count))
 
-    return parts_by_rows(devices, rows)
+    return filled_by(items)
 
 
-def _parts(devices: DeviceMesh, weights: Mapping[str, Any]) -> Values:
-    """Parts of given weights: of what is mapped from a file, no more is read."""
+def _given(weights: Mapping[str, Any]) -> Fill:
+    """Given weights: of what is mapped from a file no more is read than a device has, one piece at a time."""
 
-    def value(path: str, lies: Lies, shape: tuple[int, ...]) -> torch.Tensor:
-        tensor, _ = as_tensor(as_array(weights[path]))
-        return lies.part(tensor, devices)
+    def fill(path: str, lies: Lies, own: Own, part: torch.Tensor) -> None:
+        whole = as_array(weights[path])
+        for there, here in own.boxes():
+            piece, _ = as_tensor(whole[there])
+            part[here].copy_(piece)
 
-    return value
+    return fill

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.sharding.mesh import BATCH, PIPE, Mesh, MeshAxis
 from ...compiler.sharding.stages import Stage, holders, shape_of, stages
-from .parallel import DivisionOptions, device_module, divided_module, values_for
+from ..torch.parallel_file import copies
+from .parallel import DivisionOptions, device_module, divided_module, fill_for
 
 if TYPE_CHECKING:
     import torch
@@ -26,16 +28,18 @@ def build_stage(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: Division
     number, group = devices.get_local_rank(PIPE), devices.get_group(PIPE)
     stage, before = every[number], every[number].graph.inputs[: every[number].received]
     inner, over = _of_stage(mesh, devices)
-    values = values_for(graph, over, options)
+    fill = fill_for(graph, options)
     local, division = device_module(stage.graph, inner, options, stage.received)
     _number_passes(local, stage)
     own = {stage.path(path) if "*" not in path else path: lies for path, lies in division.weights.items()}
-    net = divided_module(local, replace(division, weights=own), over, values, options)
+    held = {path: by for path, by in holders(every).items() if len(by) > 1}
+    division = replace(division, weights=own)
+    net = divided_module(local, division, over, fill, options, _alike(every, inner, number, held))
 
     def sent(each: Value) -> SentTensor:
         return _sent(each, graph, inner, options.computed_in or options.dtype)
 
-    held = {path: by for path, by in holders(every).items() if len(by) > 1 and number in by}
+    held = {path: by for path, by in held.items() if number in by}
     place = StagePlace(
         group=group,
         number=number,
@@ -48,6 +52,19 @@ def build_stage(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: Division
         groups=groups_of_stages(group, held.values()),
     )
     return pipelined(net, place)
+
+
+def _alike(
+    every: Sequence[Stage], mesh: Mesh, number: int, held: Mapping[str, tuple[int, ...]]
+) -> Collection[str] | None:
+    """Axes of the mesh over which a stage may scatter its weights: those that all have which have some in common, so
+    that devices have the same parts of these. None: whichever it has itself.
+    """
+    sharing = {stage for by in held.values() for stage in by}
+    if number not in sharing:
+        return None
+    each = [copies(every[stage].graph, mesh, every[stage].received) for stage in sorted(sharing)]
+    return set[str].intersection(*each)
 
 
 def _of_stage(mesh: Mesh, devices: DeviceMesh) -> tuple[Mesh, DeviceMesh]:

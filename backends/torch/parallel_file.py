@@ -88,6 +88,12 @@ def lying(found: GraphSpread, specs: Mapping[str, WeightSpec]) -> dict[str, Lyin
     return {path: _lies(each, mesh, specs[path]) for path, each in placed_weights(found).items()}
 
 
+def copies(graph: Graph, mesh: Mesh, received: int) -> set[str]:
+    """Axes of the mesh along which devices have the same weights, each the gradient of its part of the work."""
+    every = lying(spread(graph, mesh, received), inventory(graph)).values()
+    return {each.name for each in mesh.axes if all(each.name in lies.summed for lies in every)}
+
+
 def _lies(placed: PlacedWeight, mesh: Mesh, spec: WeightSpec) -> Lying:
     split: dict[str, int | tuple[int, int]] = {}
     for number, axis in enumerate(mesh.axes):

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +17,56 @@ ROOT = Path(__file__).parents[2]
 
 def run(world: int, cases: Sequence[dict[str, Any]], seconds: float = 240.0) -> list[dict[str, Any]]:
     """What the first of `world` processes found for each case: one pool for all of them. Fails if one of them did."""
+    found = [*each_found(world, cases, seconds)]
+    for each in found:
+        assert "failed" not in each, (each["case"], each["failed"])
+    return found
+
+
+def each_found(world: int, cases: Sequence[dict[str, Any]], seconds: float) -> Iterator[dict[str, Any]]:
+    """What is found for each case, as soon as it is known: the last is that which failed in one of the processes.
+
+    seconds: that one case may take.
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cases.json"
         file.write_text(json.dumps(list(cases)))
         command = [sys.executable, "-m", "tests.sharding.worker"]
         places = [str(world), str(Path(folder) / "meet"), str(file)]
-        started = [
-            subprocess.Popen(
-                [*command, str(rank), *places],
-                cwd=ROOT,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for rank in range(world)
-        ]
+        said = [(Path(folder) / f"{rank}.out", Path(folder) / f"{rank}.err") for rank in range(world)]
+        started = []
+        for rank, names in enumerate(said):
+            with open(names[0], "wb") as out, open(names[1], "wb") as err:
+                env = {**os.environ, "OMP_NUM_THREADS": "1"}
+                started.append(
+                    subprocess.Popen([*command, str(rank), *places], cwd=ROOT, env=env, stdout=out, stderr=err)
+                )
         try:
-            said = [each.communicate(timeout=seconds) for each in started]
+            told, since = 0, time.monotonic()
+            while told < len(cases):
+                over = time.monotonic() - since > seconds or any(each.poll() is not None for each in started)
+                if over:
+                    time.sleep(2.0)  # for what the others say
+                lines = [_found(out) for out, _ in said]
+                for each in lines[0][told:]:
+                    if "failed" not in each:
+                        yield each
+                        told, since = told + 1, time.monotonic()
+                failed = [each for found in lines for each in found if "failed" in each]
+                if failed or (over and told < len(cases)):
+                    why = "\n".join(err.read_text()[-3000:] for _, err in said)
+                    yield failed[0] if failed else {"case": cases[told], "failed": why or "nothing was said"}
+                    return
+                time.sleep(0.1)
+            for each in started:
+                each.wait(60)
         finally:
             for each in started:
                 each.kill()
-                each.communicate()
-        found = [json.loads(line) for out, _ in said for line in out.splitlines() if line.startswith("{")]
-        for each in found:
-            assert "failed" not in each, (each["case"], each["failed"])
-        assert len(found) == len(cases), "\n".join(error[-3000:] for _, error in said)
-        return found
+                each.wait()
+
+
+def _found(file: Path) -> list[dict[str, Any]]:
+    """The whole lines of a process that are results."""
+    lines = file.read_text().split("\n")[:-1]
+    return [json.loads(line) for line in lines if line.startswith("{")]

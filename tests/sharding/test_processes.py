@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 import pytest
 
 from . import processes
-from .subjects import KINDS, draw
+from .pairs import pairs, told, worst
+from .subjects import KINDS
 
 BATCH = ("batch",)
 
@@ -64,23 +64,20 @@ def test_dropout() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [2, 4, 8])
-def test_random_meshes(world: int) -> None:
-    """Some 200 pairs of model and mesh together, each with its own way to train."""
-    seeds = iter(range(1000 * world, 1000 * world + 10_000))
-    cases: list[dict[str, Any]] = []
-    while len(cases) < {2: 70, 4: 70, 8: 60}[world]:
-        seed = next(seeds)
-        name, mesh, splits = draw(seed)
-        devices = 1
-        for size in mesh.values():
-            devices *= size
-        if devices == world:
-            rng = random.Random(seed)
-            more = {"zero": rng.choice((3, 3, 2, 0)), "checkpoint": rng.random() < 0.3, "steps": rng.choice((1, 3, 10))}
-            more |= {"accumulate": rng.choice((1, 1, 2)), "clip": rng.choice((0.1, 1.0, 100.0))}
-            cases.append({"name": name, "mesh": mesh, "splits": splits, "seed": seed, **more})
-    check(world, cases, 1800.0)
+@pytest.mark.parametrize(("world", "count"), [(2, 70), (4, 70), (8, 60)])
+def test_random_meshes(world: int, count: int) -> None:
+    """Pairs of model and mesh, each kind of parallelism alone and with each other (`pytest -s` prints a line for each).
+
+    One pool of processes for each number of devices; behind a failure a new one goes on, and all are told in the end.
+    """
+    todo, wrong = pairs(world, count), list[str]()
+    while todo:
+        for found in processes.each_found(world, todo, 300.0):
+            todo = [case for case in todo if case["seed"] != found["case"]["seed"]]
+            print(told(found), json.dumps(found), sep="\n", flush=True)
+            if "failed" in found or found.get("sent") or not worst(found) < 1e-10:
+                wrong.append(f"{told(found)}\n{found.get('failed', '')}")
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import traceback
 from collections import Counter
 from typing import Any
@@ -23,13 +24,13 @@ from .pipelines import piped
 from .subjects import BATCH, WIDTH, inputs, model
 
 STEPS = 10
-
+TRADED = "all-to-all"
 
 MEANS = {
     "allreduce_": "all-reduce",
     "_allgather_base_": "all-gather",
     "_reduce_scatter_base_": "reduce-scatter",
-    "alltoall_base_": "all-to-all",
+    "alltoall_base_": TRADED,
     "send": "send",
 }
 
@@ -67,6 +68,12 @@ def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent) -> str:
     for one in plan.sent:
         said[one.means.value, plan.bytes_of(one.given)] += one.times
     rest = sent.calls - said
+    if plan.loads:  # rows of experts are as many as are picked: as often as planned, but not so many bytes
+        often = [sum(times for (means, _), times in each.items() if means == TRADED) for each in (said, sent.calls)]
+        if often[0] != often[1]:
+            return f"all-to-all: {often[0]} planned, {often[1]} sent"
+        rest = Counter({key: times for key, times in rest.items() if key[0] != TRADED})
+        said = Counter({key: times for key, times in said.items() if key[0] != TRADED})
     missing = {key: times for key, times in (said - sent.calls).items() if key[0] != "send"}
     more = {key: times for key, times in rest.items() if key[0] == "send"}
     if missing or more:  # of a ring the plan has the device that sends most
@@ -83,9 +90,8 @@ def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent) -> str:
     return ""
 
 
-def probed(net: torch.nn.Module, given: dict[str, Tensor], probes: list[Tensor | None]) -> Tensor:
+def probed(made: Tensor | tuple[Tensor, ...], probes: list[Tensor | None]) -> Tensor:
     """A loss that hangs on every item of the results."""
-    made = net(**given)
     made = made if isinstance(made, tuple) else (made,)
     parts = [(x * probe).sum() for x, probe in zip(made, probes, strict=True) if probe is not None]
     return torch.stack(parts).sum()
@@ -115,38 +121,34 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     told = ""
     rounds = case.get("accumulate", 1)
     for step in range(case.get("steps", STEPS)):
-        losses = [0.0, 0.0]
         for turn in range(rounds):
             given = inputs(of, case["seed"] + 100 * step + turn)
-            with torch.no_grad():
-                made = whole(**given)
+            parts = {name: net.batch_part(x) for name, x in given.items()}
+            made = whole(**given)
             made = made if isinstance(made, tuple) else (made,)
             probes = [torch.randn(x.shape, dtype=x.dtype) if x.is_floating_point() else None for x in made]
-            loss = probed(whole, given, probes)
-            loss.backward()
-            losses[0] += float(loss)
+            probed(made, probes).backward()
             mine = [p if p is None else own(p, net.division.results[n], net, mesh) for n, p in enumerate(probes)]
             with Sent() as sent:
-                part = probed(net, {name: net.batch_part(x) for name, x in given.items()}, mine)
-                part.backward()
-            if step + turn == 0 and not case.get("checkpoint"):
+                probed(net(**parts), mine).backward()
+            if step + turn == 0 and not case.get("checkpoint") and dist.get_rank() == 0:  # a plan takes a second
                 told = as_planned(of, mesh, case, sent)
-            with torch.no_grad():
-                found = net(**{name: net.batch_part(x) for name, x in given.items()})
+            if step == 0:
+                with torch.no_grad():
+                    found = net(**parts)
                 found = found if isinstance(found, tuple) else (found,)
                 for number, x in enumerate(made):
                     if x.is_floating_point():
-                        together = net.whole_result(found[number], number)
-                        worst["loss"] = max(worst["loss"], far(together, x) if step == 0 else 0.0)
-        own_gradients = {name: full(x.grad) for name, x in net.named_parameters() if x.grad is not None}
-        lost = [n for n, x in whole.named_parameters() if x.grad is not None and n not in own_gradients]
+                        worst["loss"] = max(worst["loss"], far(net.whole_result(found[number], number), x.detach()))
+        gradients = {name: x.grad for name, x in net.named_parameters() if x.grad is not None}
+        lost = [n for n, x in whole.named_parameters() if x.grad is not None and n not in gradients]
         assert not lost, lost
-        least = 1e-3 * max(float(x.grad.std()) for x in whole.parameters() if x.grad is not None and x.numel() > 1)
         if step == 0:
+            least = 1e-3 * max(float(x.grad.std()) for x in whole.parameters() if x.grad is not None and x.numel() > 1)
             for name, x in whole.named_parameters():
-                gradient = torch.zeros_like(x) if x.grad is None else x.grad
-                if name in own_gradients or x.grad is not None:
-                    worst["gradients"] = max(worst["gradients"], far(own_gradients[name], gradient, least))
+                if name in gradients:
+                    wanted = torch.zeros_like(x) if x.grad is None else x.grad
+                    worst["gradients"] = max(worst["gradients"], far(full(gradients[name]), wanted, least))
         norms = [
             full(torch.nn.utils.clip_grad_norm_(each.parameters(), case.get("clip", 1.0))) for each in (whole, net)
         ]
@@ -193,12 +195,13 @@ def main(rank: int, world: int, meet: str, cases: str) -> None:
     with open(cases, encoding="utf-8") as file:
         todo = json.load(file)
     for case in todo:
+        begun = time.monotonic()
         try:
             found = dropped(case) if case.get("dropped") else piped(case) if "micro" in case else run(case)
         except Exception:
             found = {"failed": traceback.format_exc()}
         if rank == 0 or "failed" in found:
-            print(json.dumps({"case": case, "rank": rank, **found}), flush=True)
+            print(json.dumps({"case": case, "rank": rank, "seconds": time.monotonic() - begun, **found}), flush=True)
         if "failed" in found:
             break  # the others wait for it
     dist.destroy_process_group()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from torch.utils.checkpoint import checkpoint as done_again
 from .torch_draws import draw_from, same_draws
 from .torch_parts import devices_along, gather_parts, use_mesh
 from .torch_training import Loss, losses_and_gradients, total_norm
-from .torch_weights import Lies, Values, drawn_parts, parts_of
+from .torch_weights import Fill, Lies, Own, drawn, filled_from
 
 
 @dataclass(frozen=True)
@@ -102,35 +102,39 @@ def split_over(
         has = f"has the shape {list(given[path])}" if path in given else "is not there"
         takes = f"takes {list(wanted[path])}" if path in wanted else "has none of that name"
         raise ValueError(f"`{path}` of `net` {has}, and this file {takes}: give `parallelize` the sizes of `net`")
-    drawn = any(each.is_meta for each in weights.values())
-    values = drawn_parts(mesh, seed) if drawn else parts_of(weights, mesh)
-    return divided(local, mesh, division, values, zero=zero, checkpoint=checkpoint, dtype=dtype)
+    fill = drawn(seed) if any(each.is_meta for each in weights.values()) else filled_from(weights)
+    return divided(local, mesh, division, fill, zero=zero, checkpoint=checkpoint, dtype=dtype)
 
 
 def divided(
     local: nn.Module,
     mesh: DeviceMesh,
     division: Division,
-    values: Values | None,
+    fill: Fill | None,
     *,
     zero: int = 3,
     checkpoint: bool = False,
     dtype: torch.dtype | None = None,
+    over: Collection[str] | None = None,
 ) -> nn.Module:
     """The module of one device, which is on "meta", with its parts of the weights: see `parallelize` of a file.
 
-    values: None leaves it on "meta": `net.to_empty(device=..)` gives it memory, which a checkpoint fills.
+    fill: None leaves it on "meta": `net.to_empty(device=..)` gives it memory, which a checkpoint fills.
+    over: axes of the mesh over which weights may be scattered, where not over all.
+
+    Weights are scattered before they have memory, so that no device ever has more than its parts, and a block of one
+    weight at a time.
     """
     division.fits(mesh)
     if zero not in (0, 2, 3):
         raise ValueError(f"zero is {zero}: it is 3, 2 or 0 (an optimiser's state is not scattered without gradients)")
-    copies = division.copies(mesh) if zero else ()
+    copies = tuple(axis for axis in division.copies(mesh) if over is None or axis in over) if zero else ()
     if dtype is not None and not copies:
         raise ValueError("a dtype to compute in is of weights that are scattered, and nothing is here: torch.autocast")
     mesh = _copies_first(mesh, copies)
     use_mesh(mesh)
     shared = _flat(mesh, copies) if copies else None
-    scattered, alone = _put_weights(local, mesh, division, values, copies, shared)
+    scattered, alone, own = _put_weights(local, mesh, division, copies, shared)
     _becomes(local, _Computes)
     if not {*vars(_Divided), "division"} & {*local._modules, *local._parameters}:
         _becomes(local, _Divided, division=division)
@@ -141,6 +145,11 @@ def divided(
             _becomes(each, _DoneAgain)
     if shared is not None and scattered:
         _scatter(local, passes, shared, scattered, alone, zero == 3, dtype)
+    if fill is not None:
+        local.to_empty(device=_device(mesh))
+        with torch.no_grad():
+            for path, _, _, weight in _weights(local):
+                fill(path, division.lies(path), own[path], weight.to_local() if isinstance(weight, DTensor) else weight)
     return local
 
 
@@ -148,30 +157,27 @@ def _put_weights(
     local: nn.Module,
     mesh: DeviceMesh,
     division: Division,
-    values: Values | None,
     copies: tuple[str, ...],
     shared: DeviceMesh | None,
-) -> tuple[dict[nn.Parameter, Shard], set[nn.Parameter]]:
-    """Gives the module its weights. shared: the axes `copies` of the mesh, as one.
+) -> tuple[dict[nn.Parameter, Shard], set[nn.Parameter], dict[str, Own]]:
+    """Gives the module its weights, on "meta". shared: the axes `copies` of the mesh, as one.
 
-    Returns those that are to be scattered over copies of the model, each with its dimension, and those that are not.
+    Returns those that are to be scattered over copies of the model, each with its dimension, and those that are not;
+    and, by its path, what this device has of each when they are.
     """
     names = split_axes(mesh)
     others = tuple(name for name in names if name not in copies)
     each_copy, every = _meshes(mesh, copies, others, shared)
-    device = _device(mesh)
     scattered: dict[nn.Parameter, Shard] = {}
     alone: set[nn.Parameter] = set()
+    own: dict[str, Own] = {}
     read: dict[nn.Module, dict[str, Gradient]] = {}
     for path, module, name, weight in _weights(local):
         lies = division.lies(path)
         whole = lies.whole(weight.shape, mesh)
         made = weight.detach()
-        if values is not None:
-            part = values(path, lies, whole)
-            assert part.shape == weight.shape, (path, part.shape, weight.shape)
-            made = part.detach().to(device=device, dtype=weight.dtype, copy=True).contiguous()
         along = None if shared is None else _scattered_along(lies, made.shape, shared.size())
+        own[path] = lies.own(whole, mesh, None if shared is None or along is None else (along.dim, shared))
         on, axes = every if along is None else each_copy
         if on is not None:
             made = DTensor.from_local(
@@ -190,7 +196,7 @@ def _put_weights(
             alone.add(new)
     for module, gradients in read.items():
         _read_locally(module, gradients)
-    return scattered, alone
+    return scattered, alone, own
 
 
 Axes = tuple[DeviceMesh | None, tuple[str, ...]]

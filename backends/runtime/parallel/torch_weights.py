@@ -3,19 +3,52 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import Partial, Placement, Replicate, Shard
 from torch.distributed.tensor.placement_types import _StridedShard
 
-BLOCK = 1 << 22  # items that are drawn at once
+BLOCK = 1 << 20  # items of a weight that are made at once
+
+
+class DimensionRun(NamedTuple):
+    """Items of a dimension, one behind the other. there: the first of them in the whole weight; here: in a part."""
+
+    there: int
+    here: int
+    size: int
+
+
+Box = tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class Own:
+    """What a device has of a weight. shape: of the whole; runs: what it has of each dimension."""
+
+    shape: tuple[int, ...]
+    runs: tuple[tuple[DimensionRun, ...], ...]
+
+    def boxes(self) -> Iterator[tuple[Box, Box]]:
+        """Where each piece lies in the whole weight, and where in the part."""
+        for runs in itertools.product(*self.runs):
+            there = tuple(slice(run.there, run.there + run.size) for run in runs)
+            yield there, tuple(slice(run.here, run.here + run.size) for run in runs)
+
+    def within(self, block: Sequence[tuple[int, int]]) -> Own:
+        """What lies in a block of the weight, as a part of that. block: of each dimension from where to where."""
+        found = []
+        for runs, (low, high) in zip(self.runs, block, strict=True):
+            cut = [(run, max(run.there, low), min(run.there + run.size, high)) for run in runs]
+            found.append(tuple(DimensionRun(a - low, run.here + a - run.there, b - a) for run, a, b in cut if a < b))
+        return Own(tuple(high - low for low, high in block), tuple(found))
 
 
 @dataclass(frozen=True)
@@ -46,18 +79,18 @@ class Lies:
     def gradient(self, axis: str) -> Placement:
         return Partial() if axis in self.summed else self.placement(axis)
 
-    def part(self, x: Tensor, mesh: DeviceMesh, but: int | None = None) -> Tensor:
-        """What this device has of a tensor with the dimensions of the weight. but: a dimension that stays whole."""
-        for axis in mesh.mesh_dim_names or ():
+    def own(self, shape: Sequence[int], mesh: DeviceMesh, scattered: tuple[int, DeviceMesh] | None = None) -> Own:
+        """What this device has of a weight. scattered: a dimension, and over which devices that is, too."""
+        runs: list[tuple[DimensionRun, ...]] = [(DimensionRun(0, 0, size),) for size in shape]
+        for number, axis in enumerate(mesh.mesh_dim_names or ()):
             found = self.dimension(axis)
-            if found is not None and found[0] != but:
+            if found is not None:
                 dim, blocks = found
-                group = mesh.get_group(axis)
-                parts = x.reshape(*x.shape[:dim], blocks, -1, *x.shape[dim + 1 :]).chunk(
-                    dist.get_world_size(group), dim + 1
-                )
-                x = parts[dist.get_rank(group)].flatten(dim, dim + 1)
-        return x
+                runs[dim] = _piece(runs[dim], blocks, mesh.size(number), mesh.get_local_rank(number))
+        if scattered is not None:
+            dim, over = scattered
+            runs[dim] = _piece(runs[dim], 1, over.size(), over.get_local_rank())
+        return Own(tuple(shape), tuple(runs))
 
     def whole(self, shape: Sequence[int], mesh: DeviceMesh) -> tuple[int, ...]:
         """The shape of the whole weight, where that of a part is known."""
@@ -69,44 +102,64 @@ class Lies:
         return tuple(found)
 
 
-Values = Callable[[str, Lies, tuple[int, ...]], Tensor]
-"""Gives of a weight (its path, where it lies, the shape of the whole) the part of this device."""
-Rows = Callable[[int, int], Tensor]
-"""Gives of a weight so many rows, from the first of them on."""
+def _piece(runs: Sequence[DimensionRun], blocks: int, parts: int, number: int) -> tuple[DimensionRun, ...]:
+    """Of each block of what there is along a dimension the part with this number, as `chunk` has it."""
+    block = sum(run.size for run in runs) // blocks
+    size = -(-block // parts)
+    found: list[DimensionRun] = []
+    for start in range(0, blocks * block, max(block, 1)):
+        low, high = start + min(number * size, block), start + min((number + 1) * size, block)
+        for run in runs:
+            first, last = max(low, run.here), min(high, run.here + run.size)
+            if first < last:
+                found.append(DimensionRun(run.there + first - run.here, sum(each.size for each in found), last - first))
+    return tuple(found)
 
 
-def parts_by_rows(mesh: DeviceMesh, rows: Callable[[str, Lies, tuple[int, ...]], Rows]) -> Values:
-    """Parts of weights that are made some rows at a time: those of which a device has something."""
-
-    def value(path: str, lies: Lies, shape: tuple[int, ...]) -> Tensor:
-        give = rows(path, lies, shape)
-        if not shape:
-            return give(0, 1).reshape(())
-        every = torch.arange(shape[0]).reshape(-1, *(1 for _ in shape[1:])).expand(shape)
-        own = lies.part(every, mesh)
-        wanted = own.reshape(own.shape[0], -1)[:, 0] if own.numel() else own.new_empty(0)
-        step = max(BLOCK // max(math.prod(shape[1:]), 1), 1)
-        found = torch.empty(own.shape, dtype=torch.float64)
-        ahead = 0
-        for first in sorted({int(each) // step * step for each in wanted.tolist()}):
-            block = give(first, min(step, shape[0] - first))
-            mine = wanted[(wanted >= first) & (wanted < first + step)] - first
-            made = lies.part(block[mine], mesh, but=0)
-            found[ahead : ahead + len(mine)] = made
-            ahead += len(mine)
-        return found
-
-    return value
+def weight_blocks(shape: Sequence[int]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """A weight in blocks, one behind the other as it lies in memory: of each dimension from where to where."""
+    if not shape:
+        yield ()
+        return
+    dim = next(dim for dim in range(len(shape)) if math.prod(shape[dim + 1 :]) <= BLOCK)
+    step = max(BLOCK // max(math.prod(shape[dim + 1 :]), 1), 1)
+    for outer in itertools.product(*(range(size) for size in shape[:dim])):
+        for first in range(0, shape[dim], step):
+            last = min(first + step, shape[dim])
+            yield (*((each, each + 1) for each in outer), (first, last), *((0, size) for size in shape[dim + 1 :]))
 
 
-def drawn_parts(mesh: DeviceMesh, seed: int) -> Values:
+Fill = Callable[[str, Lies, Own, Tensor], None]
+"""Fills the part of a weight that this device has: its path, where it lies, which part it is, and room for that."""
+Items = Callable[[int, int], Tensor]
+"""Gives of a weight so many items, as they lie in memory, from the first of them on: each time from behind the last."""
+
+
+def filled_by(items: Callable[[str, Lies, tuple[int, ...]], Items]) -> Fill:
+    """Weights that are made block by block: of these one at a time is there, and none of which a device has nothing."""
+
+    def fill(path: str, lies: Lies, own: Own, part: Tensor) -> None:
+        give, ahead = items(path, lies, own.shape), 0
+        for block in weight_blocks(own.shape):
+            shape = [high - low for low, high in block]
+            mine = own.within(block)
+            if all(mine.runs):
+                made = give(ahead, math.prod(shape)).reshape(shape)
+                for there, here in mine.boxes():
+                    part[here].copy_(made[there])
+            ahead += math.prod(shape)
+
+    return fill
+
+
+def drawn(seed: int) -> Fill:
     """Weights drawn by seed and path alone, the same on all meshes."""
 
-    def rows(path: str, lies: Lies, shape: tuple[int, ...]) -> Rows:
+    def items(path: str, lies: Lies, shape: tuple[int, ...]) -> Items:
         def give(first: int, count: int) -> Tensor:
             key = hashlib.sha256(f"{seed}\n{path}\n{first}".encode()).digest()
             draw = torch.Generator().manual_seed(int.from_bytes(key[:7], "little"))
-            block = torch.empty(count, *shape[1:], dtype=torch.float64)
+            block = torch.empty(count, dtype=torch.float64)
             match lies.drawn:
                 case "fill", value:
                     return block.fill_(value)
@@ -118,13 +171,14 @@ def drawn_parts(mesh: DeviceMesh, seed: int) -> Values:
 
         return give
 
-    return parts_by_rows(mesh, rows)
+    return filled_by(items)
 
 
-def parts_of(weights: Mapping[str, Tensor], mesh: DeviceMesh) -> Values:
-    """Parts of weights that are there."""
+def filled_from(weights: Mapping[str, Tensor]) -> Fill:
+    """Weights that are there."""
 
-    def value(path: str, lies: Lies, shape: tuple[int, ...]) -> Tensor:
-        return lies.part(weights[path], mesh)
+    def fill(path: str, lies: Lies, own: Own, part: Tensor) -> None:
+        for there, here in own.boxes():
+            part[here].copy_(weights[path][there])
 
-    return value
+    return fill
