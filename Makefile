@@ -12,7 +12,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: vscode demo test test-all test-gpu lint docs wheel smoke clean
+.PHONY: vscode demo test test-all test-gpu checks lint types style docs wheel smoke clean
 
 JOBS ?= 2
 PY := .venv/bin/python
@@ -22,22 +22,30 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: .venv/demo.stamp
 	$(PY) -P examples/demo.py
 
-test: lint smoke
-	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal
+# What the tests do not need goes side by side; tests/test_house.py is one of the checks.
+test: checks
+	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal --ignore=tests/test_house.py
 
-test-all: lint smoke
+test-all: checks
 	$(PY) -m pip install -qq -c constraints.txt -e ".[interop]"
 	$(PY) -m pip install -qq -c constraints.txt -e ".[fuzz]" || echo "no atheris here: a loop of our own leads the fuzzing"
-	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal -m ""
+	OMP_NUM_THREADS=1 .venv/bin/pytest -n $(JOBS) --dist worksteal -m "" --ignore=tests/test_house.py
+
+checks:
+	$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target types style smoke
 
 test-gpu: .venv/dev.stamp
 	$(PY) -m pytest -m gpu -rs tests/test_gpu.py
 
+lint: types style
+
 # mypy and import-linter see the package only as installed: an editable install hides the folders from them.
-lint: wheel
+types: wheel
+	MYPYPATH=.venv/wheel .venv/bin/mypy --cache-dir .venv/mypy -p attnc
+
+style: wheel
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
-	MYPYPATH=.venv/wheel .venv/bin/mypy --cache-dir .venv/mypy -p attnc
 	PYTHONPATH=.venv/wheel .venv/bin/lint-imports --no-logo --cache-dir .venv/import-linter
 	.venv/bin/pytest -q tests/test_house.py
 
