@@ -1,0 +1,71 @@
+"""The corpus of mistakes of meaning is whole: each edit applies, and is told today as it says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import attnc
+from attnc.dsl.render import render_all
+
+from .corpus import HERE, KINDS, LEVELS, Case, base_text, cases, designs
+
+WRONG, BASES = cases("wrong.txt"), sorted(path.stem for path in (HERE / "bases").glob("*.attn"))
+
+
+def sampled(found: list[Case], step: int) -> list[object]:
+    """Parameters: one of `step` is checked in the fast suite."""
+    return [
+        pytest.param(case, id=case.name, marks=pytest.mark.slow if place % step else ())
+        for place, case in enumerate(found)
+    ]
+
+
+def test_there_are_enough_of_each_kind() -> None:
+    kinds = Counter(case.kind for case in WRONG)
+    assert len(BASES) >= 10
+    assert len(WRONG) >= 120
+    assert kinds.keys() == KINDS.keys()
+    assert min(kinds.values()) >= 8
+
+
+@pytest.mark.parametrize("file", ["wrong.txt"])
+def test_each_case_is_an_edit_of_a_base(file: str) -> None:
+    found = cases(file)
+    assert len({case.name for case in found}) == len(found)
+    assert len({case.text() for case in found}) == len(found)
+    assert {case.base for case in found} == set(BASES)
+    for case in found:
+        assert case.kind in KINDS, case.name
+        assert case.edits, case.name
+        assert case.why.endswith("."), case.name
+
+
+def test_the_designs_are_fifty() -> None:
+    found = designs()
+    assert len(set(found)) == len(found) >= 50
+    assert not [path for path in found if not path.is_file()]
+
+
+def test_a_mistake_says_where_and_how_loud() -> None:
+    for case in WRONG:
+        assert case.level in LEVELS, case.name
+        assert case.line() > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", BASES)
+def test_a_base_is_right(base: str) -> None:
+    said = attnc.check(base_text(base))
+    assert not said, render_all(said)
+    assert attnc.format(base_text(base)) == base_text(base)
+
+
+@pytest.mark.parametrize("case", sampled(WRONG, 30))
+def test_of_a_mistake_no_error_is_said_but_those_marked(case: Case) -> None:
+    """A check that is written later says more of it, but not that its shapes do not fit."""
+    said = attnc.check(case.text())
+    new = {each.code for each in said} - set(case.told)
+    assert set(case.told) <= {each.code for each in said}, render_all(said)
+    assert not {code for code in new if code.startswith("E")}, render_all(said)
