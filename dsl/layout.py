@@ -14,10 +14,12 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from . import slips
 from .diagnostic import Diagnostic, error
+from .mistakes.stumble import Stumble
+from .mistakes.table import tell
 from .source import Source, Span
 from .syntax import Comment
+from .tokens import ITEM_ALIASES, ITEM_WORDS, JOINING_WORDS, QUOTES, STATEMENT_WORDS, TOKEN, TRUTH_WORDS
 
 MAX_DEPTH = 100
 """Brackets deeper than this are refused: nobody reads them, and tools that walk the tree may recurse."""
@@ -25,34 +27,6 @@ MAX_DEPTH = 100
 MAX_REREAD = 4_000_000
 """How many characters may be read again, in all, to see what follows a bracket that was not closed."""
 
-ITEM_WORDS = ("use", "width", "depth", "const", "param", "config", "op", "block", "model")
-# What other languages call them.
-ITEM_ALIASES = {
-    "def": "block", "fn": "block", "func": "block", "function": "block", "layer": "block", "class": "model",
-    "module": "model", "network": "model", "import": "use", "from": "use", "include": "use", "dim": "depth",
-    "axis": "depth", "let": "const", "var": "const", "end": "",
-}  # fmt: skip
-STATEMENT_WORDS = ("return", "repeat", "if", "share", "expect", "param", "width", "depth", "const")
-JOINING_WORDS = ("and", "or")  # of two truth values
-TRUTH_WORDS = (*JOINING_WORDS, "not")
-
-TOKEN = re.compile(
-    r"""(?P<space>[ \t]+|\A\ufeff)
-    | (?P<newline>\r?\n)
-    | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
-    | (?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_.]))
-    | (?P<misnumber>\.?[0-9](?:[0-9A-Za-z_.]|(?<=[0-9.][eE])[+-])*)
-    | (?P<slip>{slips})
-    | (?P<open>[(\[{])
-    | (?P<close>[)\]}])
-    | (?P<operator>->|\|>|<=|>=|==|!=|[-+*/^%<>=,~])
-    | (?P<other>[:.|])
-    | (?P<comment>\#[^\r\n]*)
-    | (?P<string>"[^"\r\n]*")
-    | (?P<bad>.)
-    """.replace("{slips}", slips.PATTERN),
-    re.VERBOSE | re.DOTALL,
-)
 _JOINS = frozenset(("where", *JOINING_WORDS, "else"))  # a line that begins so goes on with the one before
 _HANGS = frozenset(("where", *TRUTH_WORDS))  # a line that ends so goes on with the next
 # `model as m` and `op like q` are of an axis of that name.
@@ -65,8 +39,8 @@ _BLOCK_ALIAS = re.compile(
 )
 _STATEMENT = re.compile(rf"(?:{'|'.join(STATEMENT_WORDS)})(?![A-Za-z0-9_])")
 _WORD = re.compile(r"\w+")
-_QUOTED = re.compile(rf"'[^'\n]*'|[{slips.QUOTES}][^{slips.QUOTES}\"\n]*[{slips.QUOTES}\"]")
-_HALF_QUOTED = re.compile(rf"\"[^{slips.QUOTES}\"\n]*[{slips.QUOTES}]")
+_QUOTED = re.compile(rf"'[^'\n]*'|[{QUOTES}][^{QUOTES}\"\n]*[{QUOTES}\"]")
+_HALF_QUOTED = re.compile(rf"\"[^{QUOTES}\"\n]*[{QUOTES}]")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -370,44 +344,31 @@ class _Scanner:
 
     def _slipped(self, kind: str, token: str, start: int) -> int:
         """Report what is no token; returns where it ends."""
-        code, end = "E0103", start + len(token)
-        line_end = start + len(self.text[start:].partition("\n")[0].rstrip())
-        if kind == "misnumber":
-            code, slip = "E0105", slips.number_slip(token, self.last_kind == "word" and self.last_end == start)
-        elif token == '"' and (half := _HALF_QUOTED.match(self.text, start)) is not None:
-            end, slip = half.end(), slips.slip(half.group())
-        elif token == '"':
-            code, end, slip = "E0104", line_end, slips.UNCLOSED
-        elif token in ("//", "/*") and self.line == start:
-            end = line_end
-            slip = slips.comment_slip(self.text[start:end])
-        else:
-            if kind == "bad":  # take all of a word or of a quoted text
-                word = _WORD.match(self.text, start) or _QUOTED.match(self.text, start)
-                end = end if word is None else word.end()
-                if word is not None and self.last_kind == "word" and self.last_end == start:
-                    start -= len(self.last)
-            slip = slips.slip(self.text[start:end])
-            name = self.text[start + 1 : end - 1]
-            quoted = (
-                kind == "bad" and name.replace(".", "_").isidentifier() and _QUOTED.match(self.text, start) is not None
-            )
-            if self.last == "as" and kind == "bad" and _QUOTED.match(self.text, start) is not None:
-                slip = slips.Slip("a display name stands in double quotes", f'write `"{name}"`', f'"{name}"')
-            elif quoted and (self.last_kind == "word" or self.text.startswith(("(", "[", "."), end)):
-                slip = slips.Slip("a name stands without quotes", f"write `{name}`", name)
+        start, end, what = self._no_token(kind, token, start)
         self.bad.append(start)
-        span = Span(self.source, start, end)
-        mend = [(span, self._apart(slip.instead, start, end))] if slip.instead is not None else ()
-        if token != "\r" or all(problem.message != slip.message for problem in self.problems):  # once for all its lines
-            self.problems.append(error(code, slip.message, span, help=slip.help, fix=mend))
+        assert self.line is not None
+        before = self.text[self.line : start]
+        problem = tell(Stumble(Span(self.source, start, end), f"✗{what}", before))
+        if token != "\r" or all(each.message != problem.message for each in self.problems):  # once for all its lines
+            self.problems.append(problem)
         return end
 
-    def _apart(self, word: str, start: int, end: int) -> str:
-        """A word that takes the place of a sign: with spaces where it would run into its neighbours."""
-        left = word[:1].isalpha() and _WORD.match(self.text, max(start - 1, 0), start)
-        right = word[-1:].isalpha() and _WORD.match(self.text, end)
-        return (" " if left else "") + word + (" " if right else "")
+    def _no_token(self, kind: str, token: str, start: int) -> tuple[int, int, str]:
+        """Where it begins and ends (all of a word, or of a quoted text), and what the table of slips calls it."""
+        text, end = self.text, start + len(token)
+        line_end = start + len(text[start:].partition("\n")[0].rstrip())
+        if kind == "misnumber":
+            return start, end, "0"
+        if token in ("//", "/*") and self.line == start:
+            return start, line_end, "#"
+        if token == '"':
+            half = _HALF_QUOTED.match(text, start)
+            return (start, half.end(), "NAME") if half else (start, line_end, '""')
+        word = (_WORD.match(text, start) or _QUOTED.match(text, start)) if kind == "bad" else None
+        if word is None:
+            return start, end, "…"
+        after_word = self.last_kind == "word" and self.last_end == start
+        return start - after_word * len(self.last), word.end(), "NAME"
 
     # -- the end
 

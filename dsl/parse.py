@@ -161,7 +161,7 @@ def _item(
             at = problem.span.start if problem.span is not None else piece.start
         except (UnexpectedToken, UnexpectedCharacters) as unexpected:
             at = piece.start + expected.offset(unexpected, text)
-            problem = expected.explain(unexpected, source, layout.text, piece, text)
+            problem = expected.explain(unexpected, source, text, piece.start, piece.line_at(at).start)
         else:
             return node, problems, not done and not problems
         line = piece.line_at(at)

@@ -15,7 +15,7 @@ from lark import Token
 
 from .diagnostic import Diagnostic, error
 from .layout import MAX_DEPTH
-from .slips import piece
+from .mistakes.words import piece
 from .source import Source, Span
 from .syntax import (
     COMPUTED,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ..layout import TOKEN, Layout
+from ..layout import Layout
 from ..source import Source
+from ..tokens import TOKEN
 
 _AGAINST = re.compile(r"#\w")
 

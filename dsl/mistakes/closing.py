@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..layout import TOKEN
+from ..tokens import TOKEN
 
 MAX_READ = 50_000
 """How many characters may be read in trying places for all brackets of a file. It is a fifth of a second."""

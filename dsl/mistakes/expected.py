@@ -10,12 +10,12 @@ import re
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from ..diagnostic import Diagnostic, error
-from ..layout import ITEM_WORDS, Piece
+from ..diagnostic import Diagnostic
 from ..source import Source, Span
+from ..tokens import ITEM_WORDS, RESERVED
 from .stumble import Stumble
-from .table import SlipRow, fitting
-from .words import RESERVED, begun_item, wanted
+from .table import tell
+from .words import begun_item, wanted
 
 _DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the first half alone, or nothing
 _BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
@@ -69,48 +69,42 @@ def offset(unexpected: UnexpectedToken | UnexpectedCharacters, text: str) -> int
     return at - 1 if text[at - 1 : at + 1] in _DOUBLES else at
 
 
-def accepted(unexpected: UnexpectedToken | UnexpectedCharacters) -> frozenset[str]:
-    """The terminals that the parser would have taken."""
-    return frozenset(unexpected.interactive_parser.accepts())  # type: ignore[no-untyped-call]
-
-
 def explain(
-    unexpected: UnexpectedToken | UnexpectedCharacters, source: Source, text: str, piece: Piece, item: str
+    unexpected: UnexpectedToken | UnexpectedCharacters, source: Source, item: str, start: int, line: int
 ) -> Diagnostic:
-    """The diagnostic for an error of the parser in an item of the source; `item` is the text it was reading."""
-    at = stumble(unexpected, source, text, piece, item)
+    """The diagnostic for an error of the parser: see `stumble`."""
+    at = stumble(unexpected, source, item, start, line)
     found = f"`{at.text}`" if at.text else "the end of the line"
     if at.kind == "NAME":
         found = f"the name {found}"
     elif at.text in RESERVED:
         found = f"the word {found}"
-    expected = wanted(at.accepts)
-    row, match = next(fitting(at), (SlipRow(), None))
-    return error(
-        row.code,
-        row.message or f"expected {expected}, found {found}",
-        at.group(match, "at") or at.span,
-        row.label or ("" if row.message else f"expected {expected}"),
-        help=row.help,
-        fix=[(span, text) for target, text in row.fixes if (span := at.group(match, target)) is not None],
-    )
+    expected = f"expected {wanted(at.accepts)}"
+    return tell(at, f"{expected}, found {found}", expected)
 
 
 def stumble(
-    unexpected: UnexpectedToken | UnexpectedCharacters, source: Source, text: str, piece: Piece, item: str
+    unexpected: UnexpectedToken | UnexpectedCharacters, source: Source, item: str, start: int, line: int
 ) -> Stumble:
-    """Where the parser gave up, with all that rows of the table ask for."""
-    at = piece.start + offset(unexpected, item)
+    """Where the parser gave up. item: the text it was reading, which begins at `start` of the source; line: where the
+    logical line begins there."""
+    at = end = offset(unexpected, item)
     kind = unexpected.token.type if isinstance(unexpected, UnexpectedToken) else ""
-    line, end = piece.line_at(at).start, at
-    before, token = item[: at - piece.start], getattr(unexpected, "token", "?")
-    newline = kind != "_NL" and "\n" in source.text[piece.start + len(before.rstrip()) : at]
+    token = getattr(unexpected, "token", "?")
+    last = len(item[:at].rstrip())
+    newline = kind != "_NL" and "\n" in source.text[start + last : start + at]
     if kind == "_NL":  # point right after the last token, not after the comment behind it
-        before = before.rstrip()
-        at = end = piece.start + len(before)
+        at = end = last
     else:
-        end = min(at + (2 if text[at : at + 2] in _DOUBLES else len(token)), piece.end)
-    half = len(token) == 1 and end - at == 2
-    stack = unexpected.interactive_parser.parser_state.value_stack
-    span = Span(source, at, end)
-    return Stumble(span, kind, half, before, line - piece.start, newline, accepted(unexpected), list(stack))
+        end = min(at + (2 if item[at : at + 2] in _DOUBLES else len(token)), len(item))
+    parser = unexpected.interactive_parser
+    return Stumble(
+        Span(source, start + at, start + end),
+        kind,
+        item[:at],
+        line - start,
+        frozenset(parser.accepts()),  # type: ignore[no-untyped-call]
+        parser.parser_state.value_stack,
+        half=len(token) == 1 and end - at == 2,
+        newline=newline,
+    )

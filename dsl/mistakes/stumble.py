@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..source import Span
-from .words import COMPARISONS, EXPRESSION, OPERATORS, RESERVED
+from ..tokens import RESERVED
+from .words import COMPARISONS, EXPRESSION, OPERATORS
 
 _KINDS = {  # as the table of slips has them
     "NAME": frozenset(("NAME",)), "0": frozenset(("INT",)), "0.5": frozenset(("FLOAT",)), '""': frozenset(("STRING",)),
@@ -21,16 +23,16 @@ _LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_
 
 @dataclass(frozen=True, slots=True)
 class Stumble:
-    """Where the parser gave up, as rows of the table see it."""
+    """Where the parser, or what cuts a text into tokens, gave up, as rows of the table see it."""
 
     span: Span  # of what was found; empty at the end of a line
-    kind: str  # its terminal
-    half: bool  # whether the parser took the first half of it for another sign
-    before: str  # the text of the item up to it
-    line: int  # where in that text the logical line begins
-    newline: bool  # whether a newline stands between the previous token and this one
-    accepts: frozenset[str]  # the terminals that the parser would have taken
-    stack: list[Any]  # tokens and finished nodes, as it holds them
+    kind: str  # its terminal; ✗ and what it is, where it is no token
+    before: str  # the text of the item, or of the line, up to it
+    line: int = 0  # where in that text the logical line begins
+    accepts: frozenset[str] = frozenset()  # the terminals that the parser would have taken
+    stack: Sequence[Any] = ()  # tokens and finished nodes, as it holds them
+    half: bool = False  # whether the parser took the first half of what was found for another sign
+    newline: bool = False  # whether a newline stands between the previous token and this one
 
     @property
     def text(self) -> str:
@@ -50,6 +52,8 @@ class Stumble:
     @property
     def founds(self) -> list[str]:
         """What was found, as rows of the table have it at their mark: the text itself, and what it is one of."""
+        if self.kind[:1] == "✗":
+            return [f"✗{self.text}", self.kind]
         found = f"{self.text[0]}▸{self.text[1]}" if self.half else self.text
         word = ["WORD"] if self.text in RESERVED else []
         return [found, *word, *(name for name, kinds in _KINDS.items() if self.kind in kinds), "…"]
@@ -71,6 +75,13 @@ class Stumble:
         if match is None or match.groupdict().get(name) is None:
             return None
         return Span(self.span.source, *map(self._place, match.span(name)))
+
+    def apart(self, word: str, span: Span) -> str:
+        """What takes the place of a span: with spaces where a word would run into its neighbours."""
+        text = span.source.text
+        left = word[:1].isalpha() and re.match(r"\w", text[max(span.start - 1, 0) : span.start])
+        right = word[-1:].isalpha() and re.match(r"\w", text[span.end : span.end + 1])
+        return (" " if left else "") + word + (" " if right else "")
 
     def _place(self, at: int) -> int:
         """The offset in the source of one in the marked text."""

@@ -9,15 +9,17 @@
    `^`: at the top of a file, else in the body of a block.
 5. What stands at `▸` is taken to the letter, but NAME, WORD (a reserved one), OP, CMP (operators, comparisons), VAL
    (what begins a value), 0, 0.5 and "" are any of their kind, and `…` behind it is anything.
-6. `~ pattern` fits the text around: `▸` and `◂` are the borders of what was found, `^` is the beginning of the line, a
+6. `✗` and a run of characters: no token begins so, and the parser never sees it. 0 is what begins like a number, NAME a
+   word or a quoted text, "" a text that is not closed, # a comment, … a character. `\\u000d` is one that nobody sees.
+7. `~ pattern` fits the text around: `▸` and `◂` are the borders of what was found, `^` is the beginning of the line, a
    space any space, `⏎` a newline before `▸`, `{name}` a word. `~(` and `~[`: inside of such a bracket.
-7. Behind `:` stands the help, `{name}` for what a group of the pattern holds, `{name|x}` with what stands there if that
+8. Behind `:` stands the help, `{name}` for what a group of the pattern holds, `{name|x}` with what stands there if that
    is nothing, `{name:way}` with what `words.py` makes of it. A row that asks for what there is not does not fit.
    `! CODE message ; label` says more than "expected ..., found ...", and underlines the group `at`.
-8. `=> text` takes the place of what was found, `=>name text` that of a group; a `_` at its ends is a space.
-9. `{NAME} = text` is written once, and put wherever `{NAME}` stands.
-10. `pytest tests/dsl/test_slips.py --update` writes the states into `states.json`: a mistake costs no parsing.
-11. Rows are looked up by what was found; the first that fits speaks.
+9. `=> text` takes the place of what was found, `=>name text` that of a group; a `_` at its ends is a space.
+10. `{NAME} = text` is written once, and put wherever `{NAME}` stands.
+11. `pytest tests/dsl/test_slips.py --update` writes the states into `states.json`: a mistake costs no parsing.
+12. Rows are looked up by what was found; the first that fits speaks.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from ..slips import FINITE
+from ..diagnostic import Diagnostic, error
+from ..tokens import QUOTES, RESERVED
 from .stumble import MARKS, Stumble
-from .words import RESERVED, WAYS
+from .words import FINITE, WAYS, piece
 
 TABLE = Path(__file__).with_name("slips.txt")
 STATES = Path(__file__).with_name("states.json")
@@ -59,9 +62,15 @@ def table() -> tuple[dict[str, list[list[str]]], list[SlipRow]]:
     """The places, each with groups of texts, and the rows."""
     places: dict[str, list[list[str]]] = {}
     rows = [SlipRow()]
-    once = {"{FINITE}": FINITE, "{RESERVED}": "|".join(sorted(RESERVED))}
+    once = {
+        "{RESERVED}": "|".join(sorted(RESERVED)),
+        "{QUOTES}": QUOTES,
+        "{FINITE}": FINITE,
+        "{PIECE}": piece("{value|x}", "{axis|axis}"),
+        "{LATER_PIECE}": piece("{value|x}", "{axis|axis}", "{n}"),
+    }
     for part in re.split(r"\n(?=\S)", TABLE.read_text("utf-8").strip()):
-        part = re.sub(r"(?<!^)\{[A-Z]+\}", lambda name: once[name.group()], re.sub(r"\n +", "  ", part))
+        part = re.sub(r"(?<!^)\{[A-Z_]+\}", lambda name: once[name.group()], re.sub(r"\n +", "  ", part))
         name, _, text = part.partition(" = ")
         if name[0] == "{":
             once[name] = text
@@ -81,12 +90,15 @@ def _row(part: str, above: SlipRow) -> SlipRow:
     code, _, told = told.partition(" ")
     message, _, label = told.partition(" ; ")
     edits = [(target, re.sub("^_|_$", " ", text)) for target, _, text in (fix.partition(" ") for fix in fixes)]
+    texts = re.sub(r"\\u(\w{4})", lambda sign: chr(int(sign[1], 16)), texts)
     of = [each for text in texts.split("  ") for each in (above.texts if text == "″" else [text])]
     return SlipRow(tuple(of), inside, pattern, help, tuple(edits), code or "E0101", message, label)
 
 
 def at_mark(text: str) -> str:
     """What a wrong text has at its mark; `=▸=` where the parser takes the first half of a sign for another."""
+    if text[0] == "✗":
+        return text
     found = MARK.search(text)
     assert found is not None, text
     half = text[found.start() - 1 : found.start()] + found[1]
@@ -103,11 +115,11 @@ def _by_found() -> dict[str, list[int]]:
 
 
 @cache
-def _states() -> list[list[tuple[frozenset[str], frozenset[str]]] | None]:
-    """For each row, what the parser takes in its states, at least and at most; None: it may be in any."""
+def _states() -> dict[int, list[tuple[frozenset[str], frozenset[str]]]]:
+    """For a row by its number, what the parser takes in its states, at least and at most; others fit in any."""
     stored = json.loads(STATES.read_text("utf-8"))
     sets = [frozenset(names.split()) for names in stored["sets"]]
-    return [None if row is None else [(sets[least], sets[most]) for least, most in row] for row in stored["rows"]]
+    return {int(row): [(sets[least], sets[most]) for least, most in pairs] for row, pairs in stored["rows"].items()}
 
 
 @cache
@@ -120,7 +132,7 @@ def fitting(at: Stumble) -> Iterator[tuple[SlipRow, re.Match[str]]]:
     """The rows that fit, in their order, with the words that stand in the text."""
     marked, opener = at.marked, at.opener
     for number in sorted({number for found in at.founds for number in _by_found().get(found, ())}):
-        row, states = table()[1][number], _states()[number]
+        row, states = table()[1][number], _states().get(number)
         if row.inside not in ("", opener):
             continue
         if states is None or any(least <= at.accepts <= most for least, most in states):
@@ -129,6 +141,20 @@ def fitting(at: Stumble) -> Iterator[tuple[SlipRow, re.Match[str]]]:
             said = _filled(row, at, match) if match else None
             if match and said:
                 yield said, match
+
+
+def tell(at: Stumble, message: str = "", label: str = "") -> Diagnostic:
+    """What the first row says that fits, with a message and a label where that has none."""
+    row, match = next(fitting(at), (SlipRow(), None))
+    places = [(at.group(match, target), text) for target, text in row.fixes]
+    return error(
+        row.code,
+        row.message or message,
+        at.group(match, "at") or at.span,
+        row.label or ("" if row.message else label),
+        help=row.help,
+        fix=[(span, at.apart(text, span) if at.kind[:1] == "✗" else text) for span, text in places if span is not None],
+    )
 
 
 def _filled(row: SlipRow, at: Stumble, match: re.Match[str]) -> SlipRow | None:

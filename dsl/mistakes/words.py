@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
-from ..layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, TRUTH_WORDS
+from ..tokens import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, TRUTH_WORDS
 
-RESERVED = frozenset((*STATEMENT_WORDS, *TRUTH_WORDS, "else", "false", "scan", "true", "where"))
-"""Words that are no names anywhere. (The terminal NAME of grammar.lark excludes the same; a test compares.)"""
+FINITE = "numbers are finite: `softmax[k](s where m)` leaves items out, and `-1e30` is below all scores"
+
+
+def piece(value: str, axis: str = "axis", first: str = "0", size: str = "...", more: str = "") -> str:
+    """How `value[axis = first:...]` is written here; `more` stands behind it in the brackets."""
+    index = "int(piece)" if first == "0" else f"int(piece) + {first}"
+    return (
+        f"a piece of an axis is an axis of its own: declare `depth piece = {size}`, "
+        f"and write `{value}[{axis} = {index}{more}]`"
+    )
+
 
 COMPARISONS = frozenset(("LESSEQUAL", "GREATEREQUAL", "EQUALS", "DIFFERS", "LESS", "GREATER"))
 ARITHMETIC = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "CARET"))
@@ -81,12 +91,35 @@ def _here(word: str, accepts: frozenset[str]) -> str | None:
     return None if meant in TRUTH_WORDS and re.sub(r"(.)\1+", r"\1", word.lower()) != meant else meant
 
 
+def _decimal(number: str) -> str | None:
+    """A number with a base, where the language takes so many digits."""
+    try:
+        value = int(number, 0)
+    except ValueError:  # an 8 among octal digits
+        return None
+    return str(value) if value < 10**18 else None
+
+
+def _invisible(sign: str) -> str | None:
+    return None if sign.isprintable() else f"U+{ord(sign):04X}" + _called(sign)
+
+
+def _called(sign: str) -> str:
+    name = unicodedata.name(sign, "").lower()
+    return f" ({name})" if name and not (sign.isascii() and sign.isprintable()) else ""
+
+
 WAYS: dict[str, Callable[[str, frozenset[str]], str | None]] = {
     "theirs": lambda word, _: ITEM_ALIASES.get(word) or None,
     "item": lambda word, _: None if word in ITEM_ALIASES else what_was_meant(word, ITEM_WORDS),
     "statement": lambda word, _: what_was_meant(word, STATEMENT_WORDS),
     "here": _here,
     "other": lambda name, _: "z" if name == "y" else "y",
+    "decimal": lambda number, _: _decimal(number),
+    "digits": lambda number, _: number.replace("_", ""),
+    "letters": lambda word, _: word if len(word) > 1 or word.isalpha() else None,
+    "invisible": lambda sign, _: _invisible(sign),
+    "called": lambda sign, _: sign and _called(sign),
     "name": lambda name, _: name.replace("-", "_"),
     "ragged": lambda axes, _: ", ".join(axis.strip().removesuffix(" ragged") + " ragged" for axis in axes.split(",")),
 }

@@ -25,7 +25,7 @@ from attnc.compiler.base.names import METHODS, is_reserved
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS
-from attnc.dsl.mistakes.words import RESERVED
+from attnc.dsl.tokens import RESERVED
 
 from .agreement import random_inputs, sizes_of
 from .written import written

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from attnc.dsl import slips
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.formatting import format_source
-from attnc.dsl.layout import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS
+from attnc.dsl.mistakes.table import table
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
+from attnc.dsl.tokens import ITEM_ALIASES, ITEM_WORDS, STATEMENT_WORDS, TOKEN
 
 
 def problems(text: str) -> list[Diagnostic]:
@@ -220,9 +220,17 @@ def test_what_is_said_of_slips(golden: Callable[[Path, str], None]) -> None:
     golden(SLIPS, "\n\n".join(shown) + "\n")
 
 
+FOREIGN = """** // /* && || & ! !== === <> =< => := @ ; ' \\ ? $ ` ... \u00a0 \ufeff ≤ ≥ ≠ → − – — × · ÷ √ \r \
++= -= *= /= %= ^= “ ” „ ‟ ‘ ’ ‚ ‛ « » ‹ › ′ ″ ＂"""
+SIGNS = FOREIGN.split(" ")
+
+
 def test_what_is_said_of_signs_of_other_languages(golden: Callable[[Path, str], None]) -> None:
+    assert {f"✗{sign}" for sign in SIGNS} == {text for row in table()[1] for text in row.texts if text[0] == "✗"} - {
+        *("✗NAME", "✗0", '✗""', "✗#", "✗…")
+    }
     shown = []
-    for sign in slips._SIGNS:
+    for sign in SIGNS:
         found, *_ = problems(f"const c = a {sign} b\n")
         mended = "" if found.fix is None else f" => {found.fix.edits[0].text!r}"
         shown.append(f"{sign!a}: {found.code} {found.message}; {found.help}{mended}\n")
@@ -230,9 +238,9 @@ def test_what_is_said_of_signs_of_other_languages(golden: Callable[[Path, str], 
 
 
 def test_no_sign_of_other_languages_hides_a_longer_one() -> None:
-    for sign in slips._SIGNS:
-        found = re.match(slips.PATTERN, sign + "=" + sign)
-        assert len(sign) == 1 or (found is not None and found.end() == len(sign))
+    for sign in SIGNS:
+        found = TOKEN.match(sign + "=" + sign)
+        assert len(sign) == 1 or (found is not None and found.lastgroup == "slip" and found.end() == len(sign))
 
 
 def test_what_is_said_of_words_of_other_languages(golden: Callable[[Path, str], None]) -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import attnc
 from attnc.dsl.formatting import WIDTH, format_source
-from attnc.dsl.layout import TOKEN
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
 from attnc.dsl.syntax import File, same
+from attnc.dsl.tokens import TOKEN
 from tests.mistakes.cases import CASES
 
 ROOT = Path(__file__).parents[2]

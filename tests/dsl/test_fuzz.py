@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnc.dsl.layout import lay_out
-from attnc.dsl.mistakes.words import RESERVED
 from attnc.dsl.parse import MAX_ERRORS, parse
 from attnc.dsl.render import render_all, to_json
 from attnc.dsl.source import Source, Span
+from attnc.dsl.tokens import RESERVED
 
 TOUR = Path(__file__).with_name("tour.attn").read_text("utf-8")
 SIGNS = [*"()[]{}=,:.~|^*/+-<'\"#é“\\;@\t\r\x00\u202e", "==", "|>", "->", "**", "<=", "!="]

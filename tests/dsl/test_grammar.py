@@ -7,7 +7,7 @@ import re
 import pytest
 from lark.lexer import PatternStr
 
-from attnc.dsl import layout, tables
+from attnc.dsl import tables, tokens
 from attnc.dsl.mistakes import words as spelt
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source
@@ -23,7 +23,7 @@ def test_reserved_words() -> None:
     name = next(line for line in GRAMMAR.splitlines() if line.startswith("NAME: "))
     words = re.search(r"\(\?!\(\?:([a-z|]+)\)", name)
     assert words is not None
-    assert set(words[1].split("|")) == spelt.RESERVED
+    assert set(words[1].split("|")) == tokens.RESERVED
 
 
 def test_every_word_of_the_grammar_ends_where_it_ends() -> None:
@@ -41,7 +41,7 @@ def test_other_words_are_names(word: str) -> None:
 
 
 def test_items_begin_with_the_words_that_the_layout_looks_for() -> None:
-    for word in layout.ITEM_WORDS:
+    for word in tokens.ITEM_WORDS:
         _, problems = parse(Source("t", f"{word} }}"))
         assert not any(problem.code == "E0106" for problem in problems)
 

@@ -11,7 +11,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Error, Keyword, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
-from attnc.dsl.mistakes.words import RESERVED
+from attnc.dsl.tokens import RESERVED
 from attnc.editor.lexical import WORDS
 from attnc.editor.pygments import AttnLexer
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import attnc
 from attnc.dsl.files import FileProblem, decode
-from attnc.dsl.layout import TOKEN
-from attnc.dsl.mistakes.words import RESERVED
+from attnc.dsl.tokens import RESERVED, TOKEN
 from tests.backends.written import written
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ....dsl import syntax as s
 from ....dsl.diagnostic import Diagnostic
-from ....dsl.slips import piece
+from ....dsl.mistakes.words import piece
 from ....dsl.source import Span
 from ...base import rewritten
 from ...base.idioms import MASK_WORDS, OTHER_INITS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ....dsl.diagnostic import Diagnostic
-from ....dsl.slips import FINITE
+from ....dsl.mistakes.words import FINITE
 from ....dsl.source import Span
 from ...base.idioms import FOREIGN, IDIOMS
 from ...base.names import akin, did_you_mean, listed, misspelt, nearest, respelt, undeclared

@@ -8,7 +8,7 @@ from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from ..compiler.ops import WRITABLE
-from ..dsl.layout import TRUTH_WORDS
+from ..dsl.tokens import TRUTH_WORDS
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _GAP = r"([ \t]+)"

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ...compiler.graph.values import Scalar
 from ...dsl import syntax as s
-from ...dsl.layout import JOINING_WORDS, TRUTH_WORDS
 from ...dsl.source import Span
+from ...dsl.tokens import JOINING_WORDS, TRUTH_WORDS
 from .. import describe
 from ..analysis import Analysis
 from ..lexical import Around, Opened, Token, around, tokens

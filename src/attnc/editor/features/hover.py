@@ -13,8 +13,8 @@ from ...compiler.ops import INITS
 from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, is_list, value_of
 from ...dsl import syntax as s
 from ...dsl.docs import opening
-from ...dsl.layout import TRUTH_WORDS
 from ...dsl.source import Span
+from ...dsl.tokens import TRUTH_WORDS
 from .. import describe
 from ..analysis import Analysis, views
 from ..lexical import WORDS, word_at

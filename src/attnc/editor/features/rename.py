@@ -13,8 +13,8 @@ from ...compiler.ops import OPS
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Edit
 from ...dsl.mistakes.fixes import apply
-from ...dsl.mistakes.words import RESERVED
 from ...dsl.source import Source, Span
+from ...dsl.tokens import RESERVED
 from ..analysis import Analysis, errors
 from ..names import AXES, CALLED, Mention, Names, Symbol
 from ..project import Project, is_library
