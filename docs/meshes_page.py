@@ -56,7 +56,7 @@ scattered at last. Interleaved stages (theirs: 72.7) are not planned.
 ## Memory that was not published
 
 Meshes of papers, with one micro-batch of one sequence at a time. In GB. *Sending* is its share of a step at 400
-TFLOP/s and 100 GB/s for all collectives alike, where nothing overlaps.
+TFLOP/s and 100 GB/s for all collectives alike, where nothing overlaps, with what checkpointing does again.
 
 | model | devices | mesh | `--zero` | checkpointing | states | activations | ours | theirs | sending | limited by |
 |---|---|---|---|---|---|---|---|---|---|---|
@@ -72,7 +72,8 @@ and their schedule keeps fewer micro-batches on their way. With `context = 16` t
 either end of a sequence, so that its mask costs all as much. DeepSeek-V3: sections 3.2 and 4.2 of [the
 report](https://arxiv.org/abs/2412.19437): 2,048 devices, 16 stages, experts over 64, ZeRO 1, sequences of 4,096 in
 batches of 15,360; 61 layers, planned as a stage of four with experts; in bfloat16, where theirs has float8, and
-without what predicts further tokens. GPT-3 175B: table 2 of [Narayanan et al.
+without what predicts further tokens; weights that are no experts are scattered over the 2 devices of `data` alone, as
+`parallelize` does it, theirs over all 128. GPT-3 175B: table 2 of [Narayanan et al.
 2021](https://arxiv.org/abs/2104.04473): 384 devices, model-parallel over 96 (8 and 12 stages), batches of 1,536 and
 micro-batches of one, all activations done again.
 
@@ -80,7 +81,8 @@ micro-batches of one, all activations done again.
 
 - **Weights, gradients, AdamW's state**, each as its dtype has it, divided over the devices that have the same of it
   from its stage on (ZeRO: [Rajbhandari et al. 2020](https://arxiv.org/abs/1910.02054); their example of 7.5 billion
-  weights on 64 devices is a test). Experts are divided over the devices that have the same experts. With `--reduce
+  weights on 64 devices is a test): those along the axes of the mesh on which no weight is split, `data` beside
+  `expert`. With `--reduce
   float32` and `--zero 3` weights are kept in float32 alone, and cast when they are gathered, as PyTorch's
   `fully_shard` does.
 - **Gathered**: with `--zero 3` the weights outside of repeats, those of the pass at work and of the next, which is
@@ -212,7 +214,8 @@ def page() -> str:
                 for one in plan.sent
                 if one.means is Means.ALL_GATHER and not one.backward
             ) / GB  # fmt: skip
-        computing, sending = plan.flops / 4e14, plan.sent_bytes / 1e11
+        computing = (plan.flops + plan.flops_again(run.how)) / 4e14
+        sending = (plan.sent_bytes + plan.sent_again(run.how)) / 1e11
         share = percent(sending, computing + sending)
         limit = "computing" if computing > sending else "sending"
         figures = " | ".join(f"{each / GB:.0f}" for each in (states, held.activations + held.again, held.all))

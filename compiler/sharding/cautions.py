@@ -62,6 +62,6 @@ def _uneven(plan: ShardingPlan) -> Iterator[str]:
 
 def _often(plan: ShardingPlan) -> Iterator[str]:
     """Dubey et al. 2024, section 3.3.2: weights are not scattered again between micro-batches."""
-    if plan.stage == 3 and plan.micro > 1 and any(map(plan.copied, plan.weights)):
+    if plan.stage == 3 and plan.micro > 1 and plan.copied:
         times = f"{2 * plan.micro:,} times"
         yield f"weights are gathered {times} in a step: with --zero 2 once, where there is memory for them"

@@ -54,6 +54,7 @@ class Sending:
     backward: whether it is of the gradients.
     messages: of what is sent to single devices, how many each of those along the mesh axis sends.
     rings:    of keys and values: how often they go round. They are not kept whole, as what is gathered is.
+    repeated: whether it is in a pass of a repeat.
     """
 
     path: str
@@ -64,6 +65,7 @@ class Sending:
     backward: bool
     messages: tuple[int, ...] = ()
     rings: int = 0
+    repeated: bool = False
 
 
 _FORWARD = {
@@ -92,7 +94,7 @@ Known = Mapping[int, Number | OwnFirst]
 
 def sendings(graph: Graph, meter: Meter, mesh: Mesh) -> Iterator[Sending]:
     """All collectives of the graph of one device, blocks and repeats within it too."""
-    return _sendings(graph, _Inside(meter, mesh, "", 1, {}), [True] * len(graph.outputs))
+    return _sendings(graph, _Inside(meter, mesh, "", 1, False, {}), [True] * len(graph.outputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class _Inside:
     mesh: Mesh
     path: str
     times: int
+    repeated: bool
     known: Known
 
     def called(self, node: Call) -> _Inside:
@@ -111,7 +114,7 @@ class _Inside:
 
     def turn(self, node: Repeat, index: int, runs: int) -> _Inside:
         meter = replace(self.meter, scope=self.meter.scope.turn(node.index, Poly.of(index)))
-        return replace(self, meter=meter, path=_join(self.path, node.name), times=self.times * runs)
+        return replace(self, meter=meter, path=_join(self.path, node.name), times=self.times * runs, repeated=True)
 
     def given(self, graph: Graph, args: Sequence[Value], known: Known) -> _Inside:
         pairs = zip(graph.inputs, args, strict=True)
@@ -147,7 +150,7 @@ def _sendings(graph: Graph, here: _Inside, used: Sequence[bool]) -> Iterator[Sen
 def _collective(node: Apply, op: Collective, here: _Inside, differentiated: bool) -> Iterator[Sending]:
     given, made = here.meter.bytes(node.operands[0]), here.meter.bytes(node.out)
     if op.kind in _FORWARD:
-        yield Sending(here.path, op.mesh, _FORWARD[op.kind], given, here.times, False)
+        yield Sending(here.path, op.mesh, _FORWARD[op.kind], given, here.times, False, repeated=here.repeated)
     back = Means.REDUCE_SCATTER if op.kind is SendKind.GATHER and op.by_parts else _BACKWARD.get(op.kind)
     alone = op.kind is SendKind.OWN and op.by_parts
     if op.graded and back is not None and differentiated and not alone:
@@ -162,7 +165,7 @@ def _ring(node: Apply, ring: RingAttention, here: _Inside, differentiated: bool)
     seen = [[_sees(node, i, j, (queries, keys // count), here) for j in range(count)] for i in range(count)]
     sends = [sum(seen[i][j] for i in range(count) if i != j) * times for j in range(count)]
     backs = [sends[i] + sum(seen[i][j] for j in range(count) if i != j) * times for i in range(count)]
-    yield Sending(here.path, ring.mesh, Means.SEND, given, max(sends), False, tuple(sends), times)
+    yield Sending(here.path, ring.mesh, Means.SEND, given, max(sends), False, tuple(sends), times, here.repeated)
     if ring.graded and differentiated:
         yield Sending(here.path, ring.mesh, Means.SEND, given, max(backs), True, tuple(backs))
 

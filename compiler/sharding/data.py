@@ -24,7 +24,7 @@ def data(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int) -> di
                 name: axis.name for name, axis in zip(names, placed.place, strict=True) if axis is not None
             },
             "summed": [names[number] for number in sorted(placed.partial)],
-            "scattered": [names[number] for number in plan.copied(path)] if plan.stage else [],
+            "scattered": [names[number] for number in plan.copied] if plan.stage else [],
             "items": plan.items(path),
         }
         for path, placed in plan.weights.items()
@@ -64,6 +64,10 @@ def data(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int) -> di
         "memory": memory,
         "flops": plan.flops,
         "sent_bytes": plan.sent_bytes,
+        "done_again": {
+            how.value: {"flops": plan.flops_again(how.value), "sent_bytes": plan.sent_again(how.value)}
+            for how in Checkpointing
+        },
         "imbalance": plan.imbalance,
         "seconds": {"computing": plan.flops / flops, "sending": plan.sent_bytes / bandwidth},
         "warnings": cautions(plan, host),

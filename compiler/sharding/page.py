@@ -102,7 +102,7 @@ def _memory(plan: ShardingPlan) -> list[str]:
         if any(parts):
             rows.append((PARTS.get(part.name, part.name), *(size(each) if each else "" for each in parts)))
     lines = aligned([*rows, ("", *(size(one.all) for one in held))])
-    if not plan.stage or not any(map(plan.copied, plan.weights)):
+    if not plan.stage or not plan.copied:
         return lines
     return [*lines, f"{STAGES[plan.stage]} scattered over the devices that have the same of them"]
 
@@ -110,9 +110,14 @@ def _memory(plan: ShardingPlan) -> list[str]:
 def _time(plan: ShardingPlan, bandwidth: float, flops: float) -> list[str]:
     working, sending = plan.flops / flops, plan.sent_bytes / bandwidth
     share = percent(sending, working + sending)
+    again = ", ".join(
+        f"{how.value} {plan.flops_again(how.value) / 1e12:,.3g} TFLOP and {size(plan.sent_again(how.value))}"
+        for how in (Checkpointing.SELECTIVE, Checkpointing.FULL)
+    )
     return [
         f"computing  {plan.flops / 1e12:,.3g} TFLOP on a device, {time(working)} at {flops / 1e12:,.4g} TFLOP/s",
         f"sending    {size(plan.sent_bytes)}, {time(sending)} at {size(int(bandwidth))}/s: {share} if nothing overlaps",
+        f"again      with checkpointing, at most: {again}",
         f"balance    most work of a device: {plan.imbalance:.2f} times the mean; memory is the same on each",
         f"limited by {'computing' if working >= sending else 'sending'}",
     ]

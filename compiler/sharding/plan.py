@@ -21,8 +21,8 @@ from ..rewrites.numerics.exact import mark_exact
 from ..sizes.axes import Number
 from .choose import NoSplit, axes_named, splits_of
 from .collectives import Means, Sending, sendings
-from .estimates.activations import Checkpointing, activations
-from .estimates.balance import imbalance
+from .estimates.activations import Checkpointing, activations, work_again
+from .estimates.balance import DeviceWork, device_work
 from .estimates.learning import learned
 from .estimates.memory import AHEAD, HALF_STATES, LOSS, LOSS_BY_PARTS, STATES, DeviceMemory, unit
 from .experts.counted import counted
@@ -69,8 +69,6 @@ class ShardingPlan:
              arrays of its size that cross-entropy makes of it.
     reduce:  the dtype in which gradients are summed and kept. micro: how many micro-batches a step has.
     ringed:  the graph of one device, as it is sent for: with attention as rings.
-    behind:  the mesh axes along which later devices do more, as they have later items of a causal model; imbalance: how
-             many times as much as the mean the one does that does most.
     """
 
     mesh: Mesh
@@ -83,8 +81,6 @@ class ShardingPlan:
     reduce: str
     micro: int
     ringed: Graph
-    behind: tuple[str, ...] = ()
-    imbalance: float = 1.0
 
     @property
     def copies(self) -> int:
@@ -124,12 +120,15 @@ class ShardingPlan:
         """How many items of all weights a device has."""
         return sum(map(self.items, self.weights))
 
-    def copied(self, path: str) -> tuple[int, ...]:
-        """The mesh axes along which a weight can be scattered: devices have the same of it, and work of their own: a
-        part of the batch or, where no weight at all is split along that axis, of a width.
+    @cached_property
+    def copied(self) -> tuple[int, ...]:
+        """The mesh axes along which weights can be scattered: devices have the same of all of them, and work of their
+        own, a part of the batch or of a width. So `parallelize` does it, whose weights lie on one mesh: where experts
+        are divided along an axis, the other weights are whole along it.
         """
-        partial = self.weights[path].partial
-        return tuple(n for n, axis in enumerate(self.mesh.axes) if n in partial and (axis.copies or n in self.unsplit))
+        every = self.weights.values()
+        several = [number for number, axis in enumerate(self.mesh.axes) if axis.size > 1 and every]
+        return tuple(n for n in several if all(n in each.partial and each.place[n] is None for each in every))
 
     @cached_property
     def unsplit(self) -> frozenset[int]:
@@ -148,20 +147,20 @@ class ShardingPlan:
         def add(why: str, mesh: int, means: Means, times: int, bytes: int) -> None:
             given[why, mesh, means, times] = given.get((why, mesh, means, times), 0) + bytes
 
+        copied, rounds = self.copied if self.stage else (), self.micro if self.stage > 1 else 1
         for path, placed in self.weights.items():
-            items, copied = self.items(path), self.copied(path) if self.stage else ()
-            for number, axis in enumerate(self.mesh.axes):
-                if number not in placed.partial or axis.size == 1:
-                    continue
-                if number not in copied:
-                    if placed.learned:
-                        add("gradients", number, Means.ALL_REDUCE, 1, items * summed)
+            items = self.items(path)
+            for number in sorted(placed.partial, key=lambda number: (number in copied, number)):
+                axis = self.mesh.axes[number]
+                if axis.size == 1:
                     continue
                 if placed.learned:
-                    add("gradients", number, Means.REDUCE_SCATTER, self.micro if self.stage > 1 else 1, items * summed)
-                items //= axis.size
-                for why in ("weights, forward", "weights, backward") if self.stage == 3 else ("weights",):
-                    add(why, number, Means.ALL_GATHER, self.micro if self.stage == 3 else 1, items * size)
+                    means = Means.REDUCE_SCATTER if number in copied else Means.ALL_REDUCE
+                    add("gradients", number, means, rounds, items * summed)
+                if number in copied:
+                    items //= axis.size
+                    for why in ("weights, forward", "weights, backward") if self.stage == 3 else ("weights",):
+                        add(why, number, Means.ALL_GATHER, self.micro if self.stage == 3 else 1, items * size)
         return tuple((why, mesh, means, bytes, times) for (why, mesh, means, times), bytes in given.items())
 
     # -- memory --------------------------------------------------------------------------------------------------
@@ -188,20 +187,19 @@ class ShardingPlan:
         found = 0
         for path, placed in self.weights.items():
             if placed.learned or not learned:
-                found += -(-self.items(path) * each // self._devices(path, stage))
+                found += -(-self.items(path) * each // self._devices(stage))
         return found
 
-    def _devices(self, path: str, stage: int) -> int:
-        """Over how many devices something of a weight is scattered."""
-        return math.prod(self.mesh.axes[n].size for n in self.copied(path)) if self.stage >= stage else 1
+    def _devices(self, stage: int) -> int:
+        """Over how many devices something of each weight is scattered, from this stage on."""
+        return math.prod(self.mesh.axes[n].size for n in self.copied) if self.stage >= stage else 1
 
     @cached_property
     def gathered_bytes(self) -> int:
         """Weights that are scattered, while they are used, and gradients that are to be scattered: those of a unit."""
         size, units = REALS[self.cost.dtype], Counter[str]()
-        for path in self.weights:
-            if self._devices(path, 2) > 1:
-                units[unit(path)] += self.items(path)
+        for path in self.weights if self._devices(2) > 1 else ():
+            units[unit(path)] += self.items(path)
         always = units.pop("", 0)
         largest = max(units.values(), default=0)
         summed = largest * (size + REALS[self.reduce])
@@ -252,22 +250,58 @@ class ShardingPlan:
     # -- time ----------------------------------------------------------------------------------------------------
 
     @cached_property
+    def work(self) -> DeviceWork:
+        """What the device does that does most: which is that, and how even the work is."""
+        return device_work(self.cost, self.mesh)
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The mesh axes along which devices do not all do as much."""
+        return self.work.behind
+
+    @property
+    def imbalance(self) -> float:
+        """How many times as much as the mean the device does that does most."""
+        return self.work.imbalance
+
+    @cached_property
     def flops(self) -> int:
-        """Of one device in a step of training: forward and backward, of what masks keep."""
-        work = self.cost.part.work
+        """Of a device in a step of training, forward and backward, of what masks keep: of that which does most, where
+        devices have parts of a sequence and go round a ring. What checkpointing does again is in `flops_again`.
+        """
+        work = self.work.part.work
         return 2 * self.bytes_of(work.kept + work.kept_back) * self.micro
+
+    def flops_again(self, checkpointing: str) -> int:
+        """What is done again for the gradients of passes of repeats, with "selective" or "full" checkpointing: at most,
+        for PyTorch ends a pass where its gradients need no more.
+        """
+        again = work_again(self.work.part, self.cost.graph, self.meter, Checkpointing(checkpointing))
+        return 2 * self.bytes_of(again) * self.micro
 
     @cached_property
     def sent_bytes(self) -> int:
-        """What a device sends in a step of training."""
+        """What a device sends in a step of training. What checkpointing sends again is in `sent_again`."""
         sizes = [axis.size for axis in self.mesh.axes]
-        passing = sum(one.times * one.means.sent(self.bytes_of(one.given), sizes[one.mesh]) for one in self.sent)
         weights = sum(means.sent(given, sizes[mesh]) * times for _, mesh, means, given, times in self.weight_sendings)
-        return passing * self.micro + weights
+        return self._passing(self.sent) + weights
 
-    def seconds(self, bandwidth: float, flops: float) -> float:
+    def sent_again(self, checkpointing: str) -> int:
+        """What passes of repeats send again: all of it that is sent forward, or what selective checkpointing keeps no
+        result of.
+        """
+        kept = {Checkpointing.SELECTIVE: (Means.REDUCE_SCATTER, Means.SEND)}.get(Checkpointing(checkpointing), ())
+        again = [one for one in self.sent if one.repeated and not one.backward and one.means not in kept]
+        return 0 if checkpointing == Checkpointing.NONE.value else self._passing(again)
+
+    def _passing(self, sent: Sequence[Sending]) -> int:
+        sizes = [axis.size for axis in self.mesh.axes]
+        return self.micro * sum(one.times * one.means.sent(self.bytes_of(one.given), sizes[one.mesh]) for one in sent)
+
+    def seconds(self, bandwidth: float, flops: float, checkpointing: str = "none") -> float:
         """What a step of training takes where nothing overlaps. bandwidth: bytes a second; flops: of a device."""
-        return self.flops / flops + self.sent_bytes / bandwidth
+        work, sent = self.flops + self.flops_again(checkpointing), self.sent_bytes + self.sent_again(checkpointing)
+        return work / flops + sent / bandwidth
 
 
 def plan(graph: Graph, mesh: Mesh, how: PlanOptions, received: int = 0) -> ShardingPlan:
@@ -286,9 +320,7 @@ def plan(graph: Graph, mesh: Mesh, how: PlanOptions, received: int = 0) -> Shard
     weights = {path: replace(each, learned=path in reached) for path, each in placed_weights(found).items()}
     whole = sum(_items(placed) for placed in weights.values())
     reduce = how.reduce or how.dtype
-    made = ShardingPlan(mesh, weights, local, batch, how.stage, whole, logits_of(found), reduce, micro, ringed)
-    behind, most = imbalance(graph, mesh, how.sizes)
-    return replace(made, behind=behind, imbalance=most)
+    return ShardingPlan(mesh, weights, local, batch, how.stage, whole, logits_of(found), reduce, micro, ringed)
 
 
 def logits_of(found: GraphSpread) -> tuple[tuple[Value, int], ...]:

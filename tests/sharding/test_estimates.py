@@ -10,9 +10,11 @@ import torch
 
 import attnc
 from attnc.cli import main
+from attnc.compiler.cost.walk import CostWalk
 from attnc.compiler.sharding.cautions import cautions
+from attnc.compiler.sharding.estimates.balance import placed_at
 
-from .subjects import EXAMPLES
+from .subjects import EXAMPLES, model
 
 LLAMA = EXAMPLES / "zoo/llama.attn"
 GIB = 2**30
@@ -46,7 +48,8 @@ def test_checkpointing_keeps_what_enters_each_pass() -> None:
         plan.held("some")
 
 
-def test_experts_are_scattered_over_those_alone_that_have_the_same() -> None:
+def test_weights_beside_experts_are_scattered_as_these_are() -> None:
+    """Over `data` alone, where each device has the same of all: so they are when it runs."""
     text = (
         "width seq\ndepth m = 8, e = 4, f = 16\n"
         "model some(x: [seq, m], best: e[seq]) -> [seq, f] {\n"
@@ -54,8 +57,10 @@ def test_experts_are_scattered_over_those_alone_that_have_the_same() -> None:
         "    return made[e = best]\n}\n"
     )
     plan = attnc.loads(text).model("some").plan({"data": 2, "expert": 4}, {"seq": 4})
-    assert plan.copied("W.weight") == (0,) and plan.copied("V.weight") == (0, 1)
-    assert plan.weight_bytes == 2 * (4 * 8 * 16 // (4 * 2) + 8 * 8 // (4 * 2))
+    assert plan.copied == (0,)
+    assert plan.weight_bytes == 2 * (4 * 8 * 16 // (4 * 2) + 8 * 8 // 2)
+    summed = [(mesh, means.value, bytes) for why, mesh, means, bytes, _ in plan.weight_sendings if why == "gradients"]
+    assert sorted(summed) == [(0, "reduce-scatter", 2 * (4 * 8 * 16 // 4 + 8 * 8)), (1, "all-reduce", 2 * 8 * 8)]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +101,36 @@ def test_meshes_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shard", *decoder, "--find", "4", "--batch", "2"]) == 0
     few = capsys.readouterr().out
     assert "data = 2, model = 2" in few and "data = 4" not in few
+
+
+def test_work_under_a_mask_is_that_of_the_own_items() -> None:
+    """What devices do of a causal model together is what one does; the last does most."""
+    of, sizes = model("zoo/decoder/decoder"), {"seq": 64}
+    whole, plan = of.plan({"data": 1}, sizes), of.plan({"context": 4}, sizes)
+    bills = (
+        CostWalk(plan.cost.values, 2).run(placed_at(plan.cost.graph, {0: place}, plan.mesh), plan.cost.scope)[0]
+        for place in range(4)
+    )
+    flops = [2 * plan.bytes_of(bill.work.kept + bill.work.kept_back) for bill in bills]
+    assert sum(flops) == whole.flops and flops == sorted({*flops}) and plan.flops == flops[-1]
+    assert plan.imbalance == 4 * flops[-1] / sum(flops) and plan.behind == ("context",)
+    parts = of.plan({"model": 4}, sizes, splits={"model": ["groups", "inner", "seq"]})
+    assert parts.imbalance == 1  # each has groups of its own, for all items
+
+
+def test_what_is_done_again() -> None:
+    text = (
+        "width seq\ndepth m = 8, f = 16\n"
+        "model some(x: [seq, m]) -> [seq, m] {\n"
+        "    repeat.layers 3 { x = linear.down[f -> m](relu(linear.up[m -> f](x))) }\n"
+        "    return linear.last[m -> m](x)\n}\n"
+    )
+    plan = attnc.loads(text).model("some").plan({"model": 2}, {"seq": 4}, splits={"model": ["f"]}, micro=2)
+    full = 2 * 2 * 3 * 2 * (4 * 8 * 8)  # FLOP each, micro-batches, passes, maps
+    assert [plan.flops_again(how) for how in ("none", "selective", "full")] == [0, full // 2, full]
+    sums = sum(one.times * one.means.sent(plan.bytes_of(one.given), 2) for one in plan.sent if not one.backward)
+    assert plan.sent_again("full") == plan.sent_again("selective") == 2 * sums > plan.sent_again("none") == 0
+    assert plan.seconds(1.0, 1.0, "full") == plan.flops + full + plan.sent_bytes + 2 * sums
 
 
 def test_weights_that_no_gradient_reaches() -> None:

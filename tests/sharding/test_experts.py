@@ -245,6 +245,7 @@ def test_trained_over_processes(world: int) -> None:
     for found in processes.run(world, cases, 600.0):
         off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
         assert max(off.values()) < 1e-10, (found["case"], off)
+        assert not found["sent"], (found["case"], found["sent"])
 
 
 def known_meshes(name: str) -> list[tuple[dict[str, int], dict[str, tuple[str, ...]]]]:

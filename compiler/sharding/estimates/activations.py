@@ -7,11 +7,14 @@ from enum import Enum
 
 from ...cost.memory import Memory
 from ...cost.polynomials.polynomial import ZERO, Poly, largest, total
-from ...cost.work import Meter
-from ...graph.nodes import Apply, Call, Graph, Node, Repeat
+from ...cost.walk import Part
+from ...cost.work import BATCH_SIZE, Meter
+from ...graph.nodes import Apply, Call, Graph, Node, Repeat, makes, reads
 from ...graph.traits import Anything, Reduce
+from ...graph.values import Role
 from ...rewrites.kernels.attention import fuse_attention
 from ...rewrites.simplify.constants import fold_truths
+from ..collectives import passes
 from ..sends import Collective, SendKind
 
 
@@ -84,12 +87,49 @@ def _selected(graph: Graph, meter: Meter) -> Iterator[Poly]:
     for node, inside in _ops(graph, meter):
         if not isinstance(node, Apply):
             continue
-        if node.weights and isinstance(node.traits.reads, Reduce) and node.traits.reads.multiplies:
+        if _is_map(node):
             maps += 1
             if maps % 2:
                 yield inside.bytes(node.out)
         elif _is_attention(node) or (isinstance(node.traits, Collective) and node.traits.kind is SendKind.SCATTER):
             yield inside.bytes(node.out)
+
+
+def work_again(part: Part, graph: Graph, meter: Meter, how: Checkpointing) -> Poly:
+    """Multiply-adds of one micro-batch that are done again for gradients: of each pass of an outermost repeat all that
+    is kept of it, or every second map by weights. part: the bill of the graph.
+    """
+    if how is Checkpointing.FULL:
+        return total(_of_passes(part))
+    return total(_second_maps(graph, meter)) if how is Checkpointing.SELECTIVE else ZERO
+
+
+def _of_passes(part: Part) -> Iterator[Poly]:
+    if part.kind == "repeat":
+        yield part.work.kept
+        return
+    for inner in part.parts:
+        yield from _of_passes(inner)
+
+
+def _second_maps(graph: Graph, meter: Meter) -> Iterator[Poly]:
+    for node, inside in _ops(graph, meter):
+        if isinstance(node, Repeat):
+            for body, first, runs in passes(node):
+                turn = Meter(inside.scope.turn(node.index, Poly.of(first)), inside.real, inside.values)
+                for map, where in [each for each in _ops(body, turn) if _is_map(each[0])][1::2]:
+                    axes = dict.fromkeys(axis for value in (*reads(map), *makes(map)) for axis in value.type.axes)
+                    batch = BATCH_SIZE if any(out.role is Role.DATA for out in makes(map)) else 1
+                    yield where.scope.product(axes) * batch * runs
+
+
+def _is_map(node: Node) -> bool:
+    return (
+        isinstance(node, Apply)
+        and bool(node.weights)
+        and isinstance(node.traits.reads, Reduce)
+        and node.traits.reads.multiplies
+    )
 
 
 def _is_attention(node: Apply) -> bool:

@@ -2,40 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from ...cost.bill import CostError
-from ...cost.report import cost
-from ...graph.nodes import Graph
-from ...rewrites.numerics.exact import mark_exact
-from ...sizes.axes import Number
+from ...cost.bill import REALS
+from ...cost.report import Cost
+from ...cost.walk import CostWalk, Part
+from ...graph.nodes import Apply, Constant, Graph, Node, children
+from ...rewrites.tools.walk import Walk
+from ...sizes.axes import Arith, Literal, SizeOf, Static
 from ..mesh import Mesh
+from ..sends import OwnFirst
+
+COUNTED = 16  # devices along such axes, at most: of more, as many from the first to the last
 
 
-def imbalance(graph: Graph, mesh: Mesh, sizes: Mapping[str, Number] | None) -> tuple[tuple[str, ...], float]:
-    """The mesh axes along which devices do more the later their items are, and how many times the mean the last does.
-
-    What a causal model does for its first items is what it does where there are no others: the work of a device is that
-    of the items up to its last, without that of those before its first. Everything else that is split is split evenly,
-    but for items that pick experts, of which nothing is known here.
+@dataclass(frozen=True)
+class DeviceWork:
+    """part:      the bill of the device that does most, its masks as they are there.
+    behind:    the mesh axes along which devices do not all do as much: what a mask keeps for the items of each differs.
+    imbalance: how many times as much as the mean that one does.
     """
-    causal = {axis.name for output in graph.outputs for axis in output.causal}
-    found, most = [], 1.0
-    for axis in mesh.axes:
-        width = next((name for name in axis.splits if name in causal), None)
-        if width is None or axis.size == 1:
-            continue
-        length = cost(mark_exact(graph), sizes).sizes.get(width, 0)
-        with suppress(CostError):  # sizes that hang on this one
-            all = _work(graph, {**(sizes or {}), width: length})
-            before = _work(graph, {**(sizes or {}), width: max(length - length // axis.size, 1)})
-            if all:
-                found.append(axis.name)
-                most *= (all - before) * axis.size / all
-    return tuple(found), most
+
+    part: Part
+    behind: tuple[str, ...] = ()
+    imbalance: float = 1.0
 
 
-def _work(graph: Graph, sizes: Mapping[str, Number]) -> int:
-    bill = cost(mark_exact(graph), sizes)
-    return bill.kept.value + bill.figure(bill.part.work.kept_back).value
+def device_work(cost: Cost, mesh: Mesh) -> DeviceWork:
+    """The work of the devices of a mesh. cost: of one of them, wherever it is.
+
+    Where a device has a part of a sequence, a mask keeps what it keeps for the items of that part. Everything else that
+    is split is split evenly, but for items that pick experts, of which nothing is known here.
+    """
+    along = sorted({m for node in _nodes(cost.graph) if isinstance(node.traits, OwnFirst) for m in node.traits.by})
+    if not along:
+        return DeviceWork(cost.part)
+
+    def part(place: Mapping[int, int]) -> Part:
+        walk = CostWalk(cost.values, REALS[cost.dtype])
+        return walk.run(placed_at(cost.graph, place, mesh), cost.scope)[0]
+
+    def work(part: Part) -> float:
+        return float((part.work.kept + part.work.kept_back).at(cost.values))
+
+    first = dict.fromkeys(along, 0)
+    parts = [part(first)]
+    ends = {m: {mesh.axes[m].size // 2, mesh.axes[m].size - 1} - {0} for m in along}
+    uneven = [m for m in along if any(work(part({**first, m: at})) != work(parts[0]) for at in sorted(ends[m]))]
+    every = list(itertools.product(*(range(mesh.axes[m].size) for m in uneven)))
+    if len(every) > COUNTED:
+        every = [every[n * (len(every) - 1) // (COUNTED - 1)] for n in range(COUNTED)]
+    parts += [part({**first, **dict(zip(uneven, place, strict=True))}) for place in every[1:]]
+    works = [work(each) for each in parts]
+    most = max(range(len(parts)), key=works.__getitem__)
+    mean = sum(works) / len(works)
+    return DeviceWork(parts[most], tuple(mesh.axes[m].name for m in uneven), works[most] / mean if mean else 1.0)
+
+
+def placed_at(graph: Graph, place: Mapping[int, int], mesh: Mesh) -> Graph:
+    """The graph of the device at this place along axes of the mesh: it knows where its items begin."""
+
+    def known(node: Node) -> Node:
+        if not isinstance(node, Apply) or not isinstance(node.traits, OwnFirst):
+            return node
+        number = 0
+        for m in node.traits.by:
+            number = number * mesh.axes[m].size + place[m]
+        first: Static = Arith("*", (Literal(number), SizeOf(node.axes[0])))
+        return Constant(first, node.out)
+
+    return Walk(lambda _, new: replace(new, nodes=tuple(map(known, new.nodes))))(graph)
+
+
+def _nodes(graph: Graph) -> Iterator[Apply]:
+    for node in graph.nodes:
+        if isinstance(node, Apply):
+            yield node
+        for child in children(node):
+            yield from _nodes(child)
