@@ -28,9 +28,8 @@ from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
-from .problems.causality import ClaimAlong, Trials
-from .problems.files import UnknownConfig, UnknownSet
-from .problems.names import NoClaimedAxis
+from .problems.causality import Trials
+from .problems.files import UnknownSet
 from .problems.plain import Plain, PlainProblem
 from .problems.sizes import Beyond
 from .rewrites.picks.follow import follow_picks
@@ -234,7 +233,11 @@ class _Build:
             elif name not in known and name not in module.missing:
                 session.problems.add(UnknownSet(None, self.source.name, name, tuple(known)))
         if self.config is not None and self.config not in module.configs:
-            session.problems.add(UnknownConfig(None, self.source.name, self.config, tuple(module.configs)))
+            session.problems.add(
+                Plain.UNKNOWN_CONFIG.at(
+                    None, self.config, self.source.name, ", ".join(module.configs) or "none", known=module.configs
+                )
+            )
 
     def _rewritten(self, session: Session, graphs: list[Graph | None]) -> None:
         """What picks of nothing and ragged widths forbid; a block's mistake shows in all that call it."""
@@ -253,10 +256,10 @@ class _Build:
                 axis = specialisation.environment.axis(name.text)
                 if axis is None:
                     known = tuple(specialisation.environment.names)
-                    session.problems.add(NoClaimedAxis(name.span, name.text, known))
+                    session.problems.add(Plain.NO_CLAIMED_AXIS.at(name.span, name.text, known, known=known))
                 elif not _has_place(specialisation.environment, result, axis):
                     axes = tuple(written.text for written in result.type.axes)
-                    session.problems.add(ClaimAlong(name.span, name.text, axes))
+                    session.problems.add(Plain.CLAIM_ALONG.at(name.span, name.text, axes))
                 elif specialisation.graph is not None and sound:
                     graph, why = specialisation.graph, result.trusted
                     followed, _ = follow_picks(graph)

@@ -10,7 +10,7 @@ from ..graph.values import Element, IndexInto, Role, Scalar
 from ..names.modules import BlockDef
 from ..names.written_sizes import checked_size, const_static, size_set, size_static
 from ..problems.elements import DefaultElement, DefaultIndex
-from ..problems.names import Bearer, DefaultComputed, DefaultKind, KindOfCopy, NameTaken, NoParameterNamed, NoSizeNamed
+from ..problems.names import Bearer, NameTaken
 from ..problems.plain import Plain
 from ..problems.sizes import Beyond
 from ..sizes.axes import Axis, ConstOf, Kind, SizeOf, Static, known, value_of
@@ -89,7 +89,11 @@ def _generic(checker: Checker, signature: BlockSignature, generic: s.Generic) ->
     elif generic.default is not None:
         static = size_static(generic.default, lookup, signature.problems)
         if isinstance(static, SizeOf) and static.axis.kind is not kind:
-            signature.problems.add(DefaultKind(generic.default.span, name, kind.value, static.axis))
+            signature.problems.add(
+                Plain.DEFAULT_KIND.at(
+                    generic.default.span, name, kind.value, static.axis, static.axis.kind.value, there=static.axis.span
+                )
+            )
         elif family is None and static is not None:
             extent = checked_size(signature.problems, static, generic.default.span, name)
         elif not isinstance(static, SizeOf | None):
@@ -111,9 +115,13 @@ def _original(signature: BlockSignature, generic: s.Generic, like: s.Ident) -> A
     if original is None and like.text in signature.module.axes:
         signature.problems.add(Plain.NOT_EARLIER.at(like.span, name, like.text))
     elif original is None and not signature.is_missing(like.text):
-        signature.problems.add(NoParameterNamed(like.span, like.text, name, generic.kind, tuple(signature.names)))
+        signature.problems.add(
+            Plain.NO_PARAMETER_NAMED.at(like.span, like.text, generic.kind, name, known=signature.names)
+        )
     elif original is not None and original.kind.value != generic.kind:
-        signature.problems.add(KindOfCopy(generic.span, name, generic.kind, original))
+        signature.problems.add(
+            Plain.KIND_OF_PARAMETER.at(generic.span, name, generic.kind, original, original.kind.value)
+        )
     return original
 
 
@@ -129,7 +137,7 @@ def _lookup(signature: BlockSignature, ident: s.Ident) -> Static | None:
         return ConstOf(signature.module.consts[ident.text])
     if not signature.is_missing(ident.text):
         known = (*signature.names, *signature.consts, *signature.module.axes, *signature.module.consts)
-        signature.problems.add(NoSizeNamed(ident.span, ident.text, known))
+        signature.problems.add(Plain.NO_SIZE_NAMED.at(ident.span, ident.text, known=known))
     return None
 
 
@@ -160,7 +168,7 @@ def _formal(env: Environment, formal: s.Formal, open_mark: bool) -> Environment:
     wire = env.builder.input(name, type, Role.DATA, formal.name.span)
     default = None if formal.default is None else expression(env, formal.default)
     if formal.default is not None and default is not None and default.static is None:
-        problems.add(DefaultComputed(formal.default.span, name, default.type))
+        problems.add(Plain.DEFAULT_COMPUTED.at(formal.default.span, name, default.type))
     elif formal.default is not None and default is not None and default.static is not None:
         if not fits(default.element, type.element) and not _is_index(default.static, type.element):
             whole = isinstance(type.element, IndexInto) and default.element is Scalar.INT

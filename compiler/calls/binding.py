@@ -22,7 +22,6 @@ from ..problems.calls import (
     ParametersMissing,
     TooManyArguments,
     TooManyParameters,
-    ValueForConst,
 )
 from ..problems.forms import BracketsHold
 from ..problems.plain import Plain
@@ -180,7 +179,7 @@ def _const(env: Environment, name: str, value: s.Expr) -> Static | None:
         return written_const(env, value)
     wire = expression(env, value)
     if wire is not None and wire.static is None:
-        env.problems.add(ValueForConst(value.span, name, wire.type))
+        env.problems.add(Plain.VALUE_FOR_CONST.at(value.span, name, wire.type))
     return None if wire is None else wire.static
 
 

@@ -10,7 +10,7 @@ from ..graph.nodes import Call, Graph, Repeat, Scan, values_of
 from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Value
 from ..names.modules import BlockDef
-from ..problems.calls import CallsItself
+from ..problems.plain import Plain
 from ..sizes.axes import Axis
 from ..sizes.limits import BODIES, CALLS_DEEP, Limit, TooMuch
 from ..typing.environment import Environment, Specialisation
@@ -49,7 +49,7 @@ class Calls(Checker):
         if block in env.stack:
             visit_arguments(env, call)
             chain = [each.name for each in env.stack[env.stack.index(block) :]] + [block.name]
-            env.problems.add(CallsItself(call.span, site.called, tuple(chain)))
+            env.problems.add(Plain.CALLS_ITSELF.at(call.span, site.called, " -> ".join(chain)))
             return None
         return _called(site)
 

@@ -10,9 +10,8 @@ from ..base.mentions import walk
 from ..graph.nodes import Graph, Output
 from ..graph.typed_value import TypedValue
 from ..graph.values import Role, Type
-from ..problems.names import Unused
 from ..problems.plain import Plain
-from ..problems.results import LocalAxis, NothingPromised, OtherCount
+from ..problems.results import NothingPromised, OtherCount
 from ..typing.builder import Builder
 from ..typing.environment import Environment, Specialisation
 from ..typing.names import written_type
@@ -78,7 +77,7 @@ def _result(env: Environment, wire: TypedValue | None, result: s.ResultDecl, pla
         wire = replace(wire, type=Type(wire.element, (*wire.type.axes, *lacks), broadcast_axes))
     local = [axis for axis in wanted.axes if axis in env.outcome.own_axes]
     if local:
-        env.problems.add(LocalAxis(result.type.span, local[0]))
+        env.problems.add(Plain.LOCAL_AXIS.at(result.type.span, local[0]))
     return wire if good else None
 
 
@@ -104,7 +103,7 @@ def _unused(env: Environment) -> None:
     for name, span in env.outcome.assigned.items():
         known = env.variables.get(name) is not None or name in env.gone
         if known and name not in env.outcome.used and not name.startswith("_"):
-            env.problems.add(Unused(span, name, name in env.gone))
+            env.problems.add((Plain.UNUSED_IN_REPEAT if name in env.gone else Plain.UNUSED).at(span, name))
 
 
 def _graph(env: Environment, results: list[TypedValue], rank: int | None) -> Graph:

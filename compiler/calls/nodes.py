@@ -8,7 +8,6 @@ from ..graph.nodes import Call, Graph, Scan, owns
 from ..graph.typed_value import TypedValue
 from ..graph.values import Type
 from ..problems.axes import Namesakes
-from ..problems.calls import ScannedWhole
 from ..problems.plain import Plain
 from ..problems.results import SharedDifferently
 from ..sizes.axes import Axis
@@ -56,7 +55,7 @@ def scan_node(
     """A block called at each index of the axis; `whole` are the arguments for all of them."""
     builder, span = site.env.builder, site.call.span
     if any(axis == actual for formal, actual in sub.axes if formal.id not in sub.of_sizes):
-        site.env.problems.add(ScannedWhole(span, site.use, axis))
+        site.env.problems.add(Plain.SCANNED_WHOLE.at(span, site.called, axis))
         return site.nothing
     entering = _entering(site, arguments)
     args = tuple(builder.take(whole[formal][0]) for formal in entering)

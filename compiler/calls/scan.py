@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..graph.typed_value import TypedValue, fits
 from ..graph.values import Role, Scalar, Type
-from ..problems.calls import NothingCarried, NothingRuns, StateAlong, StateType
+from ..problems.calls import NothingCarried, StateType
 from ..problems.plain import Plain
 from ..sizes.axes import Axis, Literal, axes_in, consts_in, known
 from ..typing.environment import Environment
@@ -45,12 +45,12 @@ def items_and_states(
         return None
     items = {name for name, (wire, _) in whole.items() if name not in states and wire.has(axis)}
     if not items:
-        problems.add(NothingRuns(site.call.span, site.use, axis))
+        problems.add(Plain.NOTHING_RUNS.at(site.call.span, site.called, axis))
         return None
     for name in states:
         wire, span = whole[name]
         if wire.has(axis):
-            problems.add(StateAlong(span, name, axis, wire.type))
+            problems.add(Plain.STATE_ALONG.at(span, name, axis, wire.type))
             return None
     here = {name: (_item(wire, axis) if name in items else wire, span) for name, (wire, span) in whole.items()}
     with problems.aside():  # what is wrong is found again where the call is checked

@@ -8,16 +8,7 @@ from keyword import iskeyword
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problems
-from ..problems.files import (
-    ConstAtRunTime,
-    DeclaredByItself,
-    KindInUsedFile,
-    KindOfFileCopy,
-    NoFunction,
-    NotDeclared,
-    SetListForNumber,
-    UnknownSetting,
-)
+from ..problems.files import ConstAtRunTime, DeclaredByItself, NoFunction
 from ..problems.plain import Plain
 from ..problems.sizes import DepthAtRunTime
 from ..sizes.arithmetic import largest, open_width
@@ -95,7 +86,7 @@ class Declarations(Uses):
                     self._refuse_kind(written, given, setting.value.span)
                 if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
                     known, at = (*module.axes, *module.consts), setting.name
-                    self.session.problems.add(UnknownSetting(at.span, config.name.text, at.text, known))
+                    self.session.problems.add(Plain.UNKNOWN_SETTING.at(at.span, at.text, config.name.text, known=known))
 
     def _external(self, item: s.OpDecl) -> BlockDef:
         """An op of the user's own is called as a block is; what it does stands in Python."""
@@ -127,7 +118,9 @@ class Declarations(Uses):
     def _refuse_kind(self, decl: s.ConstDecl, given: bool, span: Span | None = None) -> None:
         """Report a list for a const that is one number, or the reverse. span: of what gives it, in a file."""
         declared = decl.span if span is not None else None
-        self.session.problems.add(SetListForNumber(span, decl.name.text, given, declared))
+        self.session.problems.add(
+            (Plain.SET_TO_LIST if given else Plain.SET_TO_NUMBER).at(span, decl.name.text, there=declared)
+        )
 
     def _no_name(self, name: s.Ident) -> None:
         """Report a name where a config sets a size of another file: names here may depend on that file in turn."""
@@ -195,8 +188,11 @@ class Declarations(Uses):
         if isinstance(item, Axis):
             if not isinstance(decl, s.AxisDecl) or decl.kind != item.kind.value:
                 kind = decl.kind if isinstance(decl, s.AxisDecl) else "const"
-                there, file = (kind, decl.name.span), self.module.source.name
-                self.session.problems.add(KindInUsedFile(item.span, name, item, there, file))
+                self.session.problems.add(
+                    Plain.KIND_IN_USED_FILE.at(
+                        item.span, name, item.kind.value, kind, self.module.source.name, there=decl.name.span
+                    )
+                )
             if isinstance(decl, s.AxisDecl):
                 self.module.axes[name] = item
             else:
@@ -222,7 +218,17 @@ class Declarations(Uses):
                 self._unknown(decl.like)
                 return None
             if original.kind is not kind:
-                self.session.problems.add(KindOfFileCopy(decl.span, decl, original))
+                self.session.problems.add(
+                    Plain.KIND_OF_FILE_COPY.at(
+                        decl.span,
+                        decl.name.text,
+                        decl.kind,
+                        original,
+                        original.kind.value,
+                        decl.span.text,
+                        there=original.span,
+                    )
+                )
             refuse_own_size(self.session.problems, decl)
         extent: int | None = None
         size: Static | None = None
@@ -338,4 +344,4 @@ class Declarations(Uses):
         if name.text in self.module.missing:
             return
         known = (*self.pending, *self.module.axes, *self.module.consts)
-        self.session.problems.add(NotDeclared(name.span, name.text, known))
+        self.session.problems.add(Plain.NOT_DECLARED.at(name.span, name.text, known=known))

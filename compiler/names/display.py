@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...dsl import syntax as s
 from ..base.session import Session
-from ..problems.files import DisplayName
-from ..problems.plain import Plain
+from ..problems.plain import Plain, PlainProblem
 from .modules import BlockDef, Module
 
 MOST = 60
@@ -17,24 +17,27 @@ _SIGNS = frozenset(map(chr, range(32, 127))) - {"_"} | frozenset("αβγδεζη
 def check_displays(session: Session, module: Module) -> None:
     """Report display names that cannot be set, and those that two blocks have."""
     for block in module.own:
-        shown = block.decl.display
-        if shown is not None and not _is_right(shown.text):
-            session.problems.add(DisplayName(shown.span, shown.text, MOST, _odd(shown.text)))
+        wrong = None if block.decl.display is None else _wrong(block.decl.display)
+        if wrong is not None:
+            session.problems.add(wrong)
     for first, second in _alike([*module.own, *module.blocks.values()]):
         span, there = ((each.decl.display or each.decl.name).span for each in (second, first))
         session.problems.add(Plain.DISPLAYED_ALIKE.at(span, first.name, second.name, _shown(second), there=there))
 
 
-def _is_right(text: str) -> bool:
-    """Whether a name of a block can be set, and is short."""
-    return bool(text.strip()) and text == " ".join(text.split()) and len(text) <= MOST and _odd(text) is None
-
-
-def _odd(text: str) -> str | None:
-    """A character that not every format can set, in a text that is short enough."""
+def _wrong(name: s.Ident) -> PlainProblem | None:
+    """Why a name of a block cannot be set, or is long."""
+    text, plain = name.text, " ".join(name.text.split())
+    if not plain:
+        return Plain.DISPLAY_EMPTY.at(name.span)
+    if text != plain:
+        return Plain.DISPLAY_SPACES.at(name.span, plain)
     if len(text) > MOST:
+        return Plain.DISPLAY_LONG.at(name.span, len(text), MOST)
+    odd = next((c for c in text if c not in _SIGNS and not ("À" <= c <= "ſ" and c.isalpha())), None)
+    if odd is None:
         return None
-    return next((c for c in text if c not in _SIGNS and not ("À" <= c <= "ſ" and c.isalpha())), None)
+    return Plain.DISPLAY_ODD.at(name.span, f"`{odd}`" if odd.isprintable() else f"the character {ord(odd)}")
 
 
 def _shown(block: BlockDef) -> str:

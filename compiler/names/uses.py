@@ -13,7 +13,6 @@ from ...dsl.source import Source, Span
 from ..base.session import Session
 from ..ops import OPS
 from ..ops.table import FIRST
-from ..problems.files import DeclaredAgain, NewerOp, NotInFile, TwoSources, UsedInCircle
 from ..problems.plain import Plain
 from ..sizes.axes import Axis, Const, Value
 from ..sizes.limits import FILES, FILES_DEEP, Limit, TooMuch
@@ -76,7 +75,7 @@ class Uses(ABC):
         source, path, library = found
         if source.name in self.loader.loading:
             chain = [*self.loader.loading[self.loader.loading.index(source.name) :], source.name]
-            session.problems.add(UsedInCircle(use.span, tuple(chain)))
+            session.problems.add(Plain.USED_IN_CIRCLE.at(use.span, " -> ".join(chain)))
             self._stub(use)
             return
         if len(self.loader.loading) > FILES_DEEP or len(self.loader.sources) > FILES:
@@ -138,7 +137,7 @@ class Uses(ABC):
         if have is None or other is None or agree(have, other):
             return
         first = self.module.spans.get(ident.text)
-        self.session.problems.add(TwoSources(ident.span, ident.text, name, first, differs=True))
+        self.session.problems.add(Plain.TWO_SOURCES_DIFFER.at(ident.span, ident.text, name, there=first))
 
     def _early(self, use: s.UseDecl, found: Found, wanted: str) -> None:
         """Bring in one name early: its file waits for a declaration of this file that derives from that name."""
@@ -188,7 +187,7 @@ class Uses(ABC):
         if op.since == FIRST:
             self.session.problems.add(Plain.OP_NAME.at(name.span, name.text))
             return False
-        self.session.problems.add(NewerOp(name.span, name.text))
+        self.session.problems.add(Plain.NEWER_OP.at(name.span, name.text, op.since, op.usage))
         return True
 
     def _bring(self, used: s.Used, other: Module, overrides: Mapping[str, Override]) -> None:
@@ -207,8 +206,7 @@ class Uses(ABC):
             if name in overrides:
                 return
             if local in module.spans:
-                first = module.spans[local]
-                self.session.problems.add(TwoSources(ident.span, local, name, first, differs=False))
+                self.session.problems.add(Plain.TWO_SOURCES.at(ident.span, local, name, there=module.spans[local]))
                 return
             module.spans[local] = ident.span
             if name in other.axes:
@@ -219,12 +217,14 @@ class Uses(ABC):
             module.missing.add(local)
         else:
             known = [*other.blocks, *other.axes, *other.consts]
-            self.session.problems.add(NotInFile(used.name.span, other.source.name, name, tuple(known)))
+            self.session.problems.add(
+                Plain.NOT_IN_FILE.at(used.name.span, name, other.source.name, ", ".join(known), known=known)
+            )
             module.spans.setdefault(local, ident.span)
             module.missing.add(local)
 
     def _twice(self, name: s.Ident, first: Span) -> None:
-        self.session.problems.add(DeclaredAgain(name.span, name.text, first))
+        self.session.problems.add(Plain.DECLARED_AGAIN.at(name.span, name.text, there=first))
 
 
 def agree(a: Override, b: Override) -> bool:

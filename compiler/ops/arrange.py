@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ..graph.traits import Arrange, Gather, IndexMap, OpCost, Pointwise, Reduce, Sum
 from ..graph.typed_value import union
 from ..graph.values import IndexInto, Scalar, Type
-from ..problems.axes import AxisUse, BroadcastTwice, JoinedTwice, TargetsAlong
-from ..problems.elements import MixedElements, SwappedTargets, Wanted, WrongElement
+from ..problems.axes import AxisUse
+from ..problems.elements import SwappedTargets, Wanted, WrongElement
 from ..problems.marks import MergedInOtherOrder, SizesDiffer
 from ..problems.plain import Plain
 from ..sizes.arithmetic import provably_different
@@ -31,7 +31,7 @@ def broadcast(call: OpCall) -> TypedValue | None:
     x = call.operands[0]
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if x.has(axis):
-            return call.fail(BroadcastTwice(span, axis, x.type))
+            return call.fail(Plain.BROADCAST_TWICE.at(span, axis, x.type))
     return call.make(Type(x.element, (*call.made, *x.type.axes), x.type.broadcast_axes), mark=x.mark, range=x.range)
 
 
@@ -113,12 +113,12 @@ def concat(call: OpCall) -> TypedValue | None:
         if not wire.has(axis):
             return lacks(call, wire, axis, place, AxisUse.JOINS, span)
         if wire.element != call.operands[0].element and not (wire.is_number and call.operands[0].is_number):
-            return call.fail(MixedElements(place, call.operands[0].type, wire.type, chosen=False))
+            return call.fail(Plain.JOINED_MIXED.at(place, call.operands[0].type, wire.type))
         for other, joined, where in zip(call.operands, call.axes, call.spans, strict=True):
             if other.has(made) and made not in call.axes:
                 return twice(call, made, call.made_spans[0])
             if joined != axis and other.has(axis):
-                return call.fail(JoinedTwice(where, axis, made, other.type, place))
+                return call.fail(Plain.JOINED_TWICE.at(where, axis, made, other.type, there=place))
     if not _sizes(call, made, call.axes, "+"):
         return None
     if not may_broadcast(call, ignore=frozenset(call.axes), outer=True):
@@ -177,7 +177,7 @@ def cross_entropy(call: OpCall) -> TypedValue | None:
     if ids.element.axis.family != vocab.family:
         return wrong_table(call, ids, vocab, call.spans[1])
     if ids.has(vocab):
-        return call.fail(TargetsAlong(call.spans[1], vocab, ids.type))
+        return call.fail(Plain.TARGETS_ALONG.at(call.spans[1], vocab, ids.type))
     if not may_broadcast(call, ignore=frozenset({vocab}), always=True, outer=True):
         return None
     check_scores(call)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..graph.traits import Arrange, IndexMap, OpCost, Reduce, Window
 from ..graph.values import IndexInto, Scalar, Type
-from ..problems.axes import AxisUse, RanksTwice, WidthOfWindow
-from ..problems.marks import FewerWindows, NoRoom, NoSuchRanks, TooManyRanks
+from ..problems.axes import AxisUse, WidthOfWindow
+from ..problems.marks import FewerWindows, NoRoom, TooManyRanks
 from ..problems.plain import Plain
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
@@ -72,7 +72,7 @@ def rank(call: OpCall) -> TypedValue | None:
     made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
     if made.family != axis.family and (small is None or small != large) and call.taken:
-        return call.fail(NoSuchRanks(call.made_spans[0], call.shown, axis, made))
+        return call.fail(Plain.NO_SUCH_RANKS.at(call.made_spans[0], call.shown, axis, made, axis.kind.value))
     return _ranks(call)
 
 
@@ -105,7 +105,7 @@ def _ranked(call: OpCall) -> Axis | None:
         return None
     twice = next((wire for wire in (x, call.mask) if wire is not None and wire.has(made)), None)
     if twice is not None:
-        call.fail(RanksTwice(call.made_spans[0], made, twice.type, axis))
+        call.fail(Plain.RANKS_TWICE.at(call.made_spans[0], made, twice.type, axis, axis.kind.value))
         return None
     return axis
 

@@ -25,16 +25,7 @@ from ..graph.traits import (
 )
 from ..graph.typed_value import Range, union
 from ..graph.values import Element, IndexInto, Role, Scalar, Type
-from ..problems.elements import (
-    ComparedWithItself,
-    DividedByIndex,
-    IdsAsFeatures,
-    MixedElements,
-    NotCompared,
-    RootOfIndex,
-    Wanted,
-    WrongElement,
-)
+from ..problems.elements import ComparedWithItself, DividedByIndex, NotCompared, RootOfIndex, Wanted, WrongElement
 from ..problems.plain import Plain
 from ..sizes.arithmetic import at_most
 from ..sizes.axes import Arith, Literal, Static, consts_in, known
@@ -249,7 +240,7 @@ def _ids_as_features(call: OpCall) -> None:
         return
     for wire, span in zip(call.operands, call.spans, strict=True):
         if isinstance(wire.element, IndexInto) and wire.role is Role.DATA:
-            call.problems.add(IdsAsFeatures(span, call.shown, wire.type, wire.element.axis))
+            call.problems.add(Plain.IDS_AS_FEATURES.at(span, call.shown, wire.type, wire.element.axis))
 
 
 def _scaled(meaning: Meaning | None, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
@@ -359,7 +350,7 @@ def select(call: OpCall) -> TypedValue | None:
     if not truth_value(call, c):
         return call.fail(WrongElement(call.spans[0], c.type, Wanted.CONDITION))
     if x.is_bool != y.is_bool:
-        return call.fail(MixedElements(call.spans[2], x.type, y.type, chosen=True))
+        return call.fail(Plain.CHOSEN_MIXED.at(call.spans[2], x.type, y.type))
     element = x.element
     if x.element != y.element and not x.is_bool:
         elements = (x.element, y.element)

@@ -75,15 +75,6 @@ class NoAxis(Problem, code="E0301"):
     renamed: str = ""
 
 
-class RenamedBackwards(Problem, code="E0301"):
-    """`x[a as b]`, where x has b and no a."""
-
-    old: Axis
-    new: Axis
-    have: Type
-    operand: Span
-
-
 class NoCopies(Problem, code="E0303"):
     """`x[a as b]`, where the two are no copies of one axis."""
 
@@ -112,28 +103,6 @@ class AxisTwice(Problem, code="E0302"):
     axis: Axis
     around: Surroundings
     mapped: tuple[Span, Span] | None = None
-
-
-class BroadcastTwice(Problem, code="E0302"):
-    axis: Axis
-    have: Type
-
-
-class RanksTwice(Problem, code="E0302"):
-    """Ranks along an axis that the operand, or the mask, has. of: the axis that is put in order."""
-
-    axis: Axis
-    have: Type
-    of: Axis
-
-
-class JoinedTwice(Problem, code="E0302"):
-    """The axis of one operand, at `joined`, becomes a part of another axis: it stands at an operand that has it too."""
-
-    axis: Axis
-    made: Axis
-    have: Type
-    joined: Span
 
 
 class WidthSpread(Problem, code="E0305"):
@@ -198,19 +167,6 @@ class TypedTwice(Problem, code="E0322"):
     axis: Axis
     first: Span
     around: Surroundings
-
-
-class NamedTwice(Problem, code="E0322"):
-    """An axis stands twice in brackets."""
-
-    axis: Axis
-
-
-class TargetsAlong(Problem, code="E0322"):
-    """The targets of a loss run along the axis that they index."""
-
-    axis: Axis
-    ids: Type
 
 
 class WidthOfWeights(Problem, code="E0310"):

@@ -99,13 +99,6 @@ class BlockUse(Record):
     call: s.CallExpr
 
 
-class CallsItself(Problem, code="E0407"):
-    """chain: from the block to itself."""
-
-    called: str
-    chain: tuple[str, ...]
-
-
 class LabelOfOneSet(Problem, code="E0319"):
     """A label on the call of a model, or of a share."""
 
@@ -157,13 +150,6 @@ class AxisForConst(Problem, code="E0402"):
     axis: str
 
 
-class ValueForConst(Problem, code="E0402"):
-    """Something that only a run knows."""
-
-    name: str
-    have: Type
-
-
 class KindOfParameter(Problem, code="E0402"):
     """A width for a depth, or the other way round."""
 
@@ -206,21 +192,6 @@ class NothingCarried(Problem, code="E0411"):
     use: BlockUse
 
 
-class NothingRuns(Problem, code="E0411"):
-    """Nothing that a scan is given runs along its axis."""
-
-    use: BlockUse
-    axis: Axis
-
-
-class StateAlong(Problem, code="E0411"):
-    """The value before the first step runs along the axis."""
-
-    name: str
-    axis: Axis
-    have: Type
-
-
 class StateType(Problem, code="E0411"):
     """What a step takes as its state is not what it gives as the next. It stands at the result."""
 
@@ -228,10 +199,3 @@ class StateType(Problem, code="E0411"):
     formal: s.Formal
     takes: Type
     gives: Type
-
-
-class ScannedWhole(Problem, code="E0411"):
-    """The block mentions the axis that it is scanned along."""
-
-    use: BlockUse
-    axis: Axis

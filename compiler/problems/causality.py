@@ -97,13 +97,6 @@ Trials = Callable[[Graph, int, Axis, Collection[int]], Tried]
 """Tries a claim: of a graph, the number of a result and the axis claimed; numbers beyond which it must be tried."""
 
 
-class ClaimAlong(Problem, code="E0702"):
-    """A result is claimed causal along an axis that it has not. axes: those that it has."""
-
-    axis: str
-    axes: tuple[str, ...]
-
-
 class Unproved(Problem):
     """A claim that is not proved: the path that the proof does not get over. It stands where that path ends.
 

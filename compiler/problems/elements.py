@@ -44,14 +44,6 @@ class WrongElement(Problem, code="E0304"):
     written: s.Expr | None = None
 
 
-class MixedElements(Problem, code="E0304"):
-    """Two operands of different kinds, of an op that joins them, or chooses."""
-
-    first: Type
-    second: Type
-    chosen: bool
-
-
 class SwappedTargets(Problem, code="E0304"):
     """The operands of a loss in the wrong order: it stands at the first, which are the targets."""
 
@@ -143,12 +135,6 @@ class DividedByIndex(Problem, code="E0324"):
 class RootOfIndex(Problem, code="W0510"):
     axis: Axis
     bound: Span
-
-
-class IdsAsFeatures(Problem, code="W0509"):
-    taker: str
-    ids: Type
-    into: Axis
 
 
 class ComparedWithItself(Problem, code="W0506"):

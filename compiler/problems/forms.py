@@ -184,10 +184,6 @@ class OptionValue(Problem, code="E0320"):
     rounded: Span | None = None
 
 
-class NoInit(Problem, code="E0320"):
-    """What stands where an initialisation belongs."""
-
-
 class InitName(Problem, code="E0320"):
     name: str
 

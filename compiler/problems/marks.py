@@ -92,14 +92,6 @@ class NoRoom(Problem, code="E0316"):
     sizes: tuple[Number, Number, Number] | None
 
 
-class NoSuchRanks(Problem, code="E0316"):
-    """Each item gets a rank, along an axis of another length."""
-
-    taker: str
-    axis: Axis
-    made: Axis
-
-
 class TooManyRanks(Problem, code="E0316"):
     """More of the largest items than there are. sizes: of the ranks and of the items, where they are known."""
 

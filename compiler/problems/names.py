@@ -7,7 +7,6 @@ from enum import Enum, auto
 from ...dsl import syntax as s
 from ...dsl.source import Span
 from ..base.problems import Problem
-from ..graph.values import Type
 from ..sizes.axes import Axis, Value
 
 
@@ -33,29 +32,6 @@ class NoAxisNamed(Problem, code="E0201"):
     declared: str
 
 
-class NoSizeNamed(Problem, code="E0201"):
-    """Neither an axis nor a const."""
-
-    name: str
-    known: tuple[str, ...]
-
-
-class NoParameterNamed(Problem, code="E0201"):
-    """An axis that another parameter is to be like. The copy, and what kind it is."""
-
-    name: str
-    copy: str
-    kind: str
-    known: tuple[str, ...]
-
-
-class NoClaimedAxis(Problem, code="E0201"):
-    """Of a claim that a result is causal along it."""
-
-    name: str
-    known: tuple[str, ...]
-
-
 class NoValueNamed(Problem, code="E0202"):
     """callable: whether it is an op or a block."""
 
@@ -78,14 +54,6 @@ class NothingCalled(Problem, code="E0203"):
     used: tuple[Span, bool]
 
 
-class NoBlockNamed(Problem, code="E0203"):
-    """In a `share`, or in a scan."""
-
-    name: str
-    known: tuple[str, ...]
-    scanned: bool
-
-
 class Bearer(Enum):
     """What would have a name that an axis or const has."""
 
@@ -101,15 +69,6 @@ class NameTaken(Problem, code="E0205"):
     bearer: Bearer
     kind: str
     declared: Span | None = None
-
-
-class KindOfCopy(Problem, code="E0213"):
-    """A copy of an axis of the other kind. written: its declaration, if it is none of parameters."""
-
-    name: str
-    kind: str
-    original: Axis
-    written: str = ""
 
 
 class ReservedName(Problem, code="E0216"):
@@ -136,13 +95,6 @@ class NamelessOp(Problem, code="E0218"):
 class NamelessRepeat(Problem, code="E0218"):
     statement: s.RepeatStatement
     label: str
-
-
-class Unused(Problem, code="W0502"):
-    """A variable. gone: whether it is one of a repeat."""
-
-    name: str
-    gone: bool
 
 
 class Remedy(Enum):
@@ -177,18 +129,3 @@ class SameName(Problem):
     @property
     def code(self) -> str:
         return "E0212" if self.wrong else "W0513"
-
-
-class DefaultKind(Problem, code="E0402"):
-    """The default of a parameter is an axis of the other kind."""
-
-    name: str
-    kind: str
-    default: Axis
-
-
-class DefaultComputed(Problem, code="E0320"):
-    """The default of an argument is no number."""
-
-    name: str
-    have: Type

@@ -1,11 +1,16 @@
-"""Plain mistakes: of each a sentence is said, and how to mend it, with a name or a number or two in them."""
+"""Plain mistakes: of each a sentence is said, and how to mend it, with some names, numbers or types in them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from ...dsl.source import Span
 from ..base.problems import Problem
+from ..graph.values import Type
+from ..sizes.axes import Axis
+
+Fact = str | float | tuple[str, ...] | Axis | Type
 
 
 class Plain(Enum):
@@ -16,29 +21,74 @@ class Plain(Enum):
     DECLARED_TWICE = "E0204", "a parameter, argument or result (which of these, its name)"
     DECLARED_ALREADY = "E0204", "an axis or const of a block has a name that is taken (the name)"
     VALUE_ALREADY = "E0204", "a param has the name of a value (the name)"
+    DECLARED_AGAIN = "E0204", "a name of a file (it; there: the first)"
+    UNKNOWN_SETTING = "E0601", "a config sets what its file does not declare (the name, the config; known)"
+    UNKNOWN_CONFIG = "E0602", "no such config (its name, the file, all that it has; known)"
+    NOT_DECLARED = "E0201", "neither an axis nor a const of the file (the name; known)"
+    NO_SIZE_NAMED = "E0201", "neither an axis nor a const (the name; known)"
+    NO_PARAMETER_NAMED = "E0201", "a parameter is like none (the other, its kind, its name; known)"
+    NO_CLAIMED_AXIS = "E0201", "a claim is causal along none (the name, the axes; known)"
+    NO_BLOCK_NAMED = "E0203", "a share of no block (its name; known)"
+    NO_BLOCK_SCANNED = "E0203", "a scan of no block (its name; known)"
+    NOT_IN_FILE = "E0211", "a file has it not (the name, the file, what it has; known)"
+    TWO_SOURCES = "E0212", "two files bring a name (it, what it is in the second; there: the first)"
+    TWO_SOURCES_DIFFER = "E0212", "the same by way of two others (it, what it is in the second; there: the first)"
+    USED_IN_CIRCLE = "E0210", "files use each other (the way from one to itself)"
+    NEWER_OP = "W0515", "a block has the name of an op that is newer (its name, since when, how it is written)"
     ELEMENT_NAME = "E0204", "an element kind is declared as something else (its name)"
     OP_NAME = "E0204", "a block has the name of an op (the name)"
+    KIND_IN_USED_FILE = "E0213", "another kind in a used file (its name, kind, that there, the file; there)"
+    KIND_OF_COPY = "E0213", "a copy is of another kind (its name, kind, the original, its kind, the declaration)"
+    KIND_OF_PARAMETER = "E0213", "the same among parameters (its name, kind, the original, its kind)"
+    KIND_OF_FILE_COPY = "E0213", "the same of a file (as `KIND_OF_COPY`; there: the original)"
     CONST_FOR_AXIS = "E0213", "a const stands for an axis in a file that is used (its name, the kind of the axis)"
     NO_FOLDER = "E0209", "a text that is no file uses one (as written)"
+    DISPLAY_EMPTY = "E0221", "nothing is to be shown of a block"
+    DISPLAY_SPACES = "E0221", "a display name with spaces that no figure shows (it without)"
+    DISPLAY_LONG = "E0221", "more letters than there may be (the number, the most)"
+    DISPLAY_ODD = "E0221", "a display name with a sign that cannot be set (what that is called)"
     DISPLAYED_ALIKE = (
         "W0516",
         "blocks are called alike in figures (both names, what they are called; there: the first)",
     )
     NOTHING_DECLARED = "E0219", "an empty file (its name)"
+    UNUSED = "W0502", "a variable (its name)"
+    UNUSED_IN_REPEAT = "W0502", "a variable of a repeat (its name)"
     UNUSED_DECLARATION = "W0503", "nothing mentions it (its kind, its name)"
     NOT_EARLIER = "E0403", "a parameter is like what is no parameter before it (its name, the other)"
     GONE_REPEAT = "E0202", "a variable of a repeat that has ended (its name; there: where it was bound)"
     GONE_BRANCH = "E0202", "a variable of a branch that is not taken (its name; there: where it was bound)"
     PART_TAKES_STEP = "W0514", "a part is called as a function of decoding is (its model, its name; there: the model)"
+    CLAIM_ALONG = "E0702", "a result is claimed causal along an axis that it has not (the axis, those of the result)"
     TRUSTED_IN_VAIN = "W0518", "a claim that is proved is to be trusted (its axis, the reason)"
+    # axes and elements
+    RENAMED_BACKWARDS = "E0301", "`[new as old]` for `[old as new]` (old, new, the operand; there: it)"
+    BROADCAST_TWICE = "E0302", "a value has the axis (the axis, the value)"
+    RANKS_TWICE = "E0302", "ranks along an axis that the operand has (the axis, the operand, what is ranked, its kind)"
+    JOINED_TWICE = "E0302", "another operand has what is joined (its axis, what is made, the operand; there: the first)"
+    NAMED_TWICE = "E0322", "in brackets (the axis)"
+    TARGETS_ALONG = "E0322", "targets run along what they index (the axis, the targets)"
+    LOCAL_AXIS = "E0313", "a result carries an axis of the block's own (the axis)"
+    NO_SUCH_RANKS = "E0316", "ranks along an axis of another length (the op, the axis, that of ranks, their kind)"
+    CHOSEN_MIXED = "E0304", "`select` chooses between a number and a truth value (both)"
+    JOINED_MIXED = "E0304", "`concat` joins elements of different kinds (two operands)"
+    IDS_AS_FEATURES = "W0509", "an op computes with indices (the op, the indices, their axis)"
     # what an op or a block is given
     PARAMETER_TWICE = "E0401", "in brackets (its name)"
     NUMBER_FOR_WIDTH = "E0402", "a number is given for a width (the block, the parameter)"
+    VALUE_FOR_CONST = "E0402", "something that only a run knows (the const, the value)"
+    DEFAULT_KIND = "E0402", "the default of a parameter is an axis of another kind (its name, kind, the axis, its kind)"
+    DEFAULT_COMPUTED = "E0320", "the default of an argument is no number (its name, the default)"
+    CALLS_ITSELF = "E0407", "a block (as it is called, the way from it to itself)"
+    SCANNED_WHOLE = "E0411", "a block mentions the axis that it is scanned along (the block, the axis)"
+    NOTHING_RUNS = "E0411", "nothing that a scan is given runs along its axis (the block, the axis)"
+    STATE_ALONG = "E0411", "the value before the first step runs along the axis (its name, the axis, the value)"
     STATE_OF_SIZES = "E0411", "the default of a state of a scan is made of sizes (its name)"
     GIVEN_TWICE = "E0319", "an argument of an op (its name)"
     OPTION_TRUTH = "E0320", "a number for a truth value (the option, what it is)"
     OPTION_NUMBER = "E0320", "a truth value for a number (the option, what it is)"
     OPTION_UNKNOWN = "E0320", "an option is not known at build time (its name, what it is)"
+    NO_INIT = "E0320", "no initialisation (all that there are)"
     INIT_NUMBER = "E0320", "an initialisation is given what is not known at build time"
     INIT_IN_PASS = "E0320", "an initialisation is given what depends on a pass"
     INIT_NEGATIVE = "E0320", "an initialisation is given a number below 0 (its name, the number)"
@@ -65,10 +115,13 @@ class Plain(Enum):
     TOO_LARGE = "E0207", "a number that no machine has room for"
     UNDEFINED = "E0207", "arithmetic has no value for another reason"
     NOT_STATIC = "E0207", "no number known at build time"
+    NOT_STATIC_NAME = "E0207", "a variable among sizes (its name, its value)"
     WRAPPED = "E0207", "a number in a function of other languages, as `range(n)` (the number)"
     FUNCTION_FORM = "E0207", "a function of numbers with other arguments (its name, what it takes, how it is written)"
     SIZE_OF_COPY = "E0207", "a copy is declared with a size of its own (its name, the original)"
     SET_FOR_COPY = "E0601", "a size is set for a copy, from outside or by a config (its name, the original)"
+    SET_TO_LIST = "E0601", "a list for a const that is one number (its name; there: its declaration)"
+    SET_TO_NUMBER = "E0601", "a number for a const that is a list (its name; there: its declaration)"
     SET_RAGGED = "E0601", "the size of a ragged width is set (its name)"
     SET_MIXED_LIST = "E0601", "a const is set to numbers and truth values (its name)"
     NAME_IN_CONFIG = "E0207", "a name where a config sets what comes from another file (the name)"
@@ -81,6 +134,8 @@ class Plain(Enum):
     READ_FORM = "E0222", "brackets behind a list do not say which number is read (its name)"
     READ_CONST = "E0222", "a const that is one number is read as a list (its name)"
     READ_SIZE = "E0222", "a size is read as a list (its name)"
+    BRANCH_AT_RUN_TIME = "E0323", "a static `if` that a run decides (what decides it)"
+    BRANCH_BY_WIDTH = "E0323", "a static `if` that a width decides"
     OPEN_DEPTH = "E0409", "a depth without a size is to be compiled (its name, the block)"
     OPEN_CONST = "E0409", "a const without a value is to be compiled (its name, the block)"
     OPEN_BRANCH = "E0409", "which branch a block takes depends on a const without a value (the const, the block)"
@@ -93,18 +148,20 @@ class Plain(Enum):
     RAGGED_CONST = "E0802", "a block is given the size of a ragged width (the block)"
     OWN_OP_PADDED = "E0802", "an op of the user's own would be given padding (the op, the width)"
     SHRINKS = "E0802", "an axis may be shorter where a ragged width is longer (the axis, the width)"
+    MASKED_BY_HAND = "W0505", "an input is a mask of padding (it, the width, the inputs that say more; there: the mask)"
     PICKS_READ = "E0325", "an op reads picks of nothing (the op, the axis)"
     PICKS_SMOOTHED = "E0325", "targets are smoothed over picks of nothing (the op, the axis)"
 
-    def at(self, span: Span | None, *facts: str | float, there: Span | None = None) -> PlainProblem:
-        """The mistake at a place; `there` is another one that is shown."""
-        return PlainProblem(span, self, facts, there)
+    def at(self, span: Span | None, *facts: Fact, there: Span | None = None, known: Iterable[str] = ()) -> PlainProblem:
+        """The mistake at a place. there: another one that is shown. known: the names one of which may be meant."""
+        return PlainProblem(span, self, facts, there, tuple(known))
 
 
 class PlainProblem(Problem):
     plain: Plain
-    facts: tuple[str | float, ...]
+    facts: tuple[Fact, ...]
     there: Span | None
+    known: tuple[str, ...]
 
     @property
     def code(self) -> str:

@@ -27,12 +27,6 @@ class OtherResult(OtherType, code="E0313"):
     of_block: bool
 
 
-class LocalAxis(Problem, code="E0313"):
-    """A result carries an axis of the block's own."""
-
-    axis: Axis
-
-
 class TypeInRepeat(Problem, code="E0314"):
     """What a pass takes is not what it gives.
 

@@ -7,7 +7,6 @@ from ...dsl.source import Span
 from ..base.problems import Problem
 from ..graph.traits import Reads
 from ..graph.typed_value import TypedValue
-from ..graph.values import Type
 from ..sizes.axes import Axis, Number, Value
 from ..sizes.limits import Limit, TooMuch
 
@@ -59,13 +58,6 @@ class NoSizeSet(Problem, code="E0207"):
     value: Value
 
 
-class NotStaticName(Problem, code="E0207"):
-    """A variable among sizes."""
-
-    name: str
-    have: Type
-
-
 class DepthAtRunTime(Problem, code="E0207"):
     """A depth whose size only a run knows (D1): it depends on this width, or on a const that a run gives."""
 
@@ -82,12 +74,6 @@ class ReadAtRunTime(Problem, code="E0222"):
 
     name: str
     at: TypedValue
-
-
-class BranchAtRunTime(Problem, code="E0323"):
-    """A static `if` that a run decides. have: the type of what decides it; None where a width does."""
-
-    have: Type | None
 
 
 class ParamUnbounded(Problem, code="E0321"):
@@ -125,12 +111,3 @@ class PaddingInside(Problem, code="E0802"):
     inside: str
     made: str
     ragged: tuple[str, ...]
-
-
-class MaskedByHand(Problem, code="W0505"):
-    """An input of a model is a mask of what is padding, at `mask`. lengths: the inputs that say what is."""
-
-    name: str
-    width: Axis
-    mask: Span
-    lengths: tuple[str, ...]

@@ -16,8 +16,8 @@ from ..names.written_sizes import checked_number, const_static, has_no_value, ma
 from ..problems.axes import TypedTwice
 from ..problems.elements import KindOfElement
 from ..problems.forms import NumberForAxis
-from ..problems.names import NoAxisNamed, NoSizeNamed, Other, ReservedName
-from ..problems.sizes import NotStaticName
+from ..problems.names import NoAxisNamed, Other, ReservedName
+from ..problems.plain import Plain
 from ..sizes.axes import Arith, Axis, ConstOf, Kind, SizeOf, Static, items_of, undetermined
 from .environment import Environment
 
@@ -116,8 +116,11 @@ def _static(env: Environment, name: s.Ident) -> Static | None:
     if wire is not None and wire.static is not None:
         return wire.static
     if not env.signature.is_missing(name.text) and not (name.text in env.variables and wire is None):
-        unknown = NoSizeNamed(name.span, name.text, (*env.candidate_axes(), *env.candidate_consts()))
-        env.problems.add(unknown if wire is None else NotStaticName(name.span, name.text, wire.type))
+        if wire is None:
+            known = (*env.candidate_axes(), *env.candidate_consts())
+            env.problems.add(Plain.NO_SIZE_NAMED.at(name.span, name.text, known=known))
+        else:
+            env.problems.add(Plain.NOT_STATIC_NAME.at(name.span, name.text, wire.type))
     return None
 
 

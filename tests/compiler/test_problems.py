@@ -41,8 +41,8 @@ OWN = [kind for kind in KINDS if kind.CODE]  # the others have the code of what 
 
 
 def test_each_kind_is_told_by_one_function() -> None:
-    print(f"{len(KINDS)} kinds of mistakes in {len(MODULES)} files")
-    assert len(KINDS) > 130
+    print(f"{len(KINDS)} kinds of mistakes in {len(MODULES)} files, and {len(Plain)} plain ones")
+    assert len(KINDS) + len(Plain) > 200
     assert {kind.__module__ for kind in KINDS} <= {module.__name__ for module in MODULES}
     assert set(TELLS) == {*KINDS}
     stray = [kind for kind, tell in TELLS.items() if kind.__module__.split(".")[-1] != tell.__module__.split(".")[-1]]
@@ -51,7 +51,7 @@ def test_each_kind_is_told_by_one_function() -> None:
 
 
 def test_each_kind_has_a_page_and_each_tells_how_to_mend_it() -> None:
-    assert len(OWN) > 130
+    assert len(OWN) + len(Plain) > 200
     assert {kind.CODE for kind in OWN} <= set(CATALOGUE)
     silent = [kind.__name__ for kind in OWN if "help" not in keywords(TELLS[kind])]
     assert not silent, silent
@@ -61,26 +61,27 @@ def test_each_plain_mistake_has_a_page_and_words_for_the_facts_that_it_is_given(
     """What stands for a number is in the words and given where the mistake is found, wherever that is."""
     assert [*PLAIN] == [*Plain]
     assert {each.value[0] for each in Plain} <= set(CATALOGUE)
-    assert not [each for each in Plain if not PLAIN[each][1]], "how is it mended?"
+    assert not [each for each in Plain if not PLAIN[each].help], "how is it mended?"
     found = {
         each: facts for path in Path(str(problems.__file__)).parents[1].rglob("*.py") for each, facts in given(path)
     }
     wanted = {}
-    for each, texts in PLAIN.items():
-        numbers = {hole for text in texts for _, hole, _, _ in Formatter().parse(text) if hole not in (None, "text")}
-        assert numbers == set(map(str, range(len(numbers)))), each
-        wanted[each] = (len(numbers), len(texts) == 3)
+    for each, row in PLAIN.items():
+        numbers = {hole for text in row[:4] for _, hole, _, _ in Formatter().parse(text) if hole not in (None, "text")}
+        wanted[each] = (len(numbers), {"there": bool(row.there), "known": row.near})
+        assert numbers == {f"{place}" for place in range(len(numbers))}, each
     assert found == wanted
 
 
-def given(path: Path) -> Iterator[tuple[Plain, tuple[int, bool]]]:
-    """Where plain mistakes are found in a file: the number of their facts, and whether another place is shown."""
+def given(path: Path) -> Iterator[tuple[Plain, tuple[int, dict[str, bool]]]]:
+    """Where plain mistakes are found in a file: the number of their facts, and what else is given."""
     text = path.read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)) if "Plain." in text else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "at":
+            named = {keyword.arg for keyword in node.keywords}
             for kind in ast.walk(node.func.value):
                 if isinstance(kind, ast.Attribute) and isinstance(kind.value, ast.Name) and kind.value.id == "Plain":
-                    yield Plain[kind.attr], (len(node.args) - 1, bool(node.keywords))
+                    yield Plain[kind.attr], (len(node.args) - 1, {each: each in named for each in ("there", "known")})
 
 
 def keywords(tell: Callable[..., object]) -> set[str]:

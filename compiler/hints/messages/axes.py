@@ -85,18 +85,6 @@ def _instead(problem: p.NoAxis, words: Wording) -> tuple[str, list[tuple[Span, s
     return help, []
 
 
-@tells(p.RenamedBackwards)
-def renamed_backwards(problem: p.RenamedBackwards, words: Wording) -> Diagnostic:
-    old, new, have = problem.old.name, problem.new.name, show_type(problem.have)
-    return say(
-        problem,
-        f"`{old} as {new}` renames `{old}`, which is not there",
-        f"no `{old}` in {have}",
-        related=[(problem.operand, f"this is {have}")],
-        help=f"the name that it has comes first: {words.quoted(f'[{new} as {old}]')}",
-    )
-
-
 @tells(p.NoCopies)
 def no_copies(problem: p.NoCopies, words: Wording) -> Diagnostic:
     old, new = problem.old, problem.new
@@ -155,34 +143,6 @@ def axis_twice(problem: p.AxisTwice, words: Wording) -> Diagnostic:
         help = f"one of the two is a copy: {declare}rename, {q(renamed)}"
     message = f"the result would have `{axis.name}` twice"
     return say(problem, message, f"the operand keeps its `{axis.name}`", help=help)
-
-
-@tells(p.BroadcastTwice)
-def broadcast_twice(problem: p.BroadcastTwice, words: Wording) -> Diagnostic:
-    have = show_type(problem.have)
-    return say(problem, f"this has `{problem.axis.name}` already: it is {have}", help="leave the broadcast out")
-
-
-@tells(p.RanksTwice)
-def ranks_twice(problem: p.RanksTwice, words: Wording) -> Diagnostic:
-    of, have = problem.of, show_type(problem.have)
-    return say(
-        problem,
-        f"`{problem.axis.name}` is an axis of {have} already: ranks need an axis of their own",
-        help=f"declare a copy: {words.quoted(f'{of.kind.value} rank like {of.name}')}",
-    )
-
-
-@tells(p.JoinedTwice)
-def joined_twice(problem: p.JoinedTwice, words: Wording) -> Diagnostic:
-    name, q = problem.axis.name, words.quoted
-    return say(
-        problem,
-        f"`{name}` of one operand becomes a part of `{problem.made.name}`, but another one has it too",
-        f"this is {show_type(problem.have)}",
-        related=[(problem.joined, f"joined along `{name}`")],
-        help=f"rename it to a copy, {q(f'x[{name} as ...]')}, or take one item of it, {q(f'x[{name} = 0]')}",
-    )
 
 
 @tells(p.WidthSpread)
@@ -305,22 +265,6 @@ def typed_twice(problem: p.TypedTwice, words: Wording) -> Diagnostic:
         help=f"write its copy: `{others[0]}`"
         if others
         else f"declare a copy: `{axis.kind.value} other like {axis.name}`",
-    )
-
-
-@tells(p.NamedTwice)
-def named_twice(problem: p.NamedTwice, words: Wording) -> Diagnostic:
-    return say(problem, f"`{problem.axis.name}` stands twice in these brackets", help="name each axis once")
-
-
-@tells(p.TargetsAlong)
-def targets_along(problem: p.TargetsAlong, words: Wording) -> Diagnostic:
-    name = problem.axis.name
-    return say(
-        problem,
-        f"`cross_entropy` takes one target from `{name}`, but there is one for each `{name}` here",
-        f"this is {show_type(problem.ids)}",
-        help=f"leave {words.quoted(name)} out of the axes of the targets: what they index is no axis of theirs",
     )
 
 

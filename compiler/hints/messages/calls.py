@@ -133,12 +133,6 @@ def lifts_mentioned(problem: p.LiftsMentioned, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.CallsItself)
-def calls_itself(problem: p.CallsItself, words: Wording) -> Diagnostic:
-    message = f"`{problem.called}` would call itself: {' -> '.join(problem.chain)}"
-    return say(problem, message, help="a block may not call itself; write the repetition as `repeat`")
-
-
 @tells(p.LabelOfOneSet)
 def label_of_one_set(problem: p.LabelOfOneSet, words: Wording) -> Diagnostic:
     written = f"write `{rewritten.call(problem.call, label=False)}`"
@@ -358,15 +352,6 @@ def axis_for_const(problem: p.AxisForConst, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.ValueForConst)
-def value_for_const(problem: p.ValueForConst, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`{problem.name}` is a const: a number known at build time, but this is {show_type(problem.have)}",
-        help="pass a number, a const or a size; what is known at run time is an argument, in parentheses",
-    )
-
-
 @tells(p.KindOfParameter)
 def kind_of_parameter(problem: p.KindOfParameter, words: Wording) -> Diagnostic:
     name, kind, given, use = problem.name, problem.kind, problem.given, problem.use
@@ -474,27 +459,6 @@ def nothing_carried(problem: p.NothingCarried, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.NothingRuns)
-def nothing_runs(problem: p.NothingRuns, words: Wording) -> Diagnostic:
-    axis = problem.axis.name
-    return say(
-        problem,
-        f"nothing that `{problem.use.called}` is given here runs along `{axis}`",
-        help=f"{words.quoted(f'scan[{axis}]')} takes one item of {words.quoted(axis)} at a time: "
-        "pass a value that has it",
-    )
-
-
-@tells(p.StateAlong)
-def state_along(problem: p.StateAlong, words: Wording) -> Diagnostic:
-    name, axis = problem.name, problem.axis.name
-    return say(
-        problem,
-        f"`{name}` is the value before the first `{axis}`, so it has no `{axis}`: this is {show_type(problem.have)}",
-        help=f"pass its first item, {words.quoted(f'x[{axis} = 0]')}, or 0",
-    )
-
-
 @tells(p.StateType)
 def state_type(problem: p.StateType, words: Wording) -> Diagnostic:
     use, formal, name = problem.use, problem.formal, problem.formal.name.text
@@ -506,13 +470,4 @@ def state_type(problem: p.StateType, words: Wording) -> Diagnostic:
         related=[(formal.span, f"taken as {takes}"), (use.call.span, "scanned here")],
         help=f"give it the type that it is taken as, {words.quoted(f'{name}: {formal.type.span.text}')}, or name the "
         "result otherwise if it is no next value",
-    )
-
-
-@tells(p.ScannedWhole)
-def scanned_whole(problem: p.ScannedWhole, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`{problem.use.called}` mentions `{problem.axis.name}`, but a scan gives it one item of that axis at a time",
-        help="what needs the whole axis stands outside the block that is scanned",
     )

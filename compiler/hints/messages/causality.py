@@ -6,7 +6,7 @@ import re
 
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
-from ...base.names import indexed, listed
+from ...base.names import indexed
 from ...graph.nodes import Apply, Graph, Repeat
 from ...graph.traits import Arrange, IndexMap, Normalise, OpTraits, Reduce, Running
 from ...graph.values import Role
@@ -57,15 +57,6 @@ def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
         ],
         notes=path,
         help=help,
-    )
-
-
-@tells(p.ClaimAlong)
-def claim_along(problem: p.ClaimAlong, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"this result has neither `{problem.axis}` nor a part of it: it cannot be causal along that",
-        help=f"write `causal` with one of {listed(problem.axes)}",
     )
 
 

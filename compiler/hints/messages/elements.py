@@ -104,17 +104,6 @@ def _mended(problem: p.WrongElement, into: str, words: Wording) -> str:
     }[problem.wanted]
 
 
-@tells(p.MixedElements)
-def mixed_elements(problem: p.MixedElements, words: Wording) -> Diagnostic:
-    q, first, second = words.quoted, show_type(problem.first), show_type(problem.second)
-    number = q("select(m, 1, 0)")
-    if problem.chosen:
-        help = f"write {number} for 1 and 0, or compare the number: {q('x > 0')}"
-        return say(problem, f"`select` chooses between {first} and {second}: a number and a truth value", help=help)
-    help = f"write {number} for truth values, {q('int(i)')} for indices"
-    return say(problem, f"`concat` joins {first} and {second}: different kinds of elements", help=help)
-
-
 @tells(p.SwappedTargets)
 def swapped_targets(problem: p.SwappedTargets, words: Wording) -> Diagnostic:
     assert problem.span is not None
@@ -302,17 +291,6 @@ def _bound(span: Span | None, axis: Axis, bound: Span) -> list[tuple[Span | None
     if span is None or _sized(span, axis) or bound == span:
         return []
     return [(bound, f"`{span.text}` is bound here")]
-
-
-@tells(p.IdsAsFeatures)
-def ids_as_features(problem: p.IdsAsFeatures, words: Wording) -> Diagnostic:
-    into, text = problem.into.name, problem.text
-    return say(
-        problem,
-        f"`{problem.taker}` computes with indices into `{into}` as if they were features",
-        f"this is {show_type(problem.ids)}",
-        help=f"look them up, `E[{into} = {text}]` or `embed`; `int({text})` is the plain number",
-    )
 
 
 @tells(p.ComparedWithItself)

@@ -268,11 +268,6 @@ def option_value(problem: p.OptionValue, words: Wording) -> Diagnostic:
     return say(problem, message, help=f"`/` gives a real number; write {words.quoted(text)}", fix=[(at, text)])
 
 
-@tells(p.NoInit)
-def no_init(problem: p.NoInit, words: Wording) -> Diagnostic:
-    return say(problem, "this is no initialisation", help=f"write one of {listed(INITS)}")
-
-
 @tells(p.InitName)
 def init_name(problem: p.InitName, words: Wording) -> Diagnostic:
     other, near = OTHER_INITS.get(problem.name.rstrip("_")), nearest(problem.name, INITS)

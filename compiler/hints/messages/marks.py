@@ -174,16 +174,6 @@ def no_room(problem: p.NoRoom, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.NoSuchRanks)
-def no_such_ranks(problem: p.NoSuchRanks, words: Wording) -> Diagnostic:
-    axis, made = problem.axis, problem.made.name
-    return say(
-        problem,
-        f"`{problem.taker}` gives a rank to every `{axis.name}`, but `{made}` is no copy of it",
-        help=f"declare {words.quoted(f'{axis.kind.value} {made} like {axis.name}')}",
-    )
-
-
 @tells(p.TooManyRanks)
 def too_many_ranks(problem: p.TooManyRanks, words: Wording) -> Diagnostic:
     axis, made = problem.axis.name, problem.made

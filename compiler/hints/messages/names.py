@@ -8,8 +8,7 @@ from ....dsl.diagnostic import Diagnostic
 from ....dsl.mistakes.words import FINITE
 from ....dsl.source import Span
 from ...base.idioms import FOREIGN, IDIOMS
-from ...base.names import akin, did_you_mean, listed, misspelt, nearest, respelt, undeclared
-from ...graph.typed_value import show_type
+from ...base.names import akin, listed, misspelt, nearest, respelt
 from ...ops import OPS, WRITABLE, Brackets
 from ...problems import names as p
 from ...sizes.axes import Value
@@ -48,30 +47,6 @@ def no_axis_named(problem: p.NoAxisNamed, words: Wording) -> Diagnostic:
 
 def _respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
     return [] if span is None else respelt(span, near)
-
-
-@tells(p.NoSizeNamed)
-def no_size_named(problem: p.NoSizeNamed, words: Wording) -> Diagnostic:
-    name = problem.name
-    return say(problem, f"no axis or const is named `{name}`", help=undeclared(name, problem.known))
-
-
-@tells(p.NoParameterNamed)
-def no_parameter_named(problem: p.NoParameterNamed, words: Wording) -> Diagnostic:
-    name, near = problem.name, nearest(problem.name, problem.known)
-    help = f"a copy stands after its original: `{name}: {problem.kind}, {problem.copy}: ...`"
-    return say(
-        problem,
-        f"no axis is named `{name}`",
-        help=f"did you mean `{near}`?" if near else help,
-        fix=_respelt(problem.span, near),
-    )
-
-
-@tells(p.NoClaimedAxis)
-def no_claimed_axis(problem: p.NoClaimedAxis, words: Wording) -> Diagnostic:
-    name, known = problem.name, problem.known
-    return say(problem, f"no axis is named `{name}`", help=did_you_mean(name, known) or f"it has {listed(known)}")
 
 
 @tells(p.NoValueNamed)
@@ -122,16 +97,6 @@ def _method(name: str, word: str, variable: bool) -> str:
     return f"an op is called by its name alone: `{f'{op}({name})' if plain else OPS[op].usage}`"
 
 
-@tells(p.NoBlockNamed)
-def no_block_named(problem: p.NoBlockNamed, words: Wording) -> Diagnostic:
-    near, help = nearest(problem.name, problem.known), "`share f = block` gives one set of weights to all calls of `f`"
-    message = f"no block is named `{problem.name}`"
-    if problem.scanned:
-        message, help = f"`scan` calls a block, but {message}", "declare a block that does one step"
-    fix = [] if problem.scanned else _respelt(problem.span, near)
-    return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=fix)
-
-
 @tells(p.NameTaken)
 def name_taken(problem: p.NameTaken, words: Wording) -> Diagnostic:
     name, kind = problem.name, problem.kind
@@ -145,16 +110,6 @@ def name_taken(problem: p.NameTaken, words: Wording) -> Diagnostic:
         f"`{name}` is the name of {'an' if kind == 'axis' else 'a'} {kind}, so no {what} may bear it",
         related=[(problem.declared, f"the {kind} is declared here")],
         help=help,
-    )
-
-
-@tells(p.KindOfCopy)
-def kind_of_copy(problem: p.KindOfCopy, words: Wording) -> Diagnostic:
-    original, theirs = problem.original, problem.original.kind.value
-    return say(
-        problem,
-        f"`{problem.name}` is a {problem.kind} but `{original.name}` is a {theirs}",
-        help=f"write `{theirs} {problem.written}`" if problem.written else "a copy has the kind of its original",
     )
 
 
@@ -215,12 +170,6 @@ def nameless_repeat(problem: p.NamelessRepeat, words: Wording) -> Diagnostic:
     )
 
 
-@tells(p.Unused)
-def unused(problem: p.Unused, words: Wording) -> Diagnostic:
-    more = "; a repeat gives on what it rebinds, a name that stands before it" if problem.gone else ""
-    return say(problem, f"`{problem.name}` is never used", help=f"delete it, or call it `_`{more}")
-
-
 @tells(p.SameName)
 def same_name(problem: p.SameName, words: Wording) -> Diagnostic:
     name, block, alike, (mine, theirs) = problem.name, problem.block, problem.alike, problem.numbers
@@ -260,25 +209,3 @@ def same_name(problem: p.SameName, words: Wording) -> Diagnostic:
 
 def _number(number: Value) -> str:
     return str(number).lower() if isinstance(number, bool) else f"{number}"
-
-
-@tells(p.DefaultKind)
-def default_kind(problem: p.DefaultKind, words: Wording) -> Diagnostic:
-    name, kind, default = problem.name, problem.kind, problem.default
-    theirs = default.kind.value
-    return say(
-        problem,
-        f"parameter `{name}` is a {kind}, but its default `{problem.text}` is a {theirs}",
-        related=[(default.span, f"`{default.name}` is declared here")],
-        help=f"give it a {kind}, or make it one of the other kind: `{name}: {theirs}`",
-    )
-
-
-@tells(p.DefaultComputed)
-def default_computed(problem: p.DefaultComputed, words: Wording) -> Diagnostic:
-    name = problem.name
-    return say(
-        problem,
-        f"the default of `{name}` is {show_type(problem.have)}, but a default is a number or truth value",
-        help=f"without a default, each call gives its `{name}`",
-    )

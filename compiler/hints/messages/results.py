@@ -88,16 +88,6 @@ def _of_another_kind(wire: TypedValue, wanted: Type, text: str, words: Wording) 
             return "the kinds of elements differ"
 
 
-@tells(p.LocalAxis)
-def local_axis(problem: p.LocalAxis, words: Wording) -> Diagnostic:
-    name = problem.axis.name
-    return say(
-        problem,
-        f"the result carries `{name}`, an axis of the block's own that no caller can name",
-        help=f"make {words.quoted(name)} a parameter of the block, or an axis of the file",
-    )
-
-
 @tells(p.TypeInRepeat)
 def type_in_repeat(problem: p.TypeInRepeat, words: Wording) -> Diagnostic:
     name, before, after, q = problem.name, problem.before, problem.after, words.quoted

@@ -8,7 +8,7 @@ from ....dsl.source import Span
 from ...base import rewritten
 from ...base.names import listed
 from ...graph.traits import Arrange, IndexMap
-from ...graph.typed_value import show, show_type
+from ...graph.typed_value import show
 from ...problems import sizes as p
 from ...sizes.axes import Number
 from ...sizes.limits import Limit
@@ -111,15 +111,6 @@ def _no_size(name: str, value: Number) -> str:
     )
 
 
-@tells(p.NotStaticName)
-def not_static_name(problem: p.NotStaticName, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`{problem.name}` is {show_type(problem.have)}: no number known at build time",
-        help="a size or const is made of numbers, sizes and consts",
-    )
-
-
 @tells(p.DepthAtRunTime)
 def depth_at_run_time(problem: p.DepthAtRunTime, words: Wording) -> Diagnostic:
     name, width, q = problem.name, problem.width, words.quoted
@@ -158,15 +149,6 @@ def read_at_run_time(problem: p.ReadAtRunTime, words: Wording) -> Diagnostic:
         )
     message = f"`{name}` is read at a whole number known at build time, but this is {show(problem.at)}"
     return say(problem, message, help=help)
-
-
-@tells(p.BranchAtRunTime)
-def branch_at_run_time(problem: p.BranchAtRunTime, words: Wording) -> Diagnostic:
-    this = "this depends on a width, whose size only a run knows"
-    if problem.have is not None:
-        this = f"this is {show_type(problem.have)}"
-    help = f"choose between values with {words.quoted('select(condition, x, y)')}"
-    return say(problem, f"`if` is decided at build time, but {this}", help=help)
 
 
 @tells(p.ParamUnbounded)
@@ -235,14 +217,3 @@ def padding_inside(problem: p.PaddingInside, words: Wording) -> Diagnostic:
         help = f"of several ragged widths one is always inside: keep {listed(names)} apart, as {apart}"
     message = f"`{problem.op}` would leave the padding of the ragged width `{inside}` inside `{problem.made}`"
     return say(problem, message, help=help)
-
-
-@tells(p.MaskedByHand)
-def masked_by_hand(problem: p.MaskedByHand, words: Wording) -> Diagnostic:
-    name, width = problem.name, problem.width.name
-    return say(
-        problem,
-        f"`{name}` masks the ragged width `{width}` by hand: its padding is left out already",
-        related=[(problem.mask, f"a mask over `{width}` or a copy of it")],
-        help=f"leave `{name}` out; the model is given {listed(problem.lengths)} instead",
-    )

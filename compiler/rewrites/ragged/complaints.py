@@ -9,7 +9,7 @@ from ...base.problems import Problem
 from ...graph.nodes import Apply, Call, Graph, Repeat, Scan
 from ...graph.traits import Arrange, Conjunction, Gather, IndexMap, Pointwise
 from ...graph.values import Scalar
-from ...problems.sizes import MaskedByHand
+from ...problems.plain import Plain, PlainProblem
 from ...sizes.arithmetic import with_parts
 from .widths import pad_ragged
 
@@ -23,7 +23,7 @@ def complaints(graph: Graph) -> list[Problem]:
     return [*problems, *_by_hand(graph, lengths)]
 
 
-def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[MaskedByHand]:
+def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[PlainProblem]:
     """Warnings for inputs of a model that say for each item of a ragged width whether it is real.
 
     lengths: the inputs that do say it, by the family of their width. A derived width is ragged if a part of it is.
@@ -38,7 +38,7 @@ def _by_hand(graph: Graph, lengths: Mapping[int, str]) -> Iterator[MaskedByHand]
             continue
         place = next(_masks(graph, {entry.value.id}), None)
         if place is not None:
-            yield MaskedByHand(entry.value.span, entry.name, axes[0], place, tuple(names))
+            yield Plain.MASKED_BY_HAND.at(entry.value.span, entry.name, axes[0], tuple(names), there=place)
 
 
 def _masks(graph: Graph, tainted: set[int]) -> Iterator[Span | None]:

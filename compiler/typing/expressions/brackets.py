@@ -9,7 +9,6 @@ from ....dsl import syntax as s
 from ...base.idioms import AXIS_WORDS
 from ...graph.traits import Arrange, IndexMap
 from ...ops import Brackets, Op
-from ...problems.axes import NamedTwice
 from ...problems.forms import (
     AxesDoubled,
     AxisByNumber,
@@ -20,6 +19,7 @@ from ...problems.forms import (
     Stray,
     StrayBrackets,
 )
+from ...problems.plain import Plain
 from ...sizes.axes import Axis
 from ..application import OpApplication
 from ..environment import Environment
@@ -107,7 +107,7 @@ def _each_once(env: Environment, made: OpApplication) -> bool:
     for group, places in ((made.axes, made.axis_spans), (made.made, made.made_spans)):
         for position, (axis, place) in enumerate(zip(group, places, strict=True)):
             if axis in (*made.each, *group[:position]):
-                return env.problems.refuse(NamedTwice(place, axis))
+                return env.problems.refuse(Plain.NAMED_TWICE.at(place, axis))
     return True
 
 

@@ -10,7 +10,7 @@ from ...base.idioms import AXIS_WORDS
 from ...graph.typed_value import TypedValue
 from ...ops import Notation, written
 from ...problems.forms import OnlyOneValue
-from ...problems.names import NoBlockNamed, NothingCalled
+from ...problems.names import NothingCalled
 from ...problems.plain import Plain
 from ..environment import Environment
 from .dispatch import expression, of_kind
@@ -58,7 +58,7 @@ def _called(env: Environment, call: s.CallExpr, binding: str | None) -> TypedVal
     if call.scan is not None:
         visit_arguments(env, call)
         if not env.signature.is_missing(name):
-            env.problems.add(NoBlockNamed(call.callee.span, name, tuple(module.blocks), scanned=True))
+            env.problems.add(Plain.NO_BLOCK_SCANNED.at(call.callee.span, name, known=module.blocks))
         return None
     if name == "raw":
         return raw(env, call)

@@ -11,7 +11,7 @@ from ...graph.values import IndexInto, Scalar, Type
 from ...names.written_sizes import read_of
 from ...ops import Notation
 from ...ops.use import lacks, outside, wrong_table
-from ...problems.axes import AxisUse, NoCopies, RenamedBackwards, RenamedToAnother
+from ...problems.axes import AxisUse, NoCopies, RenamedToAnother
 from ...problems.elements import Wanted, WrongElement
 from ...problems.forms import BareItem, BareItems, ValueBrackets
 from ...problems.plain import Plain
@@ -128,7 +128,7 @@ def _rename(env: Environment, wire: TypedValue | None, item: s.BracketItem, expr
     if old in wire.spread and old.family == new.family and (new == old or new not in wire.spread):
         return replace(wire, span=expr.span, spread=(wire.spread - {old}) | {new})
     if old not in wire.type.axes and new in wire.type.axes and old.family == new.family:
-        return call.fail(RenamedBackwards(item.name.span, old, new, wire.type, expr.value.span))
+        return call.fail(Plain.RENAMED_BACKWARDS.at(item.name.span, old, new, wire.type, there=expr.value.span))
     if old not in wire.type.axes:
         return lacks(call, wire, old, expr.value.span, AxisUse.RENAMES, item.name.span, new.name)
     if old.family != new.family:

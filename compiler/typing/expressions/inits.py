@@ -6,7 +6,7 @@ from ....dsl import syntax as s
 from ...graph.nodes import Init
 from ...names.written_sizes import checked_number
 from ...ops import INITS
-from ...problems.forms import InitArguments, InitName, NoInit
+from ...problems.forms import InitArguments, InitName
 from ...problems.plain import Plain
 from ...sizes.axes import undetermined
 from ..environment import Environment
@@ -21,7 +21,7 @@ def init(env: Environment, expr: s.Expr) -> Init | None:
         case s.CallExpr(label=None, brackets=None):
             pass
         case _:
-            env.problems.add(NoInit(expr.span))
+            env.problems.add(Plain.NO_INIT.at(expr.span, tuple(INITS)))
             return None
     callee, arguments = expr.callee, expr.arguments
     if callee.text not in INITS:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ....dsl import syntax as s
 from ...graph.typed_value import TypedValue
 from ...problems.elements import Wanted, WrongElement
-from ...problems.sizes import BranchAtRunTime
+from ...problems.plain import Plain
 from ...sizes.axes import known
 from ..builder import Builder
 from ..environment import Environment
@@ -23,7 +23,7 @@ def branch(env: Environment, statement: s.If) -> Environment:
     """The branch that is taken; the first, on trial, where that is not known."""
     condition = expression(env, statement.condition)
     if condition is not None and condition.static is None:
-        env.problems.add(BranchAtRunTime(statement.condition.span, condition.type))
+        env.problems.add(Plain.BRANCH_AT_RUN_TIME.at(statement.condition.span, condition.type))
         return env
     decided = None if condition is None else _decided(env, statement, condition)
     by_pass = condition is not None and condition.static is not None and known(condition.static) is None
@@ -48,7 +48,7 @@ def _decided(env: Environment, statement: s.If, condition: TypedValue) -> bool |
         env.problems.add(WrongElement(statement.condition.span, condition.type, Wanted.BRANCH))
         holds = True
     if _at_run_time(env, condition):
-        env.problems.add(BranchAtRunTime(statement.condition.span, None))
+        env.problems.add(Plain.BRANCH_BY_WIDTH.at(statement.condition.span))
     return holds
 
 

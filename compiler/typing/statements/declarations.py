@@ -15,7 +15,6 @@ from ...names.ragged import refuse_ragged
 from ...names.written_sizes import checked_size, refuse_own_size
 from ...problems.elements import Wanted, WrongElement
 from ...problems.forms import XavierParam
-from ...problems.names import KindOfCopy, NoBlockNamed
 from ...problems.plain import Plain
 from ...problems.sizes import ParamUnbounded
 from ...sizes.arithmetic import largest
@@ -35,7 +34,7 @@ def share(env: Environment, statement: s.Share) -> Environment:
     name, block = statement.name, statement.block
     if block.text not in env.module.blocks:
         if not env.signature.is_missing(block.text):
-            env.problems.add(NoBlockNamed(block.span, block.text, tuple(env.module.blocks), scanned=False))
+            env.problems.add(Plain.NO_BLOCK_NAMED.at(block.span, block.text, known=env.module.blocks))
         return env.bound(name.text, None)
     if not may_own(env, name.text, name.span):
         return env
@@ -83,7 +82,9 @@ def _copy(env: Environment, decl: s.AxisDecl, like: s.Ident) -> Axis | None:
     if original is None:
         return None
     if original.kind is not kind:
-        env.problems.add(KindOfCopy(decl.span, name, kind.value, original, decl.span.text))
+        env.problems.add(
+            Plain.KIND_OF_COPY.at(decl.span, name, kind.value, original, original.kind.value, decl.span.text)
+        )
     refuse_own_size(env.checker.session.problems, decl)
     return env.checker.session.axis(
         name,
