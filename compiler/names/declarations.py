@@ -218,17 +218,9 @@ class Declarations(Uses):
                 self._unknown(decl.like)
                 return None
             if original.kind is not kind:
-                self.session.problems.add(
-                    Plain.KIND_OF_FILE_COPY.at(
-                        decl.span,
-                        decl.name.text,
-                        decl.kind,
-                        original,
-                        original.kind.value,
-                        decl.span.text,
-                        there=original.span,
-                    )
-                )
+                at, its = decl.span, original.kind.value
+                wrong = Plain.KIND_OF_FILE_COPY.at(at, name, decl.kind, original, its, at.text, there=original.span)
+                self.session.problems.add(wrong)
             refuse_own_size(self.session.problems, decl)
         extent: int | None = None
         size: Static | None = None

@@ -19,7 +19,7 @@ from ..table import say, tells
 from ..words import Wording
 
 
-class Row(NamedTuple):
+class PlainWords(NamedTuple):
     """What is said, and how to mend it. there: what stands at the other place; label: at the place itself.
 
     near: a known name that is like the first fact is the help. respelt: it is put in place of a misspelling.
@@ -38,387 +38,389 @@ _ONE_OF_TWO = "declare `{0}` in this file (its declaration then holds in both), 
 _CHOOSE = "choose between values with ``select(condition, x, y)``"
 
 PLAIN = {
-    Plain.PARAM_OUTSIDE: Row(
+    Plain.PARAM_OUTSIDE: PlainWords(
         "param `{0}` stands outside a block or model",
         "move it into the block or model that owns this weight; its path in the state dict starts there",
     ),
-    Plain.DECLARED_TWICE: Row("{0} `{1}` is declared twice", "rename one of the two"),
-    Plain.DECLARED_ALREADY: Row("`{0}` is declared already", "choose another name"),
-    Plain.VALUE_ALREADY: Row("`{0}` is a value already", "choose another name for the param"),
-    Plain.DECLARED_AGAIN: Row(
+    Plain.DECLARED_TWICE: PlainWords("{0} `{1}` is declared twice", "rename one of the two"),
+    Plain.DECLARED_ALREADY: PlainWords("`{0}` is declared already", "choose another name"),
+    Plain.VALUE_ALREADY: PlainWords("`{0}` is a value already", "choose another name for the param"),
+    Plain.DECLARED_AGAIN: PlainWords(
         "`{0}` is declared twice", "rename one of the two", "first declared here", "declared again here"
     ),
-    Plain.UNKNOWN_SETTING: Row(
+    Plain.UNKNOWN_SETTING: PlainWords(
         "config `{1}` sets `{0}`, which this file does not declare",
         "declare `{0}`, or leave it out",
         near=True,
         respelt=True,
     ),
-    Plain.UNKNOWN_CONFIG: Row("{1} has no config `{0}`", "it has {2}", near=True),
-    Plain.NOT_DECLARED: Row("no axis or const is named `{0}`", _UNDECLARED, near=True, respelt=True),
-    Plain.NO_SIZE_NAMED: Row("no axis or const is named `{0}`", _UNDECLARED, near=True),
-    Plain.NO_PARAMETER_NAMED: Row(
+    Plain.UNKNOWN_CONFIG: PlainWords("{1} has no config `{0}`", "it has {2}", near=True),
+    Plain.NOT_DECLARED: PlainWords("no axis or const is named `{0}`", _UNDECLARED, near=True, respelt=True),
+    Plain.NO_SIZE_NAMED: PlainWords("no axis or const is named `{0}`", _UNDECLARED, near=True),
+    Plain.NO_PARAMETER_NAMED: PlainWords(
         "no axis is named `{0}`", "a copy stands after its original: `{0}: {1}, {2}: ...`", near=True, respelt=True
     ),
-    Plain.NO_CLAIMED_AXIS: Row("no axis is named `{0}`", "it has {1}", near=True),
-    Plain.NO_BLOCK_NAMED: Row(
+    Plain.NO_CLAIMED_AXIS: PlainWords("no axis is named `{0}`", "it has {1}", near=True),
+    Plain.NO_BLOCK_NAMED: PlainWords(
         "no block is named `{0}`",
         "`share f = block` gives one set of weights to all calls of `f`",
         near=True,
         respelt=True,
     ),
-    Plain.NO_BLOCK_SCANNED: Row(
+    Plain.NO_BLOCK_SCANNED: PlainWords(
         "`scan` calls a block, but no block is named `{0}`", "declare a block that does one step", near=True
     ),
-    Plain.NOT_IN_FILE: Row("{1} has no `{0}`", "it has {2}", near=True, respelt=True),
-    Plain.TWO_SOURCES: Row("`{0}` comes from two files", _ONE_OF_TWO, "and from here"),
-    Plain.TWO_SOURCES_DIFFER: Row(
+    Plain.NOT_IN_FILE: PlainWords("{1} has no `{0}`", "it has {2}", near=True, respelt=True),
+    Plain.TWO_SOURCES: PlainWords("`{0}` comes from two files", _ONE_OF_TWO, "and from here"),
+    Plain.TWO_SOURCES_DIFFER: PlainWords(
         "`{0}` comes from two files, and is not the same in both", _ONE_OF_TWO, "the first is used here"
     ),
-    Plain.USED_IN_CIRCLE: Row("these files use each other in a circle: {0}", "move what both need into a third file"),
-    Plain.NEWER_OP: Row(
+    Plain.USED_IN_CIRCLE: PlainWords(
+        "these files use each other in a circle: {0}", "move what both need into a third file"
+    ),
+    Plain.NEWER_OP: PlainWords(
         "`{0}` is an op too, since version {1}: this declaration is meant by its name here",
         "delete it if the op, `{2}`, does the same, or choose another name, `my_{0}`",
     ),
-    Plain.ELEMENT_NAME: Row("`{0}` is the name of an element kind", "choose another name"),
-    Plain.OP_NAME: Row("`{0}` is the name of an op", "choose another name, such as `my_{0}`"),
-    Plain.KIND_IN_USED_FILE: Row(
+    Plain.ELEMENT_NAME: PlainWords("`{0}` is the name of an element kind", "choose another name"),
+    Plain.OP_NAME: PlainWords("`{0}` is the name of an op", "choose another name, such as `my_{0}`"),
+    Plain.KIND_IN_USED_FILE: PlainWords(
         "`{0}` is a {1} here but a {2} in {3}",
         "declare it as a {2}, or import it under another name: `use ...: {0} as other`",
         "a {2} here",
     ),
-    Plain.KIND_OF_COPY: Row("`{0}` is a {1} but `{2}` is a {3}", "write `{3} {4}`"),
-    Plain.KIND_OF_PARAMETER: Row("`{0}` is a {1} but `{2}` is a {3}", "a copy has the kind of its original"),
-    Plain.KIND_OF_FILE_COPY: Row(
+    Plain.KIND_OF_COPY: PlainWords("`{0}` is a {1} but `{2}` is a {3}", "write `{3} {4}`"),
+    Plain.KIND_OF_PARAMETER: PlainWords("`{0}` is a {1} but `{2}` is a {3}", "a copy has the kind of its original"),
+    Plain.KIND_OF_FILE_COPY: PlainWords(
         "`{0}` is a {1} but `{2}` is a {3}: a copy has the kind of its original",
         "write `{3} {4}`",
         "`{2}` is declared here",
     ),
-    Plain.CONST_FOR_AXIS: Row(
+    Plain.CONST_FOR_AXIS: PlainWords(
         "`{0}` is a {1} here, but a const in the file that uses this one",
         "declare it as a {1} there too, or use it under another name: `use ...: {0} as other`",
     ),
-    Plain.NO_FOLDER: Row(
+    Plain.NO_FOLDER: PlainWords(
         "`use {0}` has no folder to look in",
         "a text that is no file finds only `std.*`; give `base=` the folder of the other files",
     ),
-    Plain.DISPLAY_EMPTY: Row(
+    Plain.DISPLAY_EMPTY: PlainWords(
         "a display name is empty", 'write what readers call the block, as in `as "Multi-Head Attention"`'
     ),
-    Plain.DISPLAY_SPACES: Row("a display name has spaces that no figure shows", 'write "{0}"'),
-    Plain.DISPLAY_LONG: Row("a display name of {0} letters has more than {1}", "shorten it: it stands in a box"),
-    Plain.DISPLAY_ODD: Row(
+    Plain.DISPLAY_SPACES: PlainWords("a display name has spaces that no figure shows", 'write "{0}"'),
+    Plain.DISPLAY_LONG: PlainWords("a display name of {0} letters has more than {1}", "shorten it: it stands in a box"),
+    Plain.DISPLAY_ODD: PlainWords(
         "{0} in a display name is no sign that every format can set",
         "use letters of Latin alphabets, Greek ones, digits, and common signs",
     ),
-    Plain.DISPLAYED_ALIKE: Row(
+    Plain.DISPLAYED_ALIKE: PlainWords(
         '`{0}` and `{1}` are both called "{2}" in figures',
         "give one of them another display name",
         "`{0}`",
     ),
-    Plain.NOTHING_DECLARED: Row(
+    Plain.NOTHING_DECLARED: PlainWords(
         "{0} declares nothing",
         "write `model name(x: [seq, depth]) -> [seq, depth] {{ ... }}`",
     ),
-    Plain.UNUSED: Row("`{0}` is never used", "delete it, or call it `_`"),
-    Plain.UNUSED_IN_REPEAT: Row(
+    Plain.UNUSED: PlainWords("`{0}` is never used", "delete it, or call it `_`"),
+    Plain.UNUSED_IN_REPEAT: PlainWords(
         "`{0}` is never used",
         "delete it, or call it `_`; a repeat gives on what it rebinds, a name that stands before it",
     ),
-    Plain.UNUSED_DECLARATION: Row("{0} `{1}` is never used", "delete it"),
-    Plain.NOT_EARLIER: Row(
+    Plain.UNUSED_DECLARATION: PlainWords("{0} `{1}` is never used", "delete it"),
+    Plain.NOT_EARLIER: PlainWords(
         "`{0}` is to be like `{1}`, which is no earlier parameter of this block",
         "make `{1}` a parameter too, before `{0}`",
     ),
-    Plain.GONE_REPEAT: Row(
+    Plain.GONE_REPEAT: PlainWords(
         "`{0}` lives inside a repeat and is gone here",
         "bind `{0}` before the repeat; then each pass rebinds it and the last value comes out",
         "it is bound in this repeat",
     ),
-    Plain.GONE_BRANCH: Row(
+    Plain.GONE_BRANCH: PlainWords(
         "`{0}` is bound only in a branch that is not taken",
         "bind `{0}` in both branches, or before the `if`",
         "it is bound here",
     ),
-    Plain.PART_TAKES_STEP: Row(
+    Plain.PART_TAKES_STEP: PlainWords(
         "`{0}` has no step: a part of it with weights is called `{1}`, as a function of decoding is",
         "give it another name, or the call a label, such as `{1}_`; the paths of its weights change too",
         "`{0}` is causal: it could decode",
     ),
-    Plain.CLAIM_ALONG: Row(
+    Plain.CLAIM_ALONG: PlainWords(
         "this result has neither `{0}` nor a part of it: it cannot be causal along that",
         "write `causal` with one of {1}",
     ),
-    Plain.TRUSTED_IN_VAIN: Row("`causal {0}` is proved: it need not be trusted", 'leave out `trusted "{1}"`'),
-    Plain.RENAMED_BACKWARDS: Row(
+    Plain.TRUSTED_IN_VAIN: PlainWords("`causal {0}` is proved: it need not be trusted", 'leave out `trusted "{1}"`'),
+    Plain.RENAMED_BACKWARDS: PlainWords(
         "`{0} as {1}` renames `{0}`, which is not there",
         "the name that it has comes first: ``[{1} as {0}]``",
         "this is {2}",
         "no `{0}` in {2}",
     ),
-    Plain.BROADCAST_TWICE: Row("this has `{0}` already: it is {1}", "leave the broadcast out"),
-    Plain.RANKS_TWICE: Row(
+    Plain.BROADCAST_TWICE: PlainWords("this has `{0}` already: it is {1}", "leave the broadcast out"),
+    Plain.RANKS_TWICE: PlainWords(
         "`{0}` is an axis of {1} already: ranks need an axis of their own", "declare a copy: ``{3} rank like {2}``"
     ),
-    Plain.JOINED_TWICE: Row(
+    Plain.JOINED_TWICE: PlainWords(
         "`{0}` of one operand becomes a part of `{1}`, but another one has it too",
         "rename it to a copy, ``x[{0} as ...]``, or take one item of it, ``x[{0} = 0]``",
         "joined along `{0}`",
         "this is {2}",
     ),
-    Plain.NAMED_TWICE: Row("`{0}` stands twice in these brackets", "name each axis once"),
-    Plain.TARGETS_ALONG: Row(
+    Plain.NAMED_TWICE: PlainWords("`{0}` stands twice in these brackets", "name each axis once"),
+    Plain.TARGETS_ALONG: PlainWords(
         "`cross_entropy` takes one target from `{0}`, but there is one for each `{0}` here",
         "leave ``{0}`` out of the axes of the targets: what they index is no axis of theirs",
         label="this is {1}",
     ),
-    Plain.LOCAL_AXIS: Row(
+    Plain.LOCAL_AXIS: PlainWords(
         "the result carries `{0}`, an axis of the block's own that no caller can name",
         "make ``{0}`` a parameter of the block, or an axis of the file",
     ),
-    Plain.NO_SUCH_RANKS: Row(
+    Plain.NO_SUCH_RANKS: PlainWords(
         "`{0}` gives a rank to every `{1}`, but `{2}` is no copy of it", "declare ``{3} {2} like {1}``"
     ),
-    Plain.CHOSEN_MIXED: Row(
+    Plain.CHOSEN_MIXED: PlainWords(
         "`select` chooses between {0} and {1}: a number and a truth value",
         "write ``select(m, 1, 0)`` for 1 and 0, or compare the number: ``x > 0``",
     ),
-    Plain.JOINED_MIXED: Row(
+    Plain.JOINED_MIXED: PlainWords(
         "`concat` joins {0} and {1}: different kinds of elements",
         "write ``select(m, 1, 0)`` for truth values, ``int(i)`` for indices",
     ),
-    Plain.IDS_AS_FEATURES: Row(
+    Plain.IDS_AS_FEATURES: PlainWords(
         "`{0}` computes with indices into `{2}` as if they were features",
         "look them up, `E[{2} = {text}]` or `embed`; `int({text})` is the plain number",
         label="this is {1}",
     ),
-    Plain.PARAMETER_TWICE: Row("parameter `{0}` is given twice", "leave one of the two out"),
-    Plain.NUMBER_FOR_WIDTH: Row(
+    Plain.PARAMETER_TWICE: PlainWords("parameter `{0}` is given twice", "leave one of the two out"),
+    Plain.NUMBER_FOR_WIDTH: PlainWords(
         "parameter `{1}` of `{0}` is a width: it takes an axis, not a number",
         "pass a width that an argument has",
     ),
-    Plain.VALUE_FOR_CONST: Row(
+    Plain.VALUE_FOR_CONST: PlainWords(
         "`{0}` is a const: a number known at build time, but this is {1}",
         "pass a number, a const or a size; what is known at run time is an argument, in parentheses",
     ),
-    Plain.DEFAULT_KIND: Row(
+    Plain.DEFAULT_KIND: PlainWords(
         "parameter `{0}` is a {1}, but its default `{text}` is a {3}",
         "give it a {1}, or make it one of the other kind: `{0}: {3}`",
         "`{2}` is declared here",
     ),
-    Plain.DEFAULT_COMPUTED: Row(
+    Plain.DEFAULT_COMPUTED: PlainWords(
         "the default of `{0}` is {1}, but a default is a number or truth value",
         "without a default, each call gives its `{0}`",
     ),
-    Plain.CALLS_ITSELF: Row(
+    Plain.CALLS_ITSELF: PlainWords(
         "`{0}` would call itself: {1}", "a block may not call itself; write the repetition as `repeat`"
     ),
-    Plain.SCANNED_WHOLE: Row(
+    Plain.SCANNED_WHOLE: PlainWords(
         "`{0}` mentions `{1}`, but a scan gives it one item of that axis at a time",
         "what needs the whole axis stands outside the block that is scanned",
     ),
-    Plain.NOTHING_RUNS: Row(
+    Plain.NOTHING_RUNS: PlainWords(
         "nothing that `{0}` is given here runs along `{1}`",
         "``scan[{1}]`` takes one item of ``{1}`` at a time: pass a value that has it",
     ),
-    Plain.STATE_ALONG: Row(
+    Plain.STATE_ALONG: PlainWords(
         "`{0}` is the value before the first `{1}`, so it has no `{1}`: this is {2}",
         "pass its first item, ``x[{1} = 0]``, or 0",
     ),
-    Plain.STATE_OF_SIZES: Row(
+    Plain.STATE_OF_SIZES: PlainWords(
         "`{0}` goes from step to step, and its default is made of sizes: give its first value",
         "write ``{0} = ...`` among the arguments",
     ),
-    Plain.GIVEN_TWICE: Row("`{0}` is given twice", "leave one of the two out"),
-    Plain.OPTION_TRUTH: Row("`{0}` is true or false", "{1}"),
-    Plain.OPTION_NUMBER: Row("`{0}` is a number", "{1}"),
-    Plain.OPTION_UNKNOWN: Row("`{0}` must be known at build time", "{1}"),
-    Plain.NO_INIT: Row("this is no initialisation", "write one of {0}"),
-    Plain.INIT_NUMBER: Row(
+    Plain.GIVEN_TWICE: PlainWords("`{0}` is given twice", "leave one of the two out"),
+    Plain.OPTION_TRUTH: PlainWords("`{0}` is true or false", "{1}"),
+    Plain.OPTION_NUMBER: PlainWords("`{0}` is a number", "{1}"),
+    Plain.OPTION_UNKNOWN: PlainWords("`{0}` must be known at build time", "{1}"),
+    Plain.NO_INIT: PlainWords("this is no initialisation", "write one of {0}"),
+    Plain.INIT_NUMBER: PlainWords(
         "an initialisation takes a number known at build time",
         "pass a number, a const or a size",
     ),
-    Plain.INIT_IN_PASS: Row(
+    Plain.INIT_IN_PASS: PlainWords(
         "an initialisation takes a number known at build time",
         "the weights of all passes begin alike: pass a number that does not depend on the pass",
     ),
-    Plain.INIT_NEGATIVE: Row(
+    Plain.INIT_NEGATIVE: PlainWords(
         "`{0}` takes a number of 0 or more, but this is {1}",
         "it says how far the first values lie from 0",
     ),
-    Plain.XAVIER_SCALE: Row(
+    Plain.XAVIER_SCALE: PlainWords(
         "`xavier` goes by what a weight maps to what, but the scale of `{0}` maps nothing",
         "leave `init` out: the scale begins at 1",
     ),
-    Plain.MERGE_FORM: Row("`merge` makes one axis", "its form is ``merge[b, c -> a](x)``"),
-    Plain.INDEX_FORM: Row("`index` makes an index into one axis", "its form is ``index[a](i)``"),
-    Plain.WINDOW_FORM: Row(
+    Plain.MERGE_FORM: PlainWords("`merge` makes one axis", "its form is ``merge[b, c -> a](x)``"),
+    Plain.INDEX_FORM: PlainWords("`index` makes an index into one axis", "its form is ``index[a](i)``"),
+    Plain.WINDOW_FORM: PlainWords(
         "`window` slides along one axis and makes two: where the window stands, and where in it an item is",
         "its form is ``window[seq -> seq, tap](x)``",
     ),
-    Plain.PAD_FORM: Row("`pad` makes one axis of one", "its form is ``pad[a -> b](x, left = 1)``"),
-    Plain.RANKS_FORM: Row("`{0}` makes one axis of ranks", "its form is ``{1}``"),
-    Plain.PARTS_FORM: Row(
+    Plain.PAD_FORM: PlainWords("`pad` makes one axis of one", "its form is ``pad[a -> b](x, left = 1)``"),
+    Plain.RANKS_FORM: PlainWords("`{0}` makes one axis of ranks", "its form is ``{1}``"),
+    Plain.PARTS_FORM: PlainWords(
         "`concat` joins one axis of each operand to one: "
         "here {0} operands have {1} before the arrow, and {2} behind it",
         "its form is ``concat[a, b -> c](x, y)``",
     ),
-    Plain.NOTHING_RETURNED: Row("`{0}` returns nothing", "end its body with `return ...`"),
-    Plain.RETURNED_AGAIN: Row("a second `return`", "return once, at the end", "the first"),
-    Plain.RETURN_IN_REPEAT: Row(
+    Plain.NOTHING_RETURNED: PlainWords("`{0}` returns nothing", "end its body with `return ...`"),
+    Plain.RETURNED_AGAIN: PlainWords("a second `return`", "return once, at the end", "the first"),
+    Plain.RETURN_IN_REPEAT: PlainWords(
         "`return` stands inside a repeat",
         "bind the result, and return it after the repeat",
     ),
-    Plain.BEHIND_RETURN: Row("nothing after `return` is run", "move it above, or delete it"),
-    Plain.SEVERAL_RESULTS: Row(
+    Plain.BEHIND_RETURN: PlainWords("nothing after `return` is run", "move it above, or delete it"),
+    Plain.SEVERAL_RESULTS: PlainWords(
         "`{0}` gives {1} results, but one is wanted here",
         "name them first: `{2} = ...` (`_` discards one)",
     ),
-    Plain.CROSSED_RESULTS: Row(
+    Plain.CROSSED_RESULTS: PlainWords(
         "`{0}` takes the result `{1}` of `{2}`",
         "results come in their declared order: write `{3} = ...`",
     ),
-    Plain.PASSES_DIFFER: Row(
+    Plain.PASSES_DIFFER: PlainWords(
         "the passes of a `shared` repeat have one set of weights, but they hang on `{0}`: {1}",
         "learn the same in every pass, and choose between values, ``select({0} == 0, a, b)``; or leave out ``shared``",
     ),
-    Plain.SET_PER_PASS: Row(
+    Plain.SET_PER_PASS: PlainWords(
         "each pass of this repeat has weights of its own, but the model `{0}` has one set",
         "write ``repeat ... shared {{ }}``, or make it a ``block``: each pass then has its own",
         "a model",
     ),
-    Plain.SET_PER_PASS_CALLED: Row(
+    Plain.SET_PER_PASS_CALLED: PlainWords(
         "each pass of this repeat has weights of its own, but the model `{0}`, which `{1}` calls, has one set",
         "write ``repeat ... shared {{ }}``, or make ``{0}`` a ``block``: each pass then has its own",
         "a model",
     ),
-    Plain.SHARE_FROM_OUTSIDE: Row(
+    Plain.SHARE_FROM_OUTSIDE: PlainWords(
         "each pass of this repeat has weights of its own, but `{0}` has one set, where it stands",
         "write ``repeat ... shared {{ }}`` if the passes are to have one set, or ``share {0} = {1}`` inside the repeat",
         "outside of the repeat",
     ),
-    Plain.DIVIDES_BY_ZERO: Row("this divides by zero", "divide by 1 or more"),
-    Plain.TOO_LARGE: Row("this number is too large", "whole numbers stay below 2 ^ 62"),
-    Plain.UNDEFINED: Row("this has no value", "change the numbers that it is made of"),
-    Plain.NOT_STATIC: Row(
+    Plain.DIVIDES_BY_ZERO: PlainWords("this divides by zero", "divide by 1 or more"),
+    Plain.TOO_LARGE: PlainWords("this number is too large", "whole numbers stay below 2 ^ 62"),
+    Plain.UNDEFINED: PlainWords("this has no value", "change the numbers that it is made of"),
+    Plain.NOT_STATIC: PlainWords(
         "this is no number known at build time",
         "a size or const is made of numbers, sizes and consts with + - * / % ^, ceil(a / b) and floor(a / b)",
     ),
-    Plain.NOT_STATIC_NAME: Row(
+    Plain.NOT_STATIC_NAME: PlainWords(
         "`{0}` is {1}: no number known at build time", "a size or const is made of numbers, sizes and consts"
     ),
-    Plain.WRAPPED: Row("this is no number known at build time", "write `{0}` alone"),
-    Plain.FUNCTION_FORM: Row("`{0}` takes {1}", "its form is `{0}({2})`"),
-    Plain.SIZE_OF_COPY: Row(
+    Plain.WRAPPED: PlainWords("this is no number known at build time", "write `{0}` alone"),
+    Plain.FUNCTION_FORM: PlainWords("`{0}` takes {1}", "its form is `{0}({2})`"),
+    Plain.SIZE_OF_COPY: PlainWords(
         "`{0}` is a copy of `{1}`, and has no size of its own",
         "leave out the size, or `like {1}`",
     ),
-    Plain.SET_FOR_COPY: Row("`{0}` is a copy of `{1}`, and has no size of its own", "set `{1}`"),
-    Plain.SET_TO_LIST: Row(
+    Plain.SET_FOR_COPY: PlainWords("`{0}` is a copy of `{1}`, and has no size of its own", "set `{1}`"),
+    Plain.SET_TO_LIST: PlainWords(
         "const `{0}` is one number, but is set to a list", "set it to a number: `{0}=2`", "`{0}` is declared here"
     ),
-    Plain.SET_TO_NUMBER: Row(
+    Plain.SET_TO_NUMBER: PlainWords(
         "const `{0}` is a list, but is set to one number", "set it to a list: `{0}=[0,512]`", "`{0}` is declared here"
     ),
-    Plain.SET_RAGGED: Row(
+    Plain.SET_RAGGED: PlainWords(
         "`{0}` is ragged: its lengths come with the inputs, and cannot be set",
         "leave `{0}` out",
     ),
-    Plain.SET_MIXED_LIST: Row(
+    Plain.SET_MIXED_LIST: PlainWords(
         "`{0}` is set to truth values and numbers, but a list is of one kind",
         "set numbers alone, or true and false alone",
     ),
-    Plain.NAME_IN_CONFIG: Row(
+    Plain.NAME_IN_CONFIG: PlainWords(
         "`{0}` cannot be used here: the config sets what comes from another file",
         "write a number",
     ),
-    Plain.BOUNDED_DEPTH: Row(
+    Plain.BOUNDED_DEPTH: PlainWords(
         "depth `{0}` is bounded, but a depth's size is known",
         "write `=`, or declare a width",
     ),
-    Plain.NO_SIZE_IN_BLOCK: Row(
+    Plain.NO_SIZE_IN_BLOCK: PlainWords(
         "`{0}` is declared in a block but has no size",
         "an axis of a block is made of others: `{1} {0} = ...`, or make it a parameter of the block",
     ),
-    Plain.PASSES_AT_RUN_TIME: Row(
+    Plain.PASSES_AT_RUN_TIME: PlainWords(
         "the number of passes depends on a width, but must be known at build time",
         "count by a number, a const or the size of a depth; ``scan`` runs along a width",
     ),
-    Plain.PASSES_INVALID: Row("a repeat runs a whole number of times, not {0}", "count by 0, 1, 2 or more"),
-    Plain.TOO_MANY_PASSES: Row("a repeat of {0} passes is more than {1}", "repeat it less often"),
-    Plain.MIXED_LIST: Row(
+    Plain.PASSES_INVALID: PlainWords("a repeat runs a whole number of times, not {0}", "count by 0, 1, 2 or more"),
+    Plain.TOO_MANY_PASSES: PlainWords("a repeat of {0} passes is more than {1}", "repeat it less often"),
+    Plain.MIXED_LIST: PlainWords(
         "this list holds truth values and numbers",
         "write numbers alone, or `true` and `false` alone",
     ),
-    Plain.READ_FORM: Row(
+    Plain.READ_FORM: PlainWords(
         "`{0}` is a list: its brackets say which one of its numbers is read",
         "write ``{0}[i]``, with the number of a pass, a const or a number for ``i``",
     ),
-    Plain.READ_CONST: Row(
+    Plain.READ_CONST: PlainWords(
         "`{0}` is one number, not a list: nothing is read off it",
         "write ``{0}`` alone, or make it a list, ``const {0} = [...]``",
     ),
-    Plain.READ_SIZE: Row("`{0}` is one number, not a list: nothing is read off it", "write ``{0}`` alone"),
-    Plain.BRANCH_AT_RUN_TIME: Row("`if` is decided at build time, but this is {0}", _CHOOSE),
-    Plain.BRANCH_BY_WIDTH: Row(
+    Plain.READ_SIZE: PlainWords("`{0}` is one number, not a list: nothing is read off it", "write ``{0}`` alone"),
+    Plain.BRANCH_AT_RUN_TIME: PlainWords("`if` is decided at build time, but this is {0}", _CHOOSE),
+    Plain.BRANCH_BY_WIDTH: PlainWords(
         "`if` is decided at build time, but this depends on a width, whose size only a run knows", _CHOOSE
     ),
-    Plain.OPEN_DEPTH: Row(
+    Plain.OPEN_DEPTH: PlainWords(
         "depth `{0}` of `{1}` has no size, and compiling needs one",
         "set it: `--set {0}=64`, or `sizes={{'{0}': 64}}` in Python",
     ),
-    Plain.OPEN_CONST: Row(
+    Plain.OPEN_CONST: PlainWords(
         "const `{0}` of `{1}` has no value, and compiling needs one",
         "set it: `--set {0}=2`, or `sizes={{'{0}': 2}}` in Python",
     ),
-    Plain.OPEN_BRANCH: Row(
+    Plain.OPEN_BRANCH: PlainWords(
         "which branch `{1}` takes depends on const `{0}`, which has no value",
         "set it: `--set {0}=2`, or `sizes={{'{0}': 2}}` in Python",
     ),
-    Plain.OPEN_WEIGHT: Row(
+    Plain.OPEN_WEIGHT: PlainWords(
         "the weight `{0}` runs along `{1}`, of which no largest size is known",
         "set it: `--set {1}=1024`, or call the block with a width that is bounded",
         "`{1}` is declared here",
     ),
-    Plain.PADDING_UNKNOWN: Row(
+    Plain.PADDING_UNKNOWN: PlainWords(
         "`{0}` acts on the ragged width `{1}`, and how it reads padding is not known",
         "declare `{1}` without `ragged`",
     ),
-    Plain.PADDING_UNDERIVED: Row(
+    Plain.PADDING_UNDERIVED: PlainWords(
         "`{0}` makes `{1}` of the ragged width `{2}`, but its size does not follow from it",
         "derive it, so that each example has its own: `width {1} = ...` over `{2}`",
     ),
-    Plain.PADDING_SMOOTHED: Row(
+    Plain.PADDING_SMOOTHED: PlainWords(
         "`{0}` smooths over the ragged width `{1}`, its padding included",
         "leave `smoothing` out",
     ),
-    Plain.RAGGED_OPTION: Row(
+    Plain.RAGGED_OPTION: PlainWords(
         "`{0}` is given the size of a ragged width, which is another in each example",
         "give it a number, or the size of an axis that is not ragged",
     ),
-    Plain.RAGGED_CONST: Row(
+    Plain.RAGGED_CONST: PlainWords(
         "a const of `{0}` is the size of a ragged width, which is another in each example",
         "pass it as an argument",
     ),
-    Plain.OWN_OP_PADDED: Row(
+    Plain.OWN_OP_PADDED: PlainWords(
         "`{0}` is an op of your own: it would be given the padding of `{1}`",
         "declare `{1}` without `ragged`, and give the op a mask",
     ),
-    Plain.SHRINKS: Row(
+    Plain.SHRINKS: PlainWords(
         "it is not seen that the size of `{0}` grows with the ragged width `{1}`: an array as long as the longest "
         "example must have room for all",
         "derive it by what grows, such as `a * {1} / b + c`, or give it lengths of its own: `width {0} ragged`",
     ),
-    Plain.MASKED_BY_HAND: Row(
+    Plain.MASKED_BY_HAND: PlainWords(
         "`{0}` masks the ragged width `{1}` by hand: its padding is left out already",
         "leave `{0}` out; the model is given {2} instead",
         "a mask over `{1}` or a copy of it",
     ),
-    Plain.PICKS_READ: Row(
+    Plain.PICKS_READ: PlainWords(
         "`{0}` reads all of `{1}`, where there may be picks of nothing",
         "write it out: `mean[{1}](y)` and its like leave them out",
     ),
-    Plain.PICKS_SMOOTHED: Row("`{0}` smooths over `{1}`, picks of nothing included", "leave `smoothing` out"),
+    Plain.PICKS_SMOOTHED: PlainWords("`{0}` smooths over `{1}`, picks of nothing included", "leave `smoothing` out"),
 }
 
 
