@@ -94,7 +94,7 @@ def decodes(decoding: Decoding, file: Emitter) -> Code:
     needs = [val.name for val, item in zip(inputs, decoding.prepare.inputs, strict=True) if item.default is None]
     step = file.bodies[file.program.plan(decoding.step).key]
     names = f'"{graph.name}"', f'"{decoding.prompt}"', f'"{axis.name}"', step.longest(axis), f'"{vocab.name}"'
-    return call("Decodes", *names, step.known_size(vocab), _names(needs), _names(given))
+    return call("Decodes", *names, step.known_size(vocab), _names(needs), _names(given), *file.over_rows())
 
 
 def scored(decoding: Decoding, graph: Graph) -> Axis | None:
@@ -117,6 +117,6 @@ def decoder_functions(file: Emitter, of: str, kind: str, decodes: str) -> list[s
         ("stream", f"Iterator[{file.array}]", "The items of `generate` as they come."),
     ):
         head = f"def {name}({of}: {kind}, prompt: Any, max_new: int, **options: Any) -> {result}:"
-        made = f"    return Decoder({decodes}, {of}, prepare, step).{name}(prompt, max_new, options)"
+        made = f"    return {file.decoder}({decodes}, {of}, prepare, step).{name}(prompt, max_new, options)"
         texts.append("\n".join([*wrap(head), f'    """{says}"""', *wrap(made)]))
     return texts

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import ClassVar
 
 from ...compiler.decoding import Decoding
@@ -32,6 +32,7 @@ class Emitter(ABC):
     library: ClassVar[Library]
     array: ClassVar[str]  # what annotations call an array
     not_by_name: ClassVar[frozenset[str]] = frozenset()  # what the library lets no model be given by name
+    decoder: ClassVar[str] = "Decoder"  # what runs its steps
 
     def __init__(
         self, program: ModelPlan, captures: Captures, decoding: Decoding | None = None, *, checked: bool = True
@@ -96,6 +97,10 @@ class Emitter(ABC):
         root = self.program.plan(self.program.root)
         plans = (*(plan for plan in self.program.plans if plan is not root), root)
         return (plan for plan in plans if plan.graph.kind != "op")
+
+    def over_rows(self) -> list[str]:
+        """What `generate` must know of devices among which the rows of a batch are."""
+        return []
 
     @property
     def generates(self) -> bool:
@@ -264,16 +269,27 @@ def _proved(graph: Graph) -> str:
 
 
 def written(
-    emitter: type[Emitter], graph: Graph, header: str, capture: tuple[str, ...], passes: Sequence[Pass], checked: bool
+    emitter: type[Emitter],
+    graph: Graph,
+    header: str,
+    capture: tuple[str, ...],
+    passes: Sequence[Pass],
+    checked: bool,
+    steps: Callable[[Graph], Decoding] | None = None,
 ) -> ModelCode:
-    """What a backend writes for a model, with its steps if they can be written: see `torch_code`."""
+    """What a backend writes for a model, with its steps if they can be written: see `torch_code`. steps: gives these,
+    of the model as it is lowered.
+    """
     lowered, captures = lower(graph, capture, passes)
-    decoding = None if capture else stepping(graph, lowered, passes)
+    decoding = None if capture else steps(lowered) if steps is not None else stepping(graph, lowered, passes)
     if decoding is not None and decoding.step is not None and decoding.prepare is not None:
         program = ModelPlan(lowered, captures.marks, (decoding.prepare, decoding.step))
-        with suppress(CannotEmit):  # a model whose steps cannot be written has none
+        try:
             return emitter(program, captures, decoding, checked=checked).written(header)
-    return emitter(ModelPlan(lowered, captures.marks), captures, checked=checked).written(header)
+        except CannotEmit as problem:  # a model whose steps cannot be written has none
+            decoding = replace(decoding, reason=f"its steps cannot be written: {problem}")
+    code = emitter(ModelPlan(lowered, captures.marks), captures, checked=checked).written(header)
+    return replace(code, no_step="" if decoding is None else decoding.reason)
 
 
 def _place_lowered(graph: Graph, place: int, lowered: Graph) -> int:

@@ -64,7 +64,7 @@ class ModelCode:
 
     header: where it comes from; about: what the docstring says then. model, decoding: classes and functions. foreign:
     ops of the user's own. asked: what may be given by name to `generate`. together: the paths of weights that the
-    products of steps read together.
+    products of steps read together. no_step: why it has no steps, where it has none.
     """
 
     library: Library
@@ -76,6 +76,7 @@ class ModelCode:
     foreign: Mapping[str, str] = field(default_factory=dict)
     asked: Sequence[str] = ()
     together: Sequence[tuple[str, ...]] = ()
+    no_step: str = ""
 
     @cached_property
     def _runtime(self) -> dict[str, str]:

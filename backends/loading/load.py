@@ -245,12 +245,12 @@ def torch_class(
         value for value in reversed(list(module.__dict__.values()))
         if isinstance(value, type) and issubclass(value, torch.nn.Module) and value.__module__ == module.__name__
     )  # fmt: skip
-    made = _called(made, inputs, functions)
+    made = called(made, inputs, functions)
     if resets:
         made.reset_parameters = functools.partialmethod(_reset_parameters, dict(laws))  # type: ignore[attr-defined]
     if texts.no_step:
         # The class is made here for this one model: its own way to look attributes up is the purpose.
-        made.__getattr__ = _attributes(texts.no_step)  # type: ignore[method-assign]
+        made.__getattr__ = attributes(texts.no_step)  # type: ignore[method-assign]
     copyreg.pickle(made, lambda model: (_empty, (texts, inputs, laws, resets), model.__dict__))
     return made
 
@@ -261,7 +261,7 @@ def _empty(*made_from: Any) -> torch.nn.Module:
     return made.__new__(made)
 
 
-def _attributes(no_step: str) -> Callable[[torch.nn.Module, str], Any]:
+def attributes(no_step: str) -> Callable[[torch.nn.Module, str], Any]:
     """`__getattr__` of a module that does not decode: asked for a function of decoding, it raises with the reason."""
     import torch
 
@@ -286,9 +286,7 @@ def _reset_parameters(module: torch.nn.Module, laws: Mapping[str, Law]) -> None:
             getattr(parameter, f"{distribution}_")(*numbers)
 
 
-def _called(
-    made: type[torch.nn.Module], inputs: tuple[str, ...], functions: Mapping[str, Any]
-) -> type[torch.nn.Module]:
+def called(made: type[torch.nn.Module], inputs: tuple[str, ...], functions: Mapping[str, Any]) -> type[torch.nn.Module]:
     """The class with these functions as methods, called by the spec's names also where the code needs one for itself.
 
     It has the name of the class as it is generated, whose subclass it is.

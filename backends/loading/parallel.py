@@ -12,7 +12,7 @@ from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import Mesh
 from ..torch.parallel_file import parallel_code
 from .init import initial_items
-from .load import Texts, check_weights
+from .load import Texts, attributes, called, check_weights
 from .memory import as_array, as_tensor
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def divided_module(
 
 
 def device_module(
-    graph: Graph, mesh: Mesh, options: DivisionOptions, received: int = 0
+    graph: Graph, mesh: Mesh, options: DivisionOptions, received: int | None = None
 ) -> tuple[torch.nn.Module, Division]:
     """The module of one device, on "meta", and how it is divided. received: see `parallel_code`."""
     import torch
@@ -75,8 +75,11 @@ def device_module(
     from .undrawn import Undrawn
 
     code = parallel_code(graph, mesh, header=options.header, passes=options.passes, checked=True, received=received)
-    module, _ = Texts.of(code, "").run()
+    module, functions = Texts.of(code, "").run()
     kind = next(each for each in reversed(list(vars(module).values())) if _is_module(each, module.__name__))
+    kind = called(kind, tuple(item.name for item in graph.inputs), functions)
+    if code.no_step:
+        kind = type(kind.__name__, (kind,), {"__module__": kind.__module__, "__getattr__": attributes(code.no_step)})
     with torch.device("meta"), Undrawn():
         return kind().to(dtype=options.dtype), module.DIVISION
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...compiler.advice.methods import why_no_step
@@ -53,9 +53,16 @@ def derived(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> De
     return replace(found, prepare=None, step=None, caches=(), reason=reason) if reason else found
 
 
-def stepping(graph: Graph, lowered: Graph, passes: Sequence[Pass] = PASSES) -> Decoding:
-    """How the model decodes, its graphs lowered as the model is."""
+def stepping(
+    graph: Graph,
+    lowered: Graph,
+    passes: Sequence[Pass] = PASSES,
+    divided: Callable[[Decoding], Decoding] = lambda found: found,
+) -> Decoding:
+    """How the model decodes, its graphs lowered as the model is. divided: makes them those of one device of a mesh."""
     found = derived(graph, lowered, passes)
+    if found.step is not None:
+        found = divided(found)
     if found.step is None or found.prepare is None:
         return found
     prepare, step = rewritten(found.prepare, passes, PREPARE), rewritten(found.step, passes, STEP)

@@ -71,6 +71,7 @@ PARALLEL = (
     "parallel/torch_weights",
     "parallel/torch_training",
     "parallel/torch_modules",
+    "parallel/torch_decoding",
 )
 """What files of models that are divided over a mesh import besides."""
 NUMPY = (

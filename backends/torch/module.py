@@ -32,6 +32,7 @@ class TorchEmitter(Emitter):
     library = Library("attnc_runtime_torch", TORCH, frozenset(), frozenset({"check"}), ("torch", "jaxtyping"))
     array = "Tensor"
     not_by_name = frozenset({"self"})  # `nn.Module.__call__` has an argument of that name
+    mode = "torch.inference_mode()"  # in which steps run
     ops = OPS
     points = POINTS
 
@@ -136,7 +137,7 @@ class TorchEmitter(Emitter):
         args = [*of, *self.inputs_of(plan), *(["*", *more] if more else [])]
         name = self.functions.get(plan.key, plan.method)
         mark = LOCAL if plan.caller is not None else ""  # called as a model of the spec is
-        lines = ["@torch.inference_mode()"] if plan.is_root and plan.is_step else []
+        lines = [f"@{self.mode}"] if plan.is_root and plan.is_step else []
         width = WIDTH - self._body(plan).margin + 4
         lines += wrap(f"def {mark}{name}({', '.join(args)}) -> {self.result_type(plan)}:", "", width)
         lines += [f"    {line}" for line in DOCS[plan.method]] if plan.is_root and plan.is_step else []

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...compiler.graph.nodes import Apply, Init
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.masks.kinds import is_causal, is_causal_but_for_data
-from ...compiler.sharding.sends import ALONE
+from ...compiler.ops.internal import ALONE
 from ...compiler.sizes.axes import Axis, Literal
 from ..emit.mask_code import define
 from ..emit.operands import (

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...compiler.decoding import Decoding
 from ...compiler.graph.inventory import WeightSpec, extent, inventory, law
 from ...compiler.graph.nodes import Apply, Graph
 from ...compiler.graph.values import Role
@@ -22,6 +23,7 @@ from ..text.carried import PARALLEL, TORCH
 from ..text.expressions import Code, call
 from .body import TorchBody
 from .module import TorchEmitter
+from .parallel_steps import divided_steps, no_stage_decodes
 
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")  # of a layer in a path
 _CLASS = re.compile(r"class (\w+)\(")
@@ -43,11 +45,21 @@ class SplitEmitter(TorchEmitter):
     library = Library(
         "attnc_parallel_torch", (*TORCH, *PARALLEL), frozenset(), frozenset({"check"}), ("torch", "jaxtyping")
     )
+    decoder = "DividedDecoder"
+    mode = "over_parts"
     mesh = Mesh(())
     parts: Mapping[Axis, tuple[int, ...]] = {}
 
     def body(self, plan: Plan) -> TorchBody:
         return SplitBody(self, plan)
+
+    def over_rows(self) -> list[str]:
+        batch = tuple(axis.name for axis in self.mesh.axes if axis.copies)
+        return [_quoted(batch), _quoted(tuple(axis.name for axis in self.mesh.axes if not axis.copies))]
+
+    def _export(self, kind: str) -> list[str]:
+        """A program of `torch.export` knows no devices."""
+        return []
 
     def apart(self, node: Apply) -> tuple[str, ...]:
         """The axes of the mesh along which what an op computes with differs."""
@@ -178,17 +190,21 @@ def parallel_code(
     header: str = "",
     passes: Sequence[Pass] = PASSES,
     checked: bool = False,
-    received: int = 0,
+    received: int | None = None,
 ) -> ModelCode:
-    """The classes of one device of a mesh, `DIVISION`, and `parallelize`, which divides a model over such a mesh.
+    """The classes of one device of a mesh, `DIVISION`, and `parallelize`, which divides a model over such a mesh; and
+    its steps, if it decodes.
 
-    received: so many of its first inputs are what another stage of a pipeline sends, by parts (`spread`).
+    received: of a stage of a pipeline: so many of its first inputs are what another one sends, by parts (`spread`).
 
     Raises Indivisible for an axis that does not divide over the devices which split it.
     """
-    found = spread(graph, mesh, received)
-    code = written(emitter(found), of_one_device(found), header, (), passes, checked)
+    found = spread(graph, mesh, received or 0)
+    steps = (
+        divided_steps(found, graph, passes) if received is None else lambda _: Decoding(reason=no_stage_decodes(graph))
+    )
+    code = written(emitter(found), of_one_device(found), header, (), passes, checked, steps)
     root = _CLASS.match(code.model[-1])
     assert root is not None
     said = PARALLELIZE.replace("{kind}", root[1])
-    return replace(code, model=(*code.model, division(found, inventory(graph)), said), decoding=())
+    return replace(code, model=(*code.model, division(found, inventory(graph)), said))

@@ -24,6 +24,8 @@ WEIGHED = OpTraits("weighed", reads=Anything(), cost=OpCost(work=2, reads=True, 
 GROUPED = OpTraits("grouped", reads=Anything())
 MAP_WEIGHTS = OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False))
 """Weights of a learned map that is done elsewhere (rewrites/dispatch, rewrites/recurrent)."""
+ALONE = "alone"
+"""The option of a map that leaves out its bias: on a mesh it is added behind the sum of parts."""
 
 ROWS: tuple[OpTraits, ...] = (
     OpTraits("//", reads=Pointwise(Quotient(whole=True))),

@@ -91,8 +91,6 @@ RING = "ring"
 """What a figure calls a gather that is none: keys and values go to one device after the other."""
 ENTERED = replace(BATCH_AXIS, id=-2)
 """Stands for whichever axis a graph that is called splits its work along."""
-ALONE = "alone"
-"""The option of a map that leaves out its bias, which `ADD_BIAS` adds behind the sum of parts."""
 ADD_BIAS = OpTraits("add_bias", reads=Anything())
 SHARE = "share"
 """The option of a dispatch whose rows are sent, or left to other devices: to how many they are left."""

@@ -507,7 +507,8 @@ class Model:
         these import it, `attnc_runtime_torch.py` (or `attnc_runtime_numpy.py`), one for all models of a folder.
 
         mesh: of devices, as for `plan`: adds `NAME_parallel.py`, the classes of one device and `parallelize(net,
-        mesh)`, and `attnc_parallel_torch.py`, which that imports; only for "torch". splits: as for `plan`.
+        mesh)`, and `attnc_parallel_torch.py`, which that imports; only for "torch"; with `decoding` its steps, too, in
+        `NAME_parallel_decoding.py`. splits: as for `plan`.
 
         name: of the module, which Python can import; the model's, if there is none. All else as for `source`.
         """
@@ -533,7 +534,7 @@ class Model:
         if mesh is not None:
             if backend != "torch":
                 raise ValueError(f"a mesh of devices takes PyTorch: there is no such file for {backend!r}")
-            found |= self._parallel(name, mesh, splits or {}, checked, without)
+            found |= self._parallel(name, mesh, splits or {}, decoding, checked, without)
         return found
 
     @deep()
@@ -542,6 +543,7 @@ class Model:
         name: str,
         mesh: Mapping[str, int],
         splits: Mapping[str, Sequence[str]],
+        decoding: bool,
         checked: bool,
         without: Sequence[str],
     ) -> dict[str, str]:
@@ -557,7 +559,11 @@ class Model:
             )
         over, passes = mesh_over(self._sized, mesh, splits), passes_without(without)
         code = backends.parallel_code(self._sized, over, header=self._header, passes=passes, checked=checked)
-        return {f"{name}_parallel.py": code.default(), f"{code.library.runtime}.py": code.library.runtime_file()}
+        if decoding and not code.decoding:
+            raise ValueError(code.no_step)
+        steps = {f"{name}_parallel_decoding.py": code.beside(f"{name}_parallel")} if decoding else {}
+        library = {f"{code.library.runtime}.py": code.library.runtime_file()}
+        return {f"{name}_parallel.py": code.default()} | steps | library
 
     @deep()
     def _code(self, backend: str, checked: bool, decoding: bool, without: Sequence[str]) -> ModelCode:
@@ -613,7 +619,8 @@ class Model:
         checkpoint:  each pass of a repeat keeps what enters it alone, and is done again for its gradients.
 
         Its parameters are DTensors with the keys and shapes of the whole model. Each device is given its part of the
-        batch, `net.batch_part(x)`, and has its parts of the results, `net.whole_result(y)` puts them together.
+        batch, `net.batch_part(x)`, and has its parts of the results, `net.whole_result(y)` puts them together. It
+        decodes as on one device (`prepare`, `step`, `generate`, `stream`): `generate` is given all prompts on each.
         Gradients are sums over all devices: divide a loss by what all of them count. With an axis `pipe` it is the
         stage of this device, and `net.forward_backward(...)` runs all.
 

@@ -123,7 +123,7 @@ class Devices:
         return [types.SimpleNamespace(wait=lambda: room.copy_(come.get(timeout=PATIENCE)))]
 
     def module(self, files: Mapping[str, str], name: str) -> types.ModuleType:
-        """The generated module, its runtime's sending replaced by ours."""
+        """The generated module, and its steps, its runtime's sending replaced by ours."""
         runtime, module = types.ModuleType("attnc_parallel_torch"), types.ModuleType(name)
         before = sys.modules.get("attnc_parallel_torch")
         sys.modules["attnc_parallel_torch"] = runtime
@@ -152,8 +152,11 @@ class Devices:
                 return made
 
             runtime.__dict__["Dispatch"].product = noted
-            exec(compile(files[f"{name}.py"], f"{name}.py", "exec"), module.__dict__)
+            sys.modules[name] = module
+            for file in (file for file in files if file != "attnc_parallel_torch.py"):
+                exec(compile(files[file], file, "exec"), module.__dict__)
         finally:
+            sys.modules.pop(name, None)
             if before is None:
                 del sys.modules["attnc_parallel_torch"]
             else:

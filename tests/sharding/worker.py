@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .beside import both, far, full
+from .decoding import decoded
 from .pipelines import piped
 from .subjects import BATCH, WIDTH, inputs, model
 
@@ -193,6 +195,13 @@ def dropped(case: dict[str, Any]) -> dict[str, Any]:
     return {"apart": apart, "again": again}
 
 
+def work(case: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What is to be done for a case."""
+    if "micro" in case:
+        return piped
+    return decoded if case.get("decoded") else dropped if case.get("dropped") else run
+
+
 def main(rank: int, world: int, meet: str, cases: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{meet}", rank=rank, world_size=world)
@@ -201,7 +210,7 @@ def main(rank: int, world: int, meet: str, cases: str) -> None:
     for case in todo:
         begun = time.monotonic()
         try:
-            found = dropped(case) if case.get("dropped") else piped(case) if "micro" in case else run(case)
+            found = work(case)(case)
         except Exception:
             found = {"failed": traceback.format_exc()}
         if rank == 0 or "failed" in found:

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 class Decodes(NamedTuple):
     """What `generate` must know of a model: its name, the input that the items go into, their axis and how many there
-    can be, the axis that they index and its size, the other inputs that it needs, and all that it takes."""
+    can be, the axis that they index and its size, the other inputs that it needs, and all that it takes. On a mesh of
+    devices: along which axes of it each has some of the rows, and along which all have the same."""
 
     model: str
     prompt: str
@@ -15,6 +16,8 @@ class Decodes(NamedTuple):
     size: int
     needs: tuple[str, ...]
     others: tuple[str, ...]
+    apart: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
 
 
 class Configuration:
@@ -173,7 +176,7 @@ def prompt_rows(decodes: Decodes, prompt: Any, array: Any) -> tuple[list[Any], b
 
 def check_rows(decodes: Decodes, rows: list[Any], single: bool, integral: Any, max_new: int) -> None:
     """Refuses prompts that are empty, too long, or hold what is no index. integral: whether an array is of integers."""
-    model, name, axis, longest, vocab, size, _, _ = decodes
+    model, name, axis, longest, vocab, size, *_ = decodes
     for number, row in enumerate(rows):
         shown = f"{model}: `{name}`" + ("" if single else f", prompt {number}")
         if not len(row):

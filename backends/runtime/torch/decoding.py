@@ -30,6 +30,17 @@ class Decoder(NamedTuple):
         scores: Tensor = unwrapped(self.step_)(self.net, items, cache, last)  # in inference mode it is already
         return scores
 
+    def begin(self, static: Any) -> None:
+        gather_for_steps(self, static)
+
+    def part(self, x: Tensor) -> Tensor:
+        """Of what there is for each row the rows that are done here."""
+        return x
+
+    def whole(self, x: Tensor, rows: int) -> Tensor:
+        """What was made of such a part for all rows."""
+        return x
+
     def generate(self, prompt: Any, max_new: int, given: dict[str, Any]) -> Tensor:
         """Up to `max_new` new items behind each prompt: [batch, new], or [new] for a prompt without a batch.
 
@@ -51,7 +62,7 @@ class Decoder(NamedTuple):
         beams, static = options["beams"], options["static"]
         check_beams(self.decodes.model, beams, options["length_penalty"], options)
         check_static(self.decodes.model, static, beams)
-        gather_for_steps(self, static)
+        self.begin(static)
         with torch.inference_mode():
             if beams > 1:
                 return beam_rows(self, rows, single, inputs, max_new, beams, options["length_penalty"], options)
@@ -67,7 +78,7 @@ class Decoder(NamedTuple):
         max_new = plain(max_new)
         rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, given, static=False)
         check_static(self.decodes.model, options["static"], 1)
-        gather_for_steps(self, options["static"])
+        self.begin(options["static"])
         found = without_gradients(decode_items(self, rows, single, inputs, max_new, options, options["static"]))
         return (one[0] for one in found) if single else found
 
@@ -101,9 +112,14 @@ def gather_for_steps(model: Decoder, static: Any = False) -> None:
         method = getattr(model.net, name, None)
         if method is not None and name not in vars(model.net):
             setattr(model.net, name, gathered(model.net, getattr(method, "__wrapped__", method).__get__(model.net)))
+    gather(model.net)
+
+
+def gather(net: Any) -> None:
+    """All weights of such a model, until `scatter`."""
     with torch.inference_mode(False):
-        begin_at_root(model.net)
-        for module in modules:
+        begin_at_root(net)
+        for module in sharded(net):
             module.unshard()
 
 
@@ -129,9 +145,7 @@ def gathered(net: Any, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(*given: Any, **named: Any) -> Any:
         with torch.inference_mode(False), torch.no_grad():
-            begin_at_root(net)
-            for module in sharded(net):
-                module.unshard()
+            gather(net)
             try:
                 return method(*given, **named)
             finally:
@@ -187,20 +201,20 @@ def decode_items(
     ends = torch.tensor(lengths, device=given.device)
     came = given.new_full((len(rows), long + max_new), 0 if eos is None else eos)  # behind the prompts, by place
     gone = torch.zeros(len(rows), dtype=torch.bool, device=given.device)
-    cache = model.prepare(**inputs)
-    check_batch(model.decodes.model, cache, len(rows), None if single else len(rows))
+    cache = model.prepare(**{key: model.part(x) if isinstance(x, Tensor) else x for key, x in inputs.items()})
+    check_batch(model.decodes.model, cache, len(model.part(ends)), None if single else len(rows))
     cache.room, cache.trusted = long + max_new - 1, True
     items = given[:, :short]
     fixed: FixedStep | None = None
     shown = 0
     for place in range(short, long + max_new) if max_new else ():  # where the next items come
-        scores = (model.step(items, cache, 1) if fixed is None else fixed(items))[:, -1]
+        scores = (model.step(model.part(items), cache, 1) if fixed is None else fixed(items))[:, -1]
         draws = (
             [row.random() if place >= length else 0.0 for row, length in zip(dice, lengths, strict=True)]
             if drawn
             else []
         )
-        found = choose(scores, draws, options)
+        found = model.whole(choose(scores, model.part(torch.tensor(draws, dtype=torch.float64)), options), len(rows))
         if eos is not None:
             found = torch.where(gone, eos, found)
             gone |= (found == eos) & (place >= ends)
@@ -229,7 +243,7 @@ def decode_items(
         model.net.__dict__["_fixed_step"] = fixed
 
 
-def choose(scores: Tensor, draws: list[float], options: dict[str, Any]) -> Tensor:
+def choose(scores: Tensor, draws: Any, options: dict[str, Any]) -> Tensor:
     """An item for each row of scores [batch, vocab]: the likeliest, or where the row's draw in [0, 1) falls."""
     temperature, top_k, top_p = options["temperature"], options["top_k"], options["top_p"]
     if not temperature:
@@ -244,7 +258,7 @@ def choose(scores: Tensor, draws: list[float], options: dict[str, Any]) -> Tenso
         kept &= before < top_p
     chances = torch.where(kept, chances, 0.0)
     reached = chances.cumsum(-1)
-    aim = torch.tensor(draws, dtype=torch.float64, device=scores.device)[:, None] * reached[:, -1:]
+    aim = torch.as_tensor(draws, dtype=torch.float64, device=scores.device)[:, None] * reached[:, -1:]
     place = (reached <= aim).sum(-1, keepdim=True).clamp(max=scores.shape[-1] - 1)
     drawn: Tensor = items.gather(-1, place)[:, 0]
     return drawn

@@ -17,6 +17,7 @@ from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Stepped,
 from ...graph.traits import Arrange, Combination, IndexMap, OpTraits, Reduce
 from ...graph.values import Value
 from ...ops import op_named
+from ...ops.internal import ALONE
 from ...sizes.axes import Axis, evaluate
 from ..sites import same_node, segment
 
@@ -156,7 +157,7 @@ def _mapped(node: Apply, params: Mapping[int, Parameter]) -> Apply | None:
         case _:
             return None
     if node.weights:
-        plain = node.weights[0].dims == (node.made, node.axes)
+        plain = node.weights[0].dims == (node.made, node.axes) and ALONE not in node.options
         return replace(node, traits=op_named("map")) if plain else None
     if len(node.operands) != 2:
         return None

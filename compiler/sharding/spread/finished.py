@@ -81,12 +81,12 @@ class GraphSpread:
                     found[number] = all_of_them
         return found
 
-    def finish(self) -> None:
-        """Make the graph, once all nodes are done."""
+    def finish(self, whole: bool = False) -> None:
+        """Make the graph, once all nodes are done. whole: each device has whole results, of its part of the batch."""
         here, old, parts = self.grown, self.old, self.grown.places.parts
         outputs = []
         for output in old.outputs:
-            place = self.place(output.value)
+            place = here.places.batched(output.value) if whole else self.place(output.value)
             value = bring(here, output.value, place, here.places.nowhere)
             axes = here.places.local(output.axes, place)
             outputs.append(replace(output, value=value, axes=axes, causal=()))

@@ -9,7 +9,7 @@ from ...graph.traits import Anything, Arrange, IndexMap, Pointwise, Sum
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import op_meaning
 from ...sizes.axes import Axis
-from ..placement import Placement, loops
+from ..placement import BATCH_AXIS, Placement, loops
 from ..sends import OwnFirst
 from .growing import GrowingGraph
 from .moving import moved
@@ -52,8 +52,8 @@ def made(here: GrowingGraph, value: Value, need: Placement) -> Value:
         case Positions() as node if node.axis in need:
             place = tuple(axis if axis == node.axis else None for axis in need)
             out = _positions_of_part(here, node, place)
-        case Positions() | Constant() as node:
-            place, out = here.places.nowhere, value
+        case Positions() | Constant() as node:  # the same in all of the batch
+            place, out = tuple(axis if axis == BATCH_AXIS else None for axis in need), value
             here.nodes.append(node)
         case _:
             place, out = next(iter(known.items()))

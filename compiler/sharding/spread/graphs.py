@@ -21,16 +21,20 @@ from .placing import PartsOfAxes, ValuePlaces
 from .rows import RowNodes
 
 
-def spread(graph: Graph, mesh: Mesh, received: int = 0) -> GraphSpread:
+def spread(graph: Graph, mesh: Mesh, received: int = 0, beside: PartsOfAxes | None = None) -> GraphSpread:
     """The graph of one device of a mesh. Along all axes of it but those that split the batch each is given the same
     inputs, but for so many that come first, of a stage of a pipeline: of these each has what its type says. Raises
     Indivisible.
+
+    beside: the parts of axes of a graph that has the same weights: a step has these, too, and whole results.
     """
     graph = dispatched(inline(graph, masks=True))  # masks are made where they are needed
     claims = claimed([*graph.axes, BATCH_AXIS], mesh)
     sent = tuple(GivenInput(each.value.type.element is Scalar.REAL, False) for each in graph.inputs[:received])
     given = (GivenInput(False, True),) * (len(graph.inputs) - received)
-    return _Spreading(PartsOfAxes(mesh)).given(graph, claims, (*sent, *given))
+    if beside is None:
+        return _Spreading(PartsOfAxes(mesh)).given(graph, claims, (*sent, *given))
+    return _Spreading(replace(beside, mesh=mesh), graph).given(graph, claims, (*sent, *given))
 
 
 @dataclass(eq=False)
@@ -38,6 +42,7 @@ class _Spreading:
     """One model on one mesh. Each graph is done once for each way in which its axes are split."""
 
     parts: PartsOfAxes
+    whole: Graph | None = None  # whose results are given whole
     done: dict[object, GraphSpread] = field(default_factory=dict)
 
     def best(self, graph: Graph, claims: Claims, inputs: tuple[GivenInput, ...]) -> GraphSpread:
@@ -66,7 +71,7 @@ class _Spreading:
         plain = RowNodes(here)
         for node in graph.nodes:
             self._node(here, plain, found, node)
-        found.finish()
+        found.finish(graph is self.whole)
         return found
 
     def _node(self, here: GrowingGraph, plain: RowNodes, found: GraphSpread, node: Node) -> None:
@@ -111,7 +116,7 @@ class _Spreading:
         inner = self.best(node.graph, claims, given)
         args = _arguments(here, node.args, inner, dict(node.axes))
         outs = tuple(_result(here, out, [inner], number, freely) for number, out in enumerate(node.outs))
-        axes = [*node.axes, *((axis, axis) for axis in inner.own)]
+        axes = [*node.axes, *((axis, _there(axis, node)) for axis in inner.own)]
         for formal, actual in tuple(axes):
             for part, by in inner.parts_of(formal):
                 axes.append((part, self.parts.of(actual, by)))
@@ -144,6 +149,16 @@ class _Spreading:
 
 def _giving(here: GrowingGraph, value: Value) -> GivenInput:
     return GivenInput(value.id in here.graded, value.id in here.free)
+
+
+def _there(axis: Axis, node: Call) -> Axis:
+    """What stands for an axis that a block lifts over where it is called: a step has new items in place of all."""
+    for inner, outer in zip((entry.value for entry in node.graph.inputs), node.args, strict=True):
+        known = {dict(node.axes).get(each, each) for each in inner.type.axes}
+        new = [each for each in outer.type.axes if each not in known]
+        if axis in inner.type.axes and axis not in outer.type.axes and len(new) == 1:
+            return new[0]
+    return axis
 
 
 def _claims_inside(here: GrowingGraph, node: Call) -> Claims:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from ...graph.nodes import Apply, Constant, Parameter, Positions, reads
 from ...graph.traits import Arrange, Combination, Gather, Reduce
 from ...graph.values import Scalar
+from ...ops.internal import ALONE
 from ...sizes.axes import Axis, Literal
 from ..placement import Placement, loops
-from ..sends import ADD_BIAS, ALONE, ENTERED, SendKind
+from ..sends import ADD_BIAS, ENTERED, SendKind
 from .bringing import bring
 from .elementary import elementary
 from .free import is_free, set_free
