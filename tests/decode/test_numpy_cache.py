@@ -182,7 +182,8 @@ def made_up(seed: int, vocab: int, places: int, library: str = "numpy") -> Any:
 
     steps: list[int] = []
     known = {"table": table, "decodes": SimpleNamespace(model="made_up"), "net": torch.nn.Module()}
-    return SimpleNamespace(prepare=prepare, step=step, steps=steps, **known)
+    rows = {"part": lambda x: x, "whole": lambda x, rows: x}  # all are done here
+    return SimpleNamespace(prepare=prepare, step=step, steps=steps, **known, **rows)
 
 
 def searched(
