@@ -6,10 +6,10 @@ import gc
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..dsl import syntax as s
+from ..dsl.base.records import mutable, record, replace
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.docs import opening
 from ..dsl.errors import AttnError
@@ -40,7 +40,7 @@ from .typing.environment import Environment
 from .typing.facts import Facts
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class Program:
     """A checked file. `models` and `blocks` are the names of its own; `diagnostics` are in the order of the text."""
 
@@ -110,7 +110,7 @@ def _undisturbed() -> Iterator[None]:
             gc.enable()
 
 
-@dataclass
+@mutable
 class _Build:
     source: Source
     base: Path | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from .base.records import record
 from .source import Span
 
 
@@ -14,7 +14,7 @@ class Severity(Enum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """A span with a few words under its carets."""
 
@@ -22,7 +22,7 @@ class Label:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edit:
     """Replace the span by the text (an empty span inserts)."""
 
@@ -30,14 +30,14 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fix:
     """Edits that a machine may apply: they are known to mend the mistake, or its likeliest cause."""
 
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """One mistake. `span` is the primary place, `label` the words under it; `related` says where things came from."""
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 
+from .base.records import mutable, record
 from .diagnostic import Diagnostic, error
 from .mistakes.stumble import Stumble
 from .mistakes.table import tell
@@ -44,7 +44,7 @@ _HALF_QUOTED = re.compile(rf"\"[^{QUOTES}\"\n]*[{QUOTES}]")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Line:
     """One logical line: a statement, or the head of a block up to its `{`."""
 
@@ -53,7 +53,7 @@ class Line:
     heads: bool
 
 
-@dataclass(slots=True)
+@mutable
 class Piece:
     """One top-level item and its logical lines. `bad`: lines with a mistake that is reported already. `broken`: its
     braces do not match, or it is what is left of something reported; there is no use in parsing it."""
@@ -69,7 +69,7 @@ class Piece:
         return self.lines[max(0, bisect_right(self.lines, offset, key=lambda line: line.start) - 1)]
 
 
-@dataclass(slots=True)
+@mutable
 class Layout:
     """What the pass found. `text` is the source with everything blanked that the grammar need not see."""
 
@@ -80,7 +80,7 @@ class Layout:
     complete: bool  # whether all of the text was read
 
 
-@dataclass(slots=True)
+@mutable
 class _Open:
     """An open bracket. `torn`: the end of the first line inside that looks like the end of its statement, if any."""
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+from .base.records import replace
 from .diagnostic import Diagnostic, Edit, Fix, Label
 from .docs import above
 from .layout import Layout, Line, Piece, lay_out

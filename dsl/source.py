@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from functools import cached_property
 
-from .base.records import record
+from .base.records import field, record
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class Source:
     """One file of text; `name` is how messages call it (a path as the user wrote it, or `<string>`)."""
 

@@ -6,9 +6,7 @@ layout alone have equal trees. Unions at the end list all statements and all exp
 
 from __future__ import annotations
 
-from dataclasses import field, fields, is_dataclass
-
-from .base.records import record
+from .base.records import field, record
 from .source import Span
 
 
@@ -396,6 +394,8 @@ class File:
 
 def same(one: object, other: object) -> bool:
     """Whether two trees are equal but for their places: `==`, however deep they are."""
+    from dataclasses import fields, is_dataclass  # takes time, which `attnc check` has not
+
     todo = [(one, other)]
     while todo:
         a, b = todo.pop()

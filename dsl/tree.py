@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lark import Token
 
+from .base.records import replace
 from .diagnostic import Diagnostic, error
 from .layout import MAX_DEPTH
 from .mistakes.words import piece

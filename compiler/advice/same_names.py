@@ -9,9 +9,9 @@ counted by. A width, a copy, or the same formula of the same axes is no mix-up.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable
 from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.problems import Problem
@@ -24,7 +24,7 @@ from ..problems.relayed import Relayed
 from ..sizes.axes import Axis, Const, Kind, Literal, Value
 
 
-@dataclass
+@mutable
 class _SameName:
     """A name of this file, and the blocks that have another under it, each by the name it has here."""
 
@@ -38,7 +38,7 @@ class _SameName:
         return mine in spans and not spans.isdisjoint(others)
 
 
-@dataclass
+@mutable
 class SameNames:
     """The same names of one module, found and reported."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from functools import cache
 from itertools import chain
+from typing import Any
 
 from ...dsl import syntax as s
+from ...dsl.base.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mentions:
     """names:    may be axes or consts: in types, brackets and expressions; not labels, not names of arguments.
     declared: axes and consts that the block declares itself.
@@ -23,11 +24,11 @@ class Mentions:
 
 
 @cache
-def _parts(kind: type) -> tuple[str, ...] | None:
+def _parts(kind: Any) -> tuple[str, ...] | None:
     """The fields of a syntax node class that may hold other nodes, last first; None for any other class."""
     if kind.__module__ != s.__name__:
         return None
-    return tuple(f.name for f in reversed(fields(kind)) if f.name not in ("span", "op_span", "head"))
+    return tuple(n for n in reversed(kind.__match_args__) if n not in ("span", "op_span", "head"))
 
 
 def walk(node: object) -> Iterator[object]:

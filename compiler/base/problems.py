@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Literal, NoReturn, dataclass_transform
@@ -21,7 +20,7 @@ class Record:
     FIELDS: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        own = (name for name, kind in inspect.get_annotations(cls).items() if "ClassVar" not in kind)
+        own = (name for name, kind in cls.__annotations__.items() if "ClassVar" not in kind)
         cls.FIELDS = (*cls.FIELDS, *own)
 
     def __init__(self, *given: object, **named: object) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from ...dsl.base.records import field, mutable
 from ...dsl.source import Span
 from ..sizes.axes import Axis, Const, Kind, Number, Static, Value
 from .problems import Problem, Problems
 
 
-@dataclass
+@mutable
 class Session:
     """`formulas` and `const_formulas` say how file-level axes and consts depend on others, by id.
 

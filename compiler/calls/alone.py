@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...dsl import syntax as s
+from ...dsl.base.records import replace
 from ..graph.typed_value import fits
 from ..graph.values import Element, IndexInto, Role, Scalar
 from ..names.modules import BlockDef

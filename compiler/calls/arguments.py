@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable, replace
 from ...dsl.source import Span
 from ..graph.typed_value import TypedValue, fits
 from ..graph.values import IndexInto, Role, Type
@@ -18,7 +17,7 @@ from .binding import Arguments, CallSite
 from .parameters import Substitution
 
 
-@dataclass
+@mutable
 class CallInputs:
     """Each formal with its argument as the callee sees it; none if it is left out.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...dsl import syntax as s
+from ...dsl.base.records import mutable
 from ...dsl.diagnostic import Severity
 from ..graph.nodes import Call, Graph, Repeat, Scan, values_of
 from ..graph.typed_value import TypedValue
@@ -29,7 +28,7 @@ Results = list[TypedValue | None]
 _DECIDED_AT_CALLS = frozenset({"E0307"})  # what is decided where a block is called, not where it is declared
 
 
-@dataclass(eq=False)
+@mutable
 class Calls(Checker):
     """A checker of blocks that applies them where they are called."""
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable
 from ...dsl.source import Span
 from ..base.session import Session
 from ..graph.equality import Ways
@@ -27,7 +27,7 @@ from ..typing.facts import Facts
 from .closures import Closures
 
 
-@dataclass(eq=False)
+@mutable
 class Checker(ABC):
     """All blocks of a program.
 

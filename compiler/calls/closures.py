@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass, field
 
+from ...dsl.base.records import field, mutable
 from ..base.session import Session
 from ..names.modules import BlockDef
 from ..sizes.arithmetic import mentions
 from ..sizes.axes import Axis, Const, Static, axes_in, consts_in
 
 
-@dataclass(eq=False)
+@mutable
 class Closures:
     """carried: of each block the ids of those axes that are no mere part of a size."""
 

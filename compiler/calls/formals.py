@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ...dsl.base.records import replace
 from ..base.session import Session
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Const, ConstOf, Number, Static, Value

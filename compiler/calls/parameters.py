@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable, replace
 from ...dsl.source import Span
 from ..graph.typed_value import static_element
 from ..graph.values import IndexInto, Scalar, Type
@@ -32,7 +31,7 @@ from .binding import Bound, CallSite
 from .formals import const_parameter, derive_sizes, keep_names_known, parameter
 
 
-@dataclass(eq=False)
+@mutable
 class Substitution:
     """What of the caller each parameter of the callee stands for.
 

@@ -7,8 +7,7 @@ axis; there is one set of weights.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ...dsl.base.records import replace
 from ..graph.typed_value import TypedValue, fits
 from ..graph.values import Role, Scalar, Type
 from ..problems.calls import NothingCarried, StateType

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial, reduce
 from itertools import product
 
+from ...dsl.base.records import replace
 from ..graph.traits import (
     Choice,
     Compared,

@@ -11,8 +11,7 @@ What is proved is sound, not complete: a failed proof shows the path of the leak
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
+from ...dsl.base.records import field, mutable, replace
 from ...dsl.source import Span
 from ...dsl.syntax import Ident
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Output, Parameter, Positions, Repeat, Scan
@@ -73,7 +72,7 @@ def reach_of_input(entry: Input, axis: Axis, sizes: CallerSizes, direct: bool) -
     return Info(reach)
 
 
-@dataclass
+@mutable
 class CausalityAnalysis:
     """Runs over graphs, nested ones with the infos of their arguments; kept by graph and infos."""
 

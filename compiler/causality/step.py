@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial, reduce
 
+from ...dsl.base.records import mutable, replace
 from ..graph.nodes import Apply, Graph
 from ..graph.traits import (
     Arrange,
@@ -31,7 +31,7 @@ from .pointwise import ONE, ZERO, at_least, larger_of, pointwise
 from .reach import TOP, Bound, Info, Reach, over_info, put_bound, unite
 
 
-@dataclass
+@mutable
 class Step:
     """One op of the table."""
 

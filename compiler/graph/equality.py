@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from ...dsl.base.records import record
 from ..sizes.axes import evaluate
 from .nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight, children, owns
 
 Maker = Parameter | Apply | Call | Scan | Repeat
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Way:
     """`name` begins the names of the model's weights, that of a block, repeat or share; empty where it is called."""
 

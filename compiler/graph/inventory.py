@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ...dsl.base.records import record
 from ..sizes.axes import Axis, evaluate
 from .nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class WeightSpec:
     """One stored array.
 

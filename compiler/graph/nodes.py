@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
-from ...dsl.base.records import record
+from ...dsl.base.records import field, record
 from ...dsl.source import Span
 from ..sizes.axes import Axis, Const, Static
 from ..sizes.limits import ELEMENTS, Limit, TooMuch
@@ -255,7 +254,7 @@ class ItemsAlong:
     chunk: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Stepped:
     """What makes a graph a part of decoding (`compiler/decoding`): a step, or what is prepared before the first one.
 
@@ -290,7 +289,7 @@ class Stepped:
     absent: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Graph:
     """One specialisation of a block, model, or body of a repeat.
 

@@ -7,9 +7,8 @@ for whole ranges: what a tile surely holds or surely lacks follows without looki
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
 
-from ...dsl.base.records import record
+from ...dsl.base.records import field, record, replace
 from ..sizes.axes import Axis, Static
 from ..sizes.functions import (
     OPERATIONS,

@@ -8,10 +8,9 @@ is a `Meaning`, which numbers known at build time share (`sizes/functions.py`): 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from ...dsl.base.records import record
+from ...dsl.base.records import field, record
 from ..sizes.functions import (
     Alike,
     Choice,
@@ -275,7 +274,7 @@ class OpCost:
     kernel: Kernel | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class OpTraits:
     """What a node knows of its op. There is one object for each name.
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum, IntEnum
 
-from ...dsl.base.records import record
+from ...dsl.base.records import field, record
 from ...dsl.source import Span
 from ..sizes.axes import Axis
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable, replace
 from ...dsl.source import Span
 from ..base.problems import Problems
 from ..problems.files import ConstAtRunTime, DeclaredByItself, NoFunction
@@ -27,7 +27,7 @@ from .written_sizes import (
 )
 
 
-@dataclass
+@mutable
 class Declarations(Uses):
     """Reads the declarations of one module, in any order: a size may use a name declared further down."""
 

@@ -8,8 +8,9 @@ upwards of the main file that holds `.git` or `pyproject.toml`; without one, the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from ...dsl.base.records import record
 
 MARKS = (".git", "pyproject.toml")
 
@@ -22,7 +23,7 @@ class Outside(Exception):
         super().__init__(str(file))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Folders:
     project: Path | None = None
     further: tuple[Path, ...] = ()

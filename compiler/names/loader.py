@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable
 from ...dsl.diagnostic import Diagnostic
 from ...dsl.files import FileProblem, read
 from ...dsl.mistakes.expected import begins_item
@@ -56,7 +56,7 @@ def _read(path: Path) -> Source:
 parsed = lru_cache(maxsize=32)(parse)
 
 
-@dataclass
+@mutable
 class Loader:
     """Loads modules, each once; `settings` replace sizes and consts of the main file."""
 

@@ -7,11 +7,11 @@ multihead, model` in a file that declares `model` makes the library's `model` th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable, record
 from ...dsl.source import Source, Span
 from ..base.mentions import Mentions, mentions_of
 from ..graph.values import Scalar
@@ -23,7 +23,7 @@ Override = Axis | Const
 Found = tuple[Source, Path | None, bool]  # the file of a `use`; whether it is of the standard library
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class BlockDef:
     """A block or model as declared, with the module that gives its names their meaning."""
 
@@ -63,7 +63,7 @@ class BlockDef:
         return self.decl.keyword == "model"
 
 
-@dataclass(eq=False)
+@mutable
 class Module:
     """One file, under one set of overriding declarations."""
 

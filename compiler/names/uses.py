@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable
 from ...dsl.source import Source, Span
 from ..base.session import Session
 from ..ops import OPS
@@ -39,7 +39,7 @@ class Files(Protocol):
         """The module of a file, only to look at its declarations."""
 
 
-@dataclass
+@mutable
 class Uses(ABC):
     """The uses of one module; `pending` are the declarations that it makes itself."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...dsl.base.records import replace
 from ..graph.extents import at_least_0
 from ..graph.traits import (
     Compared,

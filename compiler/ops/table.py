@@ -5,11 +5,10 @@ its notation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
-from ...dsl.base.records import record
+from ...dsl.base.records import field, record
 from ..graph.traits import OpCost, OpTraits
 from ..sizes.axes import Number
 
@@ -70,7 +69,7 @@ class Option:
     check: Callable[[Number], str | None] = lambda value: None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class WrittenOp(OpTraits):
     """An op whose code is an expression of its operands alone.
 
@@ -87,7 +86,7 @@ class WrittenOp(OpTraits):
     careful: str = field(default="", kw_only=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Op(WrittenOp):
     """One row: what the analyses ask of an op (`graph.traits`), and how it is written, checked and shown.
 

@@ -10,12 +10,11 @@ where it is known now.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from enum import Enum
 from functools import wraps
 from typing import Any, TypeVar
 
-from ...dsl.base.records import record
+from ...dsl.base.records import field, record
 from ...dsl.source import Span
 from .functions import OPERATIONS, Choice, Complement, Conjunction, Disjunction, Length, Listing, Meaning
 from .functions import Number as Number

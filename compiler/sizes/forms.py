@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
 
+from ...dsl.base.records import record
 from .axes import Axis, SizeOf, Static
 from .functions import OPERATIONS, Item, Rounded
 from .polynomials import (
@@ -36,7 +36,7 @@ STEPS = 60  # of one search for bounds
 BOUNDS = 6  # of one form, kept
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class LinearForm:
     """A polynomial in which no product has more than one index. An index is an unknown: the axis itself."""
 

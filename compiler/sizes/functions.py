@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ...dsl.base.records import record
@@ -128,7 +127,7 @@ class Validity(Alike):
     """A truth value: whether an index is a pick of something (rewrites/picks)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Function:
     """A real function of one number.
 

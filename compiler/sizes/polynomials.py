@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
-from ...dsl.base.records import record
+from ...dsl.base.records import field, record
 from .axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, decided, known, once
 from .functions import OPERATIONS, Choice, Extreme, Item, Magnitude, Power, Remainder, Rounded, Sum
 

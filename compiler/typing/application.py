@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
+from ...dsl.base.records import field, mutable, replace
 from ...dsl.source import Span
 from ..base.problems import Problem, Problems
 from ..graph.nodes import Apply, Init, Weight
@@ -24,7 +24,7 @@ from .sharing import claim
 _Lacking = tuple[TypedValue, Span, list[Axis]]  # an operand, its place, and the axes of another that it lacks
 
 
-@dataclass
+@mutable
 class OpApplication:
     """axes, made, each: the brackets, resolved, with the span of each; options: given or default; name: of a
     learned op.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from ...dsl.base.records import field, mutable
 from ...dsl.source import Span
 from ..graph.nodes import Constant, Input, Node, Positions
 from ..graph.typed_value import Range, TypedValue, static_element
@@ -12,7 +11,7 @@ from ..sizes.axes import Arith, Axis, Literal, SizeOf
 from ..sizes.limits import RANK, Limit, TooMuch
 
 
-@dataclass(eq=False)
+@mutable
 class Builder:
     """`parent` is the graph around the body of a repeat: values of it that the body reads become inputs."""
 

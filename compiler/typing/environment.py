@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable, record
 from ...dsl.source import Span
 from ..base.problems import Problems
 from ..base.session import Session
@@ -58,7 +58,7 @@ class Notes(Protocol):
         """The value of what is written there."""
 
 
-@dataclass
+@mutable
 class Shared:
     """A set of weights, made where `share name = block` stands: anew for each pass of a repeat that it is in."""
 
@@ -67,7 +67,7 @@ class Shared:
     first: tuple[Graph, Span] | None = None  # the first call, which the others make the weights like
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False, slots=False)
 class Environment:
     """What is known before a statement or expression; a statement gives the environment of the next.
 
@@ -199,7 +199,7 @@ class Environment:
         return [*self.consts, *self.module.consts]
 
 
-@dataclass(eq=False)
+@mutable
 class Specialisation:
     """A block elaborated for one kind of call: what is known at its end, its graph if nothing is wrong, and its results
     in the axes of the specialisation.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable
 from ...dsl.diagnostic import Diagnostic
 from ...dsl.files import read
 from ...dsl.parse import parse
@@ -16,7 +16,7 @@ from ..names.modules import BlockDef, Module
 from .environment import Specialisation
 
 
-@dataclass(eq=False)
+@mutable
 class Facts:
     """Filled by `build`. Types are in the axes of the block that the text stands in, as it is checked on its own.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from ...dsl import syntax as s
+from ...dsl.base.records import field, mutable, record, replace
 from ...dsl.source import Span
 from ..base.problems import Problems
 from ..graph.nodes import Graph
@@ -20,7 +19,7 @@ def validate_number(problems: Problems, numbers: tuple[Static, ...], place: Span
     checked_number(problems, numbers[0], place)
 
 
-@dataclass(frozen=True)
+@record(slots=False)
 class Formula:
     """Numbers of a body that depend on a const without a value: each pass of a repeat gives it one, and validates them.
 
@@ -59,7 +58,7 @@ class Formula:
         return replace(self, given=(condition, *self.given))
 
 
-@dataclass(eq=False)
+@mutable
 class Outcome:
     """What is found in one body: each body has its own, and who elaborates it takes from there what it needs.
 

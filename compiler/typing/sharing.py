@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from ...dsl.base.records import replace
 from ...dsl.source import Span
 from ..base.problems import location_key
 from ..graph.equality import Way, Ways, first_difference, makers

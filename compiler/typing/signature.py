@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from ...dsl.base.records import field, mutable
 from ...dsl.source import Span
 from ..base.problems import Problems
 from ..names.modules import BlockDef, Module
@@ -12,7 +11,7 @@ from ..sizes.arithmetic import open_width
 from ..sizes.axes import Axis, Const, ConstOf, Static, axes_in, consts_in
 
 
-@dataclass(eq=False)
+@mutable
 class BlockSignature:
     """What names in the head of a block stand for, and those of its file.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ..base.records import record
 from ..source import Span
 from ..tokens import RESERVED
 from .words import COMPARISONS, EXPRESSION, OPERATORS
@@ -21,7 +21,7 @@ MARKS = str.maketrans("▸◂⏎", "\x01\x02\x03")  # of the table, in the text 
 _LAST = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|(?<![A-Za-z0-9_])[0-9][0-9A-Za-z_.]*|->|\|>|[<>=!]=|\S)\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stumble:
     """Where the parser, or what cuts a text into tokens, gave up, as rows of the table see it."""
 

@@ -27,10 +27,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from ..base.records import record, replace
 from ..diagnostic import Diagnostic, error
 from ..tokens import QUOTES, RESERVED
 from .stumble import MARKS, Stumble
@@ -43,7 +43,7 @@ _FIELD = re.compile(r"\{(\w+)(?:\|(\w*))?(?::(\w+))?\}")
 _NO_MARKS = dict.fromkeys(MARKS.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SlipRow:
     """Wrong texts, what else must hold, and what is said. `fixes`: a group, "" for what was found, and its new text."""
 

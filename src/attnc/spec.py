@@ -7,12 +7,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .compiler.sizes.limits import deep
+from .dsl.base.records import record, replace
 from .dsl.diagnostic import Diagnostic, Severity, error
 from .dsl.errors import AttnError
 from .dsl.source import Source
@@ -285,7 +285,7 @@ def suggestion(name: str, names: Sequence[str]) -> str:
     return f"; it has {', '.join(f'`{known}`' for known in names)}" if names else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Port:
     """An input or an output of a model, without the leading batch axes, which are not written in a spec (D3).
 

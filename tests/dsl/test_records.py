@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import pytest
 
-from attnc.dsl.base.records import record
+from attnc.dsl.base.records import field, mutable, record, replace
 
 
 @record
@@ -50,8 +52,8 @@ class Own:
 def as_dataclass(cls: type[Any]) -> Any:
     kept = ("__doc__", "__module__", "__qualname__", "__annotations__", "__post_init__")
     body = {name: value for name, value in vars(cls).items() if name in kept}
-    body |= {one.name: field(default=one.default, default_factory=one.default_factory, init=one.init, repr=one.repr,
-                             compare=one.compare) for one in fields(cls)}  # fmt: skip
+    said = ("default", "default_factory", "init", "repr", "compare")
+    body |= {one.name: dataclasses.field(**{key: getattr(one, key) for key in said}) for one in fields(cls)}
     return dataclass(frozen=True, slots=True)(type(cls.__name__, (), body))
 
 
@@ -64,7 +66,9 @@ def test_as_a_dataclass_does(made: Callable[..., Any]) -> None:
     assert one != ("a", (1, 2))
     assert repr(one) == "Told(name='a', parts=(1, 2), seen=[], known={})"
     assert (one.span, one.size, one.seen is other.seen, one.known is other.known) == (1, 2, False, False)
-    assert replace(one, parts=(3,)).size == 1
+    assert replace(one, parts=(3,)).size == dataclasses.replace(one, parts=(3,)).size == 1
+    with pytest.raises((TypeError, ValueError)):
+        replace(one, size=2)
     assert [each.name for each in fields(one)] == ["name", "span", "parts", "seen", "size", "known"]
     assert list(inspect.signature(made).parameters) == ["name", "span", "parts", "seen"]
     assert not hasattr(one, "__dict__")
@@ -90,3 +94,56 @@ def test_copies_and_what_is_its_own() -> None:
     assert (hash(Own(1.0)), repr(Own(1.0)), Own(1.0) == Own(1.0)) == (7, "own", True)
     nan = float("nan")
     assert Own(nan) == Own(nan)  # as a tuple that holds the very object
+
+
+@record(eq=False, slots=False)
+class Cached:
+    """Equal to itself alone, and with more than its fields."""
+
+    size: int
+    unit: str = field(default="m", kw_only=True)
+
+    @cached_property
+    def twice(self) -> int:
+        return 2 * self.size
+
+
+@record
+class Derived(Told):
+    """With the fields of another, one of them with a default now."""
+
+    span: int = 3
+    last: bool = True
+
+
+@mutable
+class Counter:
+    """What changes."""
+
+    count: int = 0
+    seen: list[int] = field(default_factory=list)
+
+
+def test_other_kinds() -> None:
+    one = Cached(2, unit="cm")
+    assert (one.twice, one.unit, Cached(2).unit, one == Cached(2, unit="cm"), one == one) == (4, "cm", "m", False, True)
+    assert (Cached.__match_args__, replace(one, size=3).unit) == (("size",), "cm")
+    with pytest.raises(FrozenInstanceError):
+        one.size = 3  # type: ignore[misc]
+    made = Derived("a", parts=(1,))
+    assert (made.span, made.size, made.last) == (3, 1, True)
+    assert [each.name for each in fields(made)][-2:] == ["known", "last"]
+    assert made == Derived("a", parts=(1,)) != Derived("a", parts=(1,), last=False)
+    counter = Counter()
+    counter.count += 1
+    counter.seen.append(4)
+    assert (repr(counter), Counter().seen, counter == Counter(1, [4])) == ("Counter(count=1, seen=[4])", [], False)
+    assert is_dataclass(counter)
+    assert str(inspect.signature(Counter)).startswith("(count: 'int' = 0, seen: 'list[int]' = ")
+
+
+def test_a_dataclass_over_a_record() -> None:
+    made = dataclass(frozen=True, slots=True)(type("Over", (Cached,), {"__annotations__": {"more": int}}))(
+        2, 5, unit="x"
+    )
+    assert (made.size, made.more, made.unit, dataclasses.replace(made, more=6).more) == (2, 5, "x", 6)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
-from ....dsl.base.records import record
+from ....dsl.base.records import field, mutable, record, replace
 from ....dsl.source import Span
 from ...graph.extents import enough, holds
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, values_of
@@ -55,7 +54,7 @@ def may_lack(node: Apply) -> bool:
     return not holds(enough(node), {})
 
 
-@dataclass
+@mutable
 class Making:
     """The nodes of the new graph. held: by the ids of values. same: what stands for a value of the old graph."""
 

@@ -21,9 +21,8 @@ and gives those of its results.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
-from ....dsl.base.records import record
+from ....dsl.base.records import field, mutable, record, replace
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, makes, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...problems.plain import PlainProblem
@@ -70,7 +69,7 @@ class _PicksRewrite:
         return self._bodies[key]
 
 
-@dataclass
+@mutable
 class _Source:
     """A truth that enters a body. value: what it is here, None where it always holds; axes: of the body's own.
 
@@ -83,7 +82,7 @@ class _Source:
     own: int | None = None
 
 
-@dataclass
+@mutable
 class _Entering:
     """What a body is given: its further inputs, and which of its inputs these are for."""
 
@@ -120,7 +119,7 @@ class _Entering:
         return bool(more) or self.given[place] != known
 
 
-@dataclass
+@mutable
 class _Body(Making):
     """One graph. sources: its further inputs. outputs: the values of its results."""
 

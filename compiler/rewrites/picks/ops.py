@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
+from ....dsl.base.records import replace
 from ...graph.nodes import Apply
 from ...graph.traits import (
     Arrange,

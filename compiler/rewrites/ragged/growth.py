@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from enum import IntEnum
 from typing import TypeGuard
 
+from ....dsl.base.records import replace
 from ...graph.nodes import Apply, Constant, Graph, Node, makes, reads
 from ...graph.traits import (
     Arrange,

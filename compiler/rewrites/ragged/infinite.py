@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from ....dsl.base.records import record
+from ....dsl.base.records import record, replace
 from ...graph.extents import undefined
 from ...graph.nodes import Apply
 from ...graph.traits import (

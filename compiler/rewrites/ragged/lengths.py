@@ -8,10 +8,9 @@ held to (`demand`, `within`).
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ....dsl.base.records import record
+from ....dsl.base.records import field, mutable, record, replace
 from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.extents import (
@@ -93,7 +92,7 @@ NOTHING = InputFacts()
 ExtraInput = int | Axis
 
 
-@dataclass
+@mutable
 class Lengths:
     """One graph while it is rewritten. Its axes of `families` are ragged, and so are those `around` it; what it needs
     to know of these becomes inputs.

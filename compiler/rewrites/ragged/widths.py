@@ -23,8 +23,8 @@ given back, and the graph is of no use.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+from ....dsl.base.records import field, mutable, replace
 from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.extents import unlike
@@ -91,7 +91,7 @@ class _ModelRewrite:
         return self._graphs[key]
 
 
-@dataclass
+@mutable
 class RaggedBody(Lengths):
     """One graph, rewritten node by node."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from ....dsl.base.records import replace
 from ...graph.nodes import Apply, Call, Constant, Graph, Positions, reads
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import count
 
+from ....dsl.base.records import replace
 from ...graph import term as terms
 from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads, values_of
 from ...graph.term import Leaf, Predicate, leaves

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from ....dsl import syntax as s
+from ....dsl.base.records import replace
 from ...base.idioms import AXIS_WORDS
 from ...graph.traits import Arrange, IndexMap
 from ...ops import Brackets, Op

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ....dsl import syntax as s
+from ....dsl.base.records import replace
 from ...graph.typed_value import TypedValue
 from ...graph.values import IndexInto, Scalar, Type
 from ...names.written_sizes import read_of

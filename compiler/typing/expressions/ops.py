@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from ....dsl import syntax as s
+from ....dsl.base.records import replace
 from ....dsl.source import Span
 from ...base.idioms import MASK_WORDS
 from ...graph.traits import Choice, Pointwise

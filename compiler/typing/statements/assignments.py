@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ....dsl import syntax as s
+from ....dsl.base.records import replace
 from ...graph.typed_value import TypedValue
 from ...problems.names import Bearer, NameTaken
 from ...problems.plain import Plain

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ....dsl import syntax as s
+from ....dsl.base.records import replace
 from ...graph.typed_value import TypedValue
 from ...problems.elements import Wanted, WrongElement
 from ...problems.plain import Plain

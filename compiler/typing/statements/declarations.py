@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ....dsl import syntax as s
+from ....dsl.base.records import replace
 from ....dsl.docs import behind
 from ....dsl.source import Span
 from ...base.problems import Problems

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ....dsl.base.records import replace
 from ...graph.typed_value import TypedValue
 from ...graph.values import Scalar, Type
 

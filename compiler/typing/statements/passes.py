@@ -7,11 +7,10 @@ the size of a depth depends on the index: of these the distinct ones are kept.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ....dsl import syntax as s
-from ....dsl.base.records import record
+from ....dsl.base.records import field, mutable, record, replace
 from ....dsl.source import Span
 from ...graph.nodes import Apply, Call, Graph, Output, Parameter, Scan, children
 from ...graph.typed_value import TypedValue, fits
@@ -66,7 +65,7 @@ class Loop:
         return name, f"{show_static(Literal(item))}, number {at} of `{self.statement.count.span.text}`"
 
 
-@dataclass
+@mutable
 class BodyPass:
     """One elaboration of the body. ends: what it gives. after: what is known when all passes are done."""
 
@@ -94,7 +93,7 @@ class BodyPass:
         return self.builder.outside if self.outputs is not None else []
 
 
-@dataclass
+@mutable
 class Variants:
     """The distinct bodies; `which` of them each pass is; what all passes were decided by, and whether all are right."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
+from ...dsl.base.records import replace
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.errors import AttnError
 from ...dsl.source import Source
