@@ -15,8 +15,6 @@ from bisect import bisect_right
 
 from .base.records import mutable, record
 from .diagnostic import Diagnostic, error
-from .mistakes.stumble import Stumble
-from .mistakes.table import tell
 from .source import Source, Span
 from .syntax import Comment
 from .tokens import ITEM_ALIASES, ITEM_WORDS, JOINING_WORDS, QUOTES, STATEMENT_WORDS, TOKEN, TRUTH_WORDS
@@ -348,6 +346,9 @@ class _Scanner:
         self.bad.append(start)
         assert self.line is not None
         before = self.text[self.line : start]
+        from .mistakes.stumble import Stumble
+        from .mistakes.table import tell
+
         problem = tell(Stumble(Span(self.source, start, end), f"✗{what}", before))
         if token != "\r" or all(each.message != problem.message for each in self.problems):  # once for all its lines
             self.problems.append(problem)

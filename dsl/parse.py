@@ -14,21 +14,20 @@ from __future__ import annotations
 import threading
 from bisect import bisect_right
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lark import Lark
-from lark.exceptions import UnexpectedCharacters, UnexpectedToken
-
+from .base.automaton import Automaton, OutOfGrammar
 from .base.records import replace
 from .diagnostic import Diagnostic, Edit, Fix, Label
 from .docs import above
 from .layout import Layout, Line, Piece, lay_out
-from .mistakes import expected
-from .mistakes.closing import Closing
 from .source import Source, Span
 from .syntax import AxisDecl, ConstDecl, File, Item
-from .tables import load_parser
 from .tree import RefusedText, TreeBuilder
+
+if TYPE_CHECKING:
+    from lark import Lark
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 MAX_ERRORS = 20
 
@@ -36,9 +35,25 @@ _lock = threading.Lock()  # one parser, and one builder that its callbacks are b
 
 
 @cache
+def _automaton() -> tuple[Automaton, TreeBuilder]:
+    builder = TreeBuilder()
+    return Automaton(builder), builder
+
+
+@cache
 def _parser() -> tuple[Lark, TreeBuilder]:
+    from .tables import load_parser  # and lark: a right file needs none of it, nor of `mistakes`
+
     builder = TreeBuilder()
     return load_parser(builder), builder
+
+
+class _Wrong(Exception):
+    """What does not fit the grammar."""
+
+    def __init__(self, unexpected: UnexpectedToken | UnexpectedCharacters) -> None:
+        self.unexpected = unexpected
+        super().__init__()
 
 
 def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnostic]]:
@@ -58,7 +73,7 @@ def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnost
             if piece.broken:
                 astray = True
                 continue
-            if astray and not expected.begins_item(layout.text, piece.start):
+            if astray and not _begins_item(layout.text, piece.start):
                 skipped.append(piece)
                 continue
             if len(problems) > MAX_ERRORS:
@@ -80,6 +95,12 @@ def parse(source: Source, *, lenient: bool = False) -> tuple[File, list[Diagnost
     return File(tuple(items), layout.comments, Span(source, 0, len(source.text))), problems
 
 
+def _begins_item(text: str, at: int) -> bool:
+    from .mistakes.expected import begins_item
+
+    return begins_item(text, at)
+
+
 def _start(problem: Diagnostic) -> tuple[int, int]:
     return (problem.span.start, problem.span.end) if problem.span is not None else (0, 0)
 
@@ -95,6 +116,10 @@ def _placed(source: Source, layout: Layout, problems: list[Diagnostic]) -> list[
 
     Of a line with several mistakes no place would do: they are left as they are, and mended one by one.
     """
+    if not problems:
+        return []
+    from .mistakes.closing import Closing
+
     lines = [_line_at(layout, _start(problem)[0]) for problem in problems]
     starts = {piece.start for piece in layout.pieces}
     closing = Closing()
@@ -127,18 +152,31 @@ def _line_at(layout: Layout, at: int) -> Line | None:
 
 def _reads(source: Source, line: Line, first: bool, text: str) -> bool:
     """Whether a line can be read with another text."""
+    from .mistakes.expected import alone
+
     try:
-        _read(source, line.start, "", expected.alone(text, line.heads, first))
-    except (RefusedText, UnexpectedToken, UnexpectedCharacters):
+        _read(source, line.start, "", alone(text, line.heads, first))
+    except (RefusedText, _Wrong):
         return False
     return True
 
 
 def _read(source: Source, base: int, doc: str, text: str) -> Any:
-    """The tree of an item. base: the offset of its text."""
+    """The tree of an item. base: the offset of its text. Raises RefusedText; _Wrong, with what lark says."""
+    automaton, builder = _automaton()
+    builder.begin(source, base, doc)
+    try:
+        return automaton.read(text)
+    except OutOfGrammar:
+        pass
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
     parser, builder = _parser()
     builder.begin(source, base, doc)
-    return parser.parse(text)
+    try:
+        return parser.parse(text)
+    except (UnexpectedToken, UnexpectedCharacters) as unexpected:
+        raise _Wrong(unexpected) from None
 
 
 def _item(
@@ -159,9 +197,11 @@ def _item(
         except RefusedText as refusal:
             problem = refusal.diagnostic
             at = problem.span.start if problem.span is not None else piece.start
-        except (UnexpectedToken, UnexpectedCharacters) as unexpected:
-            at = piece.start + expected.offset(unexpected, text)
-            problem = expected.explain(unexpected, source, text, piece.start, piece.line_at(at).start)
+        except _Wrong as wrong:
+            from .mistakes.expected import explain, offset
+
+            at = piece.start + offset(wrong.unexpected, text)
+            problem = explain(wrong.unexpected, source, text, piece.start, piece.line_at(at).start)
         else:
             return node, problems, not done and not problems
         line = piece.line_at(at)
@@ -176,6 +216,8 @@ def _item(
 
 def _without(text: str, piece: Piece, line: Line, done: set[int]) -> str | None:
     """The item's text without a faulty line, or with a head in its place; None if that would not help."""
+    from .mistakes import expected
+
     start, end = line.start - piece.start, line.end - piece.start
     stand_in = expected.stand_in(text[start:end], line.heads, start == 0)
     if stand_in is None or len(stand_in) > end - start:

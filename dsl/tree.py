@@ -10,12 +10,10 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from lark import Token
-
+from .base.automaton import Lexeme
 from .base.records import replace
 from .diagnostic import Diagnostic, error
 from .layout import MAX_DEPTH
-from .mistakes.words import piece
 from .source import Source, Span
 from .syntax import (
     COMPUTED,
@@ -99,24 +97,24 @@ class ItemText:
         """The span of offsets in the item's text."""
         return Span(self.source, self.base + start, self.base + end)
 
-    def over(self, token: Token) -> Span:
+    def over(self, token: Lexeme) -> Span:
         """The span of a token."""
-        start = self.base + (token.start_pos or 0)
-        return Span(self.source, start, start + len(token))
+        start = self.base + token.start_pos
+        return Span(self.source, start, start + len(token.value))
 
-    def ident(self, token: Token) -> Ident:
+    def ident(self, token: Lexeme) -> Ident:
         span = self.over(token)
-        if len(token) > MAX_NAME:
-            message = f"a name of {len(token):,} letters has more than {MAX_NAME}"
+        if len(token.value) > MAX_NAME:
+            message = f"a name of {len(token.value):,} letters has more than {MAX_NAME}"
             raise RefusedText(error("E0220", message, span, help="shorten it"))
         return Ident(token.value, span)
 
-    def maybe(self, token: Token | None) -> Ident | None:
+    def maybe(self, token: Lexeme | None) -> Ident | None:
         return None if token is None else self.ident(token)
 
-    def onwards(self, start: Token | Any, end: int) -> Span:
+    def onwards(self, start: Lexeme | Any, end: int) -> Span:
         """From a token or node to an absolute offset."""
-        first = self.base + (start.start_pos or 0) if isinstance(start, Token) else _first(start)
+        first = _first(start) if hasattr(start, "span") else self.base + start.start_pos
         return Span(self.source, first, end)
 
     def sink(self, node: object, inner: object, span: Span) -> None:
@@ -148,7 +146,7 @@ class ItemText:
 
 
 class TreeBuilder:
-    """Callbacks for Lark, a method for each rule of the grammar."""
+    """A method for each rule of the grammar: callbacks of the automaton, and of lark."""
 
     def __init__(self) -> None:
         self.at = ItemText()
@@ -161,7 +159,7 @@ class TreeBuilder:
         last = names[-1] if names else path[-1]
         return UseDecl(path, tuple(names), self.at.onwards(keyword, last.span.end))
 
-    def path(self, parts: list[Token]) -> tuple[Ident, ...]:
+    def path(self, parts: list[Lexeme]) -> tuple[Ident, ...]:
         return tuple(map(self.at.ident, parts))
 
     def used(self, parts: list[Any]) -> Used:
@@ -175,7 +173,16 @@ class TreeBuilder:
         name, display, like = self.at.ident(parts[0]), self.at.maybe(parts[1]), self.at.maybe(parts[2])
         relation, size, ragged = parts[3], parts[4], self.at.maybe(parts[5])
         last = ragged or size or like or display or name
-        return AxisDecl("", name, display, like, size, relation == "<=", ragged, name.span.to(last.span))
+        return AxisDecl(
+            "",
+            name,
+            display,
+            like,
+            size,
+            relation is not None and relation.value == "<=",
+            ragged,
+            name.span.to(last.span),
+        )
 
     def consts(self, parts: list[Any]) -> tuple[ConstDecl, ...]:
         return tuple(parts[1:])
@@ -325,26 +332,26 @@ class TreeBuilder:
 
     # -- expressions
 
-    def name(self, parts: list[Token]) -> Name:
+    def name(self, parts: list[Lexeme]) -> Name:
         name = self.at.ident(parts[0])
         return Name(name.text, name.span)
 
-    def integer(self, parts: list[Token]) -> NumberLiteral:
-        span = self.at.over(parts[0])
-        if len(parts[0]) > MAX_DIGITS and len(parts[0].lstrip("0")) > MAX_DIGITS:
+    def integer(self, parts: list[Lexeme]) -> NumberLiteral:
+        span, digits = self.at.over(parts[0]), parts[0].value
+        if len(digits) > MAX_DIGITS and len(digits.lstrip("0")) > MAX_DIGITS:
             raise RefusedText(error("E0105", "this number is too large", span, f"more than {MAX_DIGITS} digits"))
-        return NumberLiteral(int(parts[0]), span)
+        return NumberLiteral(int(digits), span)
 
-    def real(self, parts: list[Token]) -> NumberLiteral:
-        value, span = float(parts[0]), self.at.over(parts[0])
+    def real(self, parts: list[Lexeme]) -> NumberLiteral:
+        value, span = float(parts[0].value), self.at.over(parts[0])
         if math.isinf(value):
             raise RefusedText(error("E0105", "this number is too large", span, "beyond a 64-bit float"))
         return NumberLiteral(value, span)
 
-    def truth(self, parts: list[Token]) -> Truth:
+    def truth(self, parts: list[Lexeme]) -> Truth:
         return Truth(parts[0].value == "true", self.at.over(parts[0]))
 
-    def size(self, parts: list[Token]) -> SizeExpr:
+    def size(self, parts: list[Lexeme]) -> SizeExpr:
         return SizeExpr(self.at.ident(parts[1]), self.at.over(parts[0]).to(self.at.over(parts[2])))
 
     def paren(self, parts: list[Any]) -> Expr:
@@ -413,6 +420,8 @@ class TreeBuilder:
         if second is not None:
             for item in first:
                 if item.rename is not None or item.value is not None or item.at is not None:
+                    from .mistakes.words import piece
+
                     raise RefusedText(
                         error(
                             "E0101",
@@ -429,7 +438,7 @@ class TreeBuilder:
 
     bracketed = args
 
-    def item(self, parts: list[Token]) -> BracketItem:
+    def item(self, parts: list[Lexeme]) -> BracketItem:
         name = self.at.ident(parts[0])
         return BracketItem(name, None, None, name.span)
 
@@ -437,7 +446,7 @@ class TreeBuilder:
         span = parts[0].span
         return BracketItem(Ident(COMPUTED, span), None, None, span, parts[0])
 
-    def item_as(self, parts: list[Token]) -> BracketItem:
+    def item_as(self, parts: list[Lexeme]) -> BracketItem:
         name, rename = map(self.at.ident, parts)
         return BracketItem(name, rename, None, name.span.to(rename.span))
 
@@ -448,12 +457,12 @@ class TreeBuilder:
 
 def _call(
     at: ItemText,
-    start: Token,
-    name: Token,
-    label: Token | None,
+    start: Lexeme,
+    name: Lexeme,
+    label: Lexeme | None,
     brackets: BracketList | None,
     arguments: tuple[Argument, ...] | None,
-    closer: Token | None,
+    closer: Lexeme | None,
     scan: Ident | None = None,
 ) -> CallExpr:
     if closer is not None:
@@ -480,7 +489,7 @@ def _call(
 
 
 def _result(
-    at: ItemText, name: Ident | None, type: TypeExpr, causal: tuple[Ident, ...], why: Token | None
+    at: ItemText, name: Ident | None, type: TypeExpr, causal: tuple[Ident, ...], why: Lexeme | None
 ) -> ResultDecl:
     trusted = None if why is None else Ident(why.value[1:-1], at.over(why))
     last = trusted or (causal[-1] if causal else type)

@@ -442,7 +442,10 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("command", "absent"),
     [
-        (["check"], ["torch", "numpy", "jaxtyping", "graphviz", "safetensors", "rich"]),
+        (
+            ["check"],
+            ["torch", "numpy", "jaxtyping", "graphviz", "safetensors", "rich", "lark", "dataclasses", "inspect"],
+        ),
         (["summary"], ["torch"]),
         (["draw", "-o", "a.svg"], ["torch"]),
         (["compile", "--to", "torch"], ["torch"]),
@@ -451,7 +454,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     ids=lambda value: value[0],
 )
 def test_what_is_imported(command: list[str], absent: list[str]) -> None:
-    """`check` is quick because it loads lark alone; only running a model needs torch."""
+    """`check` of a right file is quick because it loads nothing but our own; only running a model needs torch."""
     code = f"import sys; from attnc.cli import main; assert main({[*command, 'good.attn']}) == 0; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     loaded = set(done.stdout.splitlines()[-1].split())

@@ -12,7 +12,6 @@ from ...dsl import syntax as s
 from ...dsl.base.records import field, mutable
 from ...dsl.diagnostic import Diagnostic
 from ...dsl.files import FileProblem, read
-from ...dsl.mistakes.expected import begins_item
 from ...dsl.parse import parse
 from ...dsl.source import Source, Span
 from ..base.names import nearest
@@ -168,6 +167,8 @@ _DECLARES = frozenset(("use", "width", "depth", "const", "block", "model", "op",
 
 def _names_in_text(text: str) -> set[str]:
     """The names that a file which does not parse may have meant to declare: no mistake is reported of them."""
+    from ...dsl.mistakes.expected import begins_item
+
     lines = re.finditer(r"^[ \t]*(\w+)(.*)", text, re.MULTILINE)
     heads = [line[2] for line in lines if line[1] in _DECLARES or begins_item(text, line.start(1))]
     outside = re.findall(r"^(\w+)[ \t]*[=:,]", text, re.MULTILINE)  # statements where only declarations stand

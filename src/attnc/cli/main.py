@@ -5,41 +5,40 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from ..compiler.sizes.limits import deep
 from ..dsl.errors import AttnError
 from ..version import __version__
 from .arguments import Parser
-from .commands import check, compile, completion, convert, cost, draw, explain, fmt, inspect, lsp, show, summary
-from .devices import shard
-from .hub import adapters, adopt, export, import_, run
 from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
 
-# Each has SUMMARY (a line for `attnc -h`), arguments(parser), and run(args) -> exit status; its docstring is the help.
+# Where each is: a module, imported when it is asked for, that has SUMMARY (a line for `attnc -h`), arguments(parser),
+# and run(args) -> exit status; its docstring is the help.
 COMMANDS = {
-    "check": check,
-    "fmt": fmt,
-    "draw": draw,
-    "show": show,
-    "compile": compile,
-    "summary": summary,
-    "cost": cost,
-    "shard": shard,
-    "inspect": inspect,
-    "import": import_,
-    "run": run,
-    "export": export,
-    "adopt": adopt,
-    "adapters": adapters,
-    "convert": convert,
-    "explain": explain,
-    "lsp": lsp,
-    "completion": completion,
+    "check": ".commands.check",
+    "fmt": ".commands.fmt",
+    "draw": ".commands.draw",
+    "show": ".commands.show",
+    "compile": ".commands.compile",
+    "summary": ".commands.summary",
+    "cost": ".commands.cost",
+    "shard": ".devices.shard",
+    "inspect": ".commands.inspect",
+    "import": ".hub.import_",
+    "run": ".hub.run",
+    "export": ".hub.export",
+    "adopt": ".hub.adopt",
+    "adapters": ".hub.adapters",
+    "convert": ".commands.convert",
+    "explain": ".commands.explain",
+    "lsp": ".commands.lsp",
+    "completion": ".commands.completion",
 }
 
 
 def parser(only: str | None = None) -> Parser:
-    """only: the command whose arguments are asked for; those of the others take time, and modules."""
+    """only: the one command that is asked for."""
     top = Parser(
         prog="attnc",
         description="Check, draw and compile attention architectures written in the .attn language.",
@@ -50,11 +49,11 @@ def parser(only: str | None = None) -> Parser:
     top.add_argument("--version", action="version", version=f"attnc {__version__}")
     made = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
     top.set_defaults(run=lambda _: say_help(top))
-    for name, command in COMMANDS.items():
+    for name in COMMANDS if only is None else (only,):
+        command = import_module(COMMANDS[name], __package__)
         about = " ".join((command.run.__doc__ or "").split())
         one: Parser = made.add_parser(name, help=command.SUMMARY, description=about, allow_abbrev=False)
-        if only in (None, name):
-            command.arguments(one)
+        command.arguments(one)
         one.set_defaults(run=command.run, top=top)
     return top
 
@@ -98,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     try:
         given = sys.argv[1:] if argv is None else argv
-        alone = given and given[0] in COMMANDS and COMMANDS[given[0]] is not completion  # which lists those of all
+        alone = given and given[0] in COMMANDS and given[0] != "completion"  # which lists those of all
         args = parser(given[0] if alone else None).parse_args(given)
     except SystemExit as done:  # -h, --version
         return done.code if isinstance(done.code, int) else COULD_NOT_RUN

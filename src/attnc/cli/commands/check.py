@@ -10,7 +10,6 @@ from ...dsl.base.records import replace
 from ...dsl.diagnostic import Diagnostic, Severity, error
 from ...dsl.errors import AttnError
 from ...dsl.source import Source
-from .. import fix
 from ..arguments import sizes
 from ..output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say
 from ..target import content_of, open_spec, specs, split
@@ -34,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
     if args.diff and (not args.fix or args.json):
         raise CannotRun("--diff shows what --fix would change: it goes with --fix, and without --json")
     if args.fix:
+        from .. import fix
+
         return fix.run(args)
     status = CLEAN
     found: list[Diagnostic] = []
