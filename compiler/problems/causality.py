@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 
-from ...dsl.base.records import record
+from ...dsl.base.records import record, replace
 from ...dsl.source import Span
 from ...dsl.syntax import Ident
 from ..base.problems import Problem
