@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 
 
-def _by_name(table: str) -> dict[str, str]:
-    """`name other: what to write` in each line, or in several, the others indented."""
-    rows = (line.split(": ", 1) for line in re.sub(r"\n +", " ", table.strip()).split("\n"))
-    return {name: help for names, help in rows for name in names.split()}
+def _by_name(table: str, said: str = "{}") -> dict[str, str]:
+    """`name other: what to write` in each line, or in several, the others indented; short ones end with `;`, and others
+    follow. said: the sentence around each."""
+    rows = (row.split(": ", 1) for row in re.split(r"\n|;  ", re.sub(r"\n +", " ", table.strip())))
+    return {name: said.format(help) for names, help in rows for name in names.split()}
 
 
 IDIOMS = _by_name("""
@@ -36,26 +37,15 @@ zeros ones full zeros_like ones_like: a number is a value: `broadcast[a](0)`
 rand randn normal uniform: weights begin at random: `param w: [a] ~ normal(0.02)`
 dense Linear Dense fc proj lin: a learned map: `linear[a -> b](x)`
 one_hot onehot: an index compares with its axis: `select(vocab == ids, 1, 0)`
-leakyrelu LeakyReLU rrelu: write `max(x, 0.01 * x)`
 groupnorm group_norm: `split` the axis into groups, then `layernorm[part]`
 batchnorm batch_norm: a batch is not written: `param`s hold its mean and variance
 fft rfft fftconv: a long convolution is a `dot` with a filter read at `t - s`
-mse_loss mse MSELoss: write `mean[a]((x - y) ^ 2)`
-l1_loss L1Loss: write `mean[a](abs(x - y))`
-logsigmoid log_sigmoid LogSigmoid: write `-softplus(-x)`
 glu GLU: a gate is a product of two maps: `linear.a[d -> e](x) * sigmoid(linear.b[d -> e](x))`
 reglu ReGLU: a gate is a product of two maps: `linear.a[d -> e](x) * relu(linear.b[d -> e](x))`
-relu2 squared_relu relu_squared: write `relu(x) ^ 2`
 prelu PReLU: write `max(x, 0) + slope * min(x, 0)`, for `param slope: [] ~ constant(0.25)`
-hardtanh hard_tanh: write `clamp(x, -1, 1)`
-hardsigmoid hard_sigmoid: write `clamp(x / 6 + 0.5, 0, 1)`
-hardswish hard_swish hardsilu: write `x * clamp(x / 6 + 0.5, 0, 1)`
 log2 log10: write `log(x) / log(2)`, or `/ log(10)`
 cumprod: of positive numbers, `cumsum[a](log(x))` is the logarithm of their products
 detach stop_grad no_grad: it is `stop_gradient(x)`; a weight without gradient is a `param ... frozen`
-cummin: write `-cummax[a](-x)`
-mod remainder: write `x % n`
-l1norm l1_norm: write `x / broadcast[a](sum[a](abs(x)))`
 median quantile: sort, and take what is in the middle: `x[a = argsort[a -> r](x)][r = floor((|r| - 1) / 2)]`
 softmax1 softmax_one softmax_plus_one: `concat` a score of 0 before `softmax`, and leave its weight out
 gumbel_softmax gumbel multinomial bernoulli: a spec draws nothing at random but `dropout`: take the noise as an input
@@ -63,69 +53,46 @@ scatter scatter_add index_add index_copy segment_sum: a product with a one-hot t
   y)`: the cookbook has it (writing back)
 roll shift: gather by arithmetic of the index: `x[t = (t + |t| - 1) % |t|]`, or `x[t = max(t - 1, 0)]`
 acos asin atan arccos arcsin arctan atan2: there is no inverse of `cos` and `sin`: docs/ops.md lists the ops
-atanh arctanh: write `0.5 * log((1 + x) / (1 - x))`
-asinh arcsinh: write `log(x + sqrt(x ^ 2 + 1))`
-acosh arccosh: write `log(x + sqrt(x ^ 2 - 1))`
-maximum: it is `max(x, y)`
-minimum: it is `min(x, y)`
-erfc: write `1 - erf(x)`
 long: an index is whole already: `int(i)` is its number; of a real number `floor(x)` is
 binary_cross_entropy binary_cross_entropy_with_logits bce bce_loss BCELoss: of logits, write `mean[a](softplus(x) - x *
   y)`
 bilinear Bilinear: write `dot[a, b](x, y, w)`, for `param w: [a, b, c]`
 diag eye trace: indices compare: `select(a == b, x, 0)`, for two copies of an axis
-kl_div: write `sum[a](p * log(p / q))`
 fmod: write `x - n * select(x / n > 0, floor(x / n), ceil(x / n))`: `x % n` has the sign of `n`
 entropy: write `-sum[a](p * log(p))`; `cross_entropy[a](logits, ids)` is the loss
-cosine_similarity cos_sim: write `dot[d](l2norm[d](x), l2norm[d](y))`
-logaddexp: write `max(x, y) + softplus(-abs(x - y))`
-selu: write `1.0507 * (max(x, 0) + 1.6733 * (expm1(min(x, 0))))`
-celu: write `max(x, 0) + a * expm1(min(x, 0) / a)`
-softmin: write `softmax[a](-x)`
-softsign: write `x / (1 + abs(x))`
-tanhshrink: write `x - tanh(x)`
-logit: write `log(x / (1 - x))`
-exp2: write `2 ^ x`
-reciprocal: write `1 / x`
-lerp: write `x + t * (y - x)`
-tan: write `sin(x) / cos(x)`
-sinh: write `(exp(x) - exp(-x)) / 2`
-cosh: write `(exp(x) + exp(-x)) / 2`
-trunc: write `select(x > 0, floor(x), ceil(x))`
-frac: write `x - floor(x)`
-average avg mean_pool: it is `mean[a](x)`
-count count_nonzero: write `sum[a](select(m, 1, 0))`
-ln: it is `log(x)`
-lse: it is `logsumexp[a](x)`
 logical_and logical_or logical_not: write `m and n`, `m or n`, `not m`
-logical_xor xor: write `m != n`
 self: a block is called by its own name; `.label` names weights: `linear.out[a -> b](x)`
-sign: write `select(x > 0, 1, select(x < 0, -1, 0))`
-round rint: write `floor(x + 0.5)`
-clip: it is `clamp(x, low, high)`
-relu6: write `clamp(x, 0, 6)`
-softcap: write `c * tanh(x / c)`
-mish: write `x * tanh(softplus(x))`
 prod: of positive numbers, write `exp(sum[a](log(x)))`
 leaky_relu: write `max(x, 0.01 * x)`, or another slope
-elu: write `select(x > 0, x, expm1(min(x, 0)))`
 outer: write `x * y`: depths that only one of the two has spread, and widths by `broadcast[a](x)`
-swish: it is `silu(x)`
-square sqr: write `x ^ 2`
-pow: write `x ^ n`
-add: write `x + y`
-sub subtract: write `x - y`
-mul multiply: write `x * y`
-div divide true_divide: write `x / y`
 inverse inv pinv det svd solve: there is no linear algebra but `dot`: docs/ops.md lists the ops
-var: write `mean[a]((x - broadcast[a](mean[a](x))) ^ 2)`
-std: write `sqrt(mean[a]((x - broadcast[a](mean[a](x))) ^ 2))`
 norm: `l2norm[a](x)` divides by the length; the length itself is `sqrt(sum[a](x * x))`
 normalize: `l2norm[a](x)` divides by the length
-argmin: write `argmax[a](-x)`
-sort: write `x[a = argsort[a -> r](x)]`
 nll_loss: `cross_entropy[vocab](logits, ids)` takes logits
 """)
+IDIOMS |= _by_name("""
+add: x + y;  sub subtract: x - y;  mul multiply: x * y;  div divide true_divide: x / y;  mod remainder: x % n
+pow: x ^ n;  square sqr: x ^ 2;  exp2: 2 ^ x;  reciprocal: 1 / x;  lerp: x + t * (y - x);  logical_xor xor: m != n
+round rint: floor(x + 0.5);  trunc: select(x > 0, floor(x), ceil(x));  frac: x - floor(x);  logit: log(x / (1 - x))
+sign: select(x > 0, 1, select(x < 0, -1, 0));  logaddexp: max(x, y) + softplus(-abs(x - y));  erfc: 1 - erf(x)
+tan: sin(x) / cos(x);  sinh: (exp(x) - exp(-x)) / 2;  cosh: (exp(x) + exp(-x)) / 2
+atanh arctanh: 0.5 * log((1 + x) / (1 - x));  asinh arcsinh: log(x + sqrt(x ^ 2 + 1))
+acosh arccosh: log(x + sqrt(x ^ 2 - 1));  mish: x * tanh(softplus(x));  tanhshrink: x - tanh(x)
+relu6: clamp(x, 0, 6);  relu2 squared_relu relu_squared: relu(x) ^ 2;  leakyrelu LeakyReLU rrelu: max(x, 0.01 * x)
+elu: select(x > 0, x, expm1(min(x, 0)));  celu: max(x, 0) + a * expm1(min(x, 0) / a);  softmin: softmax[a](-x)
+selu: 1.0507 * (max(x, 0) + 1.6733 * (expm1(min(x, 0))));  logsigmoid log_sigmoid LogSigmoid: -softplus(-x)
+hardtanh hard_tanh: clamp(x, -1, 1);  hardsigmoid hard_sigmoid: clamp(x / 6 + 0.5, 0, 1);  softsign: x / (1 + abs(x))
+hardswish hard_swish hardsilu: x * clamp(x / 6 + 0.5, 0, 1);  softcap: c * tanh(x / c)
+var: mean[a]((x - broadcast[a](mean[a](x))) ^ 2);  std: sqrt(mean[a]((x - broadcast[a](mean[a](x))) ^ 2))
+l1norm l1_norm: x / broadcast[a](sum[a](abs(x)));  cosine_similarity cos_sim: dot[d](l2norm[d](x), l2norm[d](y))
+mse_loss mse MSELoss: mean[a]((x - y) ^ 2);  l1_loss L1Loss: mean[a](abs(x - y));  kl_div: sum[a](p * log(p / q))
+argmin: argmax[a](-x);  cummin: -cummax[a](-x);  sort: x[a = argsort[a -> r](x)]
+count count_nonzero: sum[a](select(m, 1, 0))
+""", "write `{}`")  # fmt: skip
+IDIOMS |= _by_name("""
+maximum: max(x, y);  minimum: min(x, y);  average avg mean_pool: mean[a](x);  ln: log(x);  lse: logsumexp[a](x)
+clip: clamp(x, low, high);  swish: silu(x)
+""", "it is `{}`")  # fmt: skip
 
 OTHER_INITS = _by_name("""
 kaiming_normal he_normal: for a map from `a`, write `normal(sqrt(2 / |a|))`

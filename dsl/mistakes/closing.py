@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -10,8 +11,7 @@ from ..tokens import TOKEN
 MAX_READ = 50_000
 """How many characters may be read in trying places for all brackets of a file. It is a fifth of a second."""
 
-_BEGINNINGS = frozenset(("=", ",", "(", "return"))
-_TIGHT = frozenset("*/%^")
+_BEGINNING = re.compile(r"(?:(?<![<>=!])=|[,(]|\breturn)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +55,15 @@ def _likely(statement: str, opened: int) -> Iterator[int]:
     an expression are there for the sake of a sum: `(a - b % c == 0`.
     """
     places = list(_gaps(statement, opened))
-    whole = [place.at for place in places if not place.splits]
-    split = [place.at for place in places if place.splits]
-    if statement[opened] == "[":
-        call = next((place.at for place in places if place.following == "("), None)
-        held = statement[opened:call]
-        if call is not None and "=" not in held and " as " not in held:
+    square = statement[opened] == "["
+    if square:
+        call = next((place.at for place in places if place.following == "("), opened)
+        if call > opened and not re.search("=| as ", statement[opened:call]):
             yield call
-        yield from whole + split
-        return
-    if _last(statement[:opened]) in _BEGINNINGS:
-        yield from [place.at for place in places if place.sums and place.following in _TIGHT][:1]
-    yield from whole[::-1] + split[::-1]
+    elif _BEGINNING.search(statement, 0, opened):
+        yield from [place.at for place in places if place.sums and place.following in tuple("*/%^")][:1]
+    for place in sorted(places, key=lambda place: (place.splits, place.at if square else -place.at)):
+        yield place.at
 
 
 def _gaps(statement: str, opened: int) -> Iterator[_Gap]:
@@ -85,8 +82,3 @@ def _gaps(statement: str, opened: int) -> Iterator[_Gap]:
         at, last = found.end(), kind or ""
     if not depth:
         yield _Gap(at, "", False, sums)
-
-
-def _last(text: str) -> str:
-    """The last token of a text."""
-    return next((each.group() for each in reversed(list(TOKEN.finditer(text))) if each.lastgroup != "space"), "")

@@ -18,35 +18,35 @@ from .table import tell
 from .words import begun_item, wanted
 
 _DOUBLES = frozenset(("->", "|>", "==", "<="))  # of which the parser may take the first half alone, or nothing
-_BEGINNING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]+[A-Za-z_]")
-_FIRST_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_AFTER_A_WORD = re.compile(rf"[ \t]+({'|'.join(ITEM_WORDS)}|repeat)(\.\w+)?[ \t]+(?=[A-Za-z_0-9])")
+_HEAD = re.compile(
+    r"([A-Za-z_][A-Za-z0-9_]*)(?P<more>[ \t]+(?=[A-Za-z_])"
+    rf"(?:({'|'.join(ITEM_WORDS)}|repeat)(?:\.\w+)?[ \t]+(?=[A-Za-z0-9_]))?)?"
+)
+
+
+def _meant(head: re.Match[str] | None) -> str:
+    """The word that begins the item that a line was meant for: it is misspelt, or stands behind another; or ""."""
+    if head is None:
+        return ""
+    return head[3] if head[3] and head[1] not in RESERVED else begun_item(head[1])
 
 
 def begins_item(text: str, at: int) -> bool:
     """Whether a line begins a top-level item, or was meant to."""
-    found = _BEGINNING.match(text, at)
-    if found is None:
-        return False
-    before = _AFTER_A_WORD.match(text, found.end(1)) if found[1] not in RESERVED else None
-    return bool(begun_item(found[1])) or (before is not None and before[1] in ITEM_WORDS)
+    head = _HEAD.match(text, at)
+    return bool(head and head["more"]) and _meant(head) in ITEM_WORDS
 
 
 def stand_in(text: str, heads: bool, first: bool) -> str | None:
     """What may stand in the place of a faulty line, so that the rest of its item can be read; None: nothing."""
-    found = _FIRST_WORD.match(text)
-    word = found.group() if found else ""
-    if not first:
-        if not heads:
-            return ""
-        if word in ("else", "elif", "elseif"):
-            return "else if 0" if word == "else" and re.search(r"\bif\b", text) else "else"
-        return "if 0"
-    after = _AFTER_A_WORD.match(text, len(word))
-    meant = after[1] if after is not None else begun_item(word)
-    if meant in ("block", "model"):
-        return "block _()"
-    return "config _" if meant == "config" else None
+    head = _HEAD.match(text)
+    if first:
+        return {"block": "block _()", "model": "block _()", "config": "config _"}.get(_meant(head))
+    if not heads:
+        return ""
+    if head and head[1] in ("else", "elif", "elseif"):
+        return "else if 0" if head[1] == "else" and re.search(r"\bif\b", text) else "else"
+    return "if 0"
 
 
 def alone(text: str, heads: bool, first: bool) -> str:

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..diagnostic import Diagnostic, Edit, Severity
-from ..source import Source, Span
+from ..source import Source
 
 MAX_ROUNDS = 200
 """Each round mends at least one mistake, or gives a fix up; a text that needs more is left as it is by then."""
 
-Check = Callable[[Source], Sequence[Diagnostic]]
+_Told = Sequence[Diagnostic]
+Check = Callable[[Source], _Told]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,10 @@ def repair(source: Source, check: Check, seconds: float = math.inf) -> Repaired:
         if not wanted:
             break
         for chosen in (_apart(wanted), wanted[:1]):  # all that go together; if that does no good, the first alone
-            edits = [edit for each in chosen for edit in (each.fix.edits if each.fix else ())]
-            text = apply(source.text, edits)
+            text, ends = _edited(source.text, [edit for each in chosen if each.fix for edit in each.fix.edits])
             changed = Source(source.name, text)
             after = tuple(check(changed))
-            if text != source.text and _good(found, after, chosen, _inserted(changed, edits)):
+            if text != source.text and _good(found, after, chosen, changed, ends):
                 source, found = changed, after
                 fixed += chosen
                 break
@@ -58,12 +58,20 @@ def repair(source: Source, check: Check, seconds: float = math.inf) -> Repaired:
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
     """The text with edits made that do not overlap; insertions at one place stand in the order given."""
-    parts: list[str] = []
-    done = 0
+    return _edited(text, edits)[0]
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> tuple[str, dict[int, int]]:
+    """The text with edits made, and for each line of it that has one, counted from 1, where the last of them ends."""
+    made, done = "", 0
+    ends: dict[int, int] = {}
     for edit in sorted(edits, key=lambda edit: (edit.span.start, edit.span.end)):
-        parts += (text[done : edit.span.start], edit.text)
+        made += text[done : edit.span.start]
+        first = made.count("\n") + 1
+        made += edit.text
+        ends |= dict.fromkeys(range(first, made.count("\n") + 2), len(made))
         done = edit.span.end
-    return "".join((*parts, text[done:]))
+    return made + text[done:], ends
 
 
 def _fits(found: Diagnostic, source: Source) -> bool:
@@ -83,20 +91,7 @@ def _apart(wanted: list[Diagnostic]) -> list[Diagnostic]:
     return chosen
 
 
-def _inserted(changed: Source, edits: Sequence[Edit]) -> list[Span]:
-    """Where the edits are in the text that has them."""
-    made = []
-    moved = 0
-    for edit in sorted(edits, key=lambda edit: (edit.span.start, edit.span.end)):
-        start = edit.span.start + moved
-        made.append(Span(changed, start, start + len(edit.text)))
-        moved += len(edit.text) - (edit.span.end - edit.span.start)
-    return made
-
-
-def _good(
-    before: Sequence[Diagnostic], after: Sequence[Diagnostic], fixed: Sequence[Diagnostic], made: list[Span]
-) -> bool:
+def _good(before: _Told, after: _Told, fixed: _Told, changed: Source, ends: dict[int, int]) -> bool:
     """Whether the text is better than it was: the fixed mistakes are gone, and there are fewer in all.
 
     Mending one mistake may bring out more: a syntax error, or a file that cannot be read, hides any number, a wrong
@@ -108,12 +103,13 @@ def _good(
     one, other = _count(before), _count(after)
     said = {key for each in before for key in _said(each, with_place=not one[0])}
     new = [each for each in after if each.severity is Severity.ERROR and said.isdisjoint(_said(each, with_place=True))]
-    here = [each for each in new if any(_on_one_line(each, edit) for edit in made)]
-    if not all(_behind(each, made) for each in here if _is_syntax(each)):
+    spans = ((each, each.span) for each in new if each.span is not None and each.span.source is changed)
+    here = [(each, at.start - ends[line]) for each, at in spans if (line := changed.position(at.start)[0]) in ends]
+    if any(_is_syntax(each) and behind < 0 for each, behind in here):
         return False
     if other[:2] < one[:2]:
         return other[2] <= one[2] or not here
-    return other <= one and all(map(_is_syntax, here))
+    return other <= one and all(_is_syntax(each) for each, _ in here)
 
 
 def _said(found: Diagnostic, with_place: bool) -> Iterator[tuple[str, object]]:
@@ -123,24 +119,11 @@ def _said(found: Diagnostic, with_place: bool) -> Iterator[tuple[str, object]]:
         yield found.code, found.span.source.position(found.span.start)[1]
 
 
-def _on_one_line(found: Diagnostic, made: Span) -> bool:
-    if found.span is None or found.span.source is not made.source:
-        return False
-    first, last = (made.source.position(at)[0] for at in (made.start, made.end))
-    return first <= made.source.position(found.span.start)[0] <= last
-
-
-def _behind(found: Diagnostic, made: list[Span]) -> bool:
-    """Whether a mistake stands behind all that was changed in its line."""
-    assert found.span is not None
-    return all(found.span.start >= edit.end for edit in made if _on_one_line(found, edit))
-
-
 def _is_syntax(found: Diagnostic) -> bool:
     return found.code.startswith("E01")
 
 
-def _count(found: Sequence[Diagnostic]) -> tuple[int, int, int]:
+def _count(found: _Told) -> tuple[int, int, int]:
     """Syntax errors, files that cannot be read, errors."""
     errors = [each for each in found if each.severity is Severity.ERROR]
     unread = sum(each.code == "E0209" for each in errors)

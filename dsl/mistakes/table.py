@@ -106,20 +106,16 @@ def at_mark(text: str) -> str:
 
 
 @cache
-def _by_found() -> dict[str, list[int]]:
-    rows: dict[str, list[int]] = {}
-    for number, row in enumerate(table()[1]):
-        for found in {at_mark(text) for text in row.texts}:
-            rows.setdefault(found, []).append(number)
-    return rows
-
-
-@cache
-def _states() -> dict[int, list[tuple[frozenset[str], frozenset[str]]]]:
-    """For a row by its number, what the parser takes in its states, at least and at most; others fit in any."""
+def _by_found() -> dict[str, dict[int, list[tuple[frozenset[str], frozenset[str]]]]]:
+    """The rows by number, and what the parser takes in their states, at least and at most; none: it may be in any."""
     stored = json.loads(STATES.read_text("utf-8"))
     sets = [frozenset(names.split()) for names in stored["sets"]]
-    return {int(row): [(sets[least], sets[most]) for least, most in pairs] for row, pairs in stored["rows"].items()}
+    rows: dict[str, dict[int, list[tuple[frozenset[str], frozenset[str]]]]] = {}
+    for number, row in enumerate(table()[1]):
+        states = [(sets[least], sets[most]) for least, most in stored["rows"].get(str(number), ())]
+        for found in map(at_mark, row.texts):
+            rows.setdefault(found, {})[number] = states
+    return rows
 
 
 @cache
@@ -131,11 +127,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 def fitting(at: Stumble) -> Iterator[tuple[SlipRow, re.Match[str]]]:
     """The rows that fit, in their order, with the words that stand in the text."""
     marked, opener = at.marked, at.opener
-    for number in sorted({number for found in at.founds for number in _by_found().get(found, ())}):
-        row, states = table()[1][number], _states().get(number)
-        if row.inside not in ("", opener):
-            continue
-        if states is None or any(least <= at.accepts <= most for least, most in states):
+    numbers = {number: states for found in at.founds for number, states in _by_found().get(found, {}).items()}
+    for number in sorted(numbers):
+        row, states = table()[1][number], numbers[number]
+        if row.inside in ("", opener) and (not states or any(least <= at.accepts <= most for least, most in states)):
             pattern = _pattern(row.pattern)
             match = pattern.match(marked, at.line) if row.pattern[:1] == "^" else pattern.search(marked)
             said = _filled(row, at, match) if match else None

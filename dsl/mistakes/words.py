@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import lru_cache
 
@@ -28,6 +28,14 @@ OPERATORS = COMPARISONS | ARITHMETIC | {"AND", "OR", "_WHERE", "PIPE"}
 EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "TRUE", "FALSE", "BAR", "LPAR", "MINUS", "NOT", "SCAN"))
 _STATEMENT = frozenset(("NAME", "RETURN", "EXPECT", "SHARE", "REPEAT", "IF", "PARAM", "WIDTH", "DEPTH", "CONST"))
 _SUFFIXES = frozenset(("LPAR", "LSQB", "DOT"))
+# Where the first may stand, one word tells of all of the last; none: they are not worth telling.
+_TOGETHER = (
+    ("RETURN", "a statement", _STATEMENT | {"_NL"}),
+    ("TRUE", "an expression", EXPRESSION | {"LSQB"}),
+    ("INT", "", {"INT", "FLOAT", "BAR", "LPAR"}),  # brackets hold names: what else they take is read off lists alone
+    ("LPAR", "", {"_AS"}),  # a display name is rarely what was meant
+    ("PLUS", "an operator", OPERATORS | _SUFFIXES),  # not `*`: by then the parser may have taken a sum for finished
+)
 _NAMED = {"NAME": "a name", "STRING": 'a text such as `"module:function"`'}
 _SIGNS = {
     "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "BAR": "|", "EQUAL": "=",
@@ -39,24 +47,13 @@ def wanted(accepts: frozenset[str]) -> str:
     """What would have been right, where the parser would have taken these terminals."""
     if "USE" in accepts:
         return "`block`, `model` or a declaration"
-    # Behind a name or number in brackets: most likely an axis, though it may be the place of a list's number.
-    after_place = {"PLUS", "STAR"} <= accepts and "CARET" not in accepts
+    if {"PLUS", "STAR"} <= accepts and "CARET" not in accepts:
+        accepts -= ARITHMETIC | _SUFFIXES  # in brackets: most likely an axis, though lists have numbers for places
     words = []
-    if "RETURN" in accepts:
-        words.append("a statement")
-        accepts -= _STATEMENT | {"_NL"}
-    if "TRUE" in accepts:
-        words.append("an expression")
-        accepts -= EXPRESSION | {"LSQB"}
-    elif "INT" in accepts:  # brackets hold names: what else they take is read off lists alone
-        accepts -= {"INT", "FLOAT", "BAR", "LPAR"}
-    if after_place:
-        accepts -= ARITHMETIC | _SUFFIXES
-    if "LPAR" in accepts:  # a display name is rarely what was meant
-        accepts -= {"_AS"}
-    if "PLUS" in accepts:  # not `*`: by then the parser may have taken a sum for finished
-        words.append("an operator")
-        accepts -= OPERATORS | _SUFFIXES
+    for first, word, others in _TOGETHER:
+        if first in accepts:
+            words += [word] if word else []
+            accepts -= others
     words += (word for kind, word in _NAMED.items() if kind in accepts)
     ends = accepts & {"_NL", "$END"}
     words += [f"`{sign}`" for sign in sorted(map(spelling, accepts - _NAMED.keys() - ends))]
@@ -68,14 +65,10 @@ def spelling(kind: str) -> str:
     return _SIGNS.get(kind, kind.strip("_").lower())
 
 
-def what_was_meant(word: str, known: Iterable[str]) -> str | None:
-    """The word that was meant by a misspelt one."""
-    return _nearest(word.lower(), tuple(known))
-
-
 @lru_cache(1000)
-def _nearest(word: str, known: tuple[str, ...]) -> str | None:
-    return next(iter(get_close_matches(word, known, 1, 0.72)), None)
+def what_was_meant(word: str, known: tuple[str, ...]) -> str | None:
+    """The word that was meant by a misspelt one."""
+    return next(iter(get_close_matches(word.lower(), known, 1, 0.72)), None)
 
 
 def begun_item(word: str) -> str:
@@ -86,22 +79,9 @@ def begun_item(word: str) -> str:
 def _here(word: str, accepts: frozenset[str]) -> str | None:
     """A word that the parser would have taken, with letters turned round or missing."""
     known = sorted(filter(str.isalpha, map(spelling, accepts - _NAMED.keys())))
-    meant = what_was_meant(word, known) if len(word) > 2 else None
+    meant = what_was_meant(word, tuple(known)) if len(word) > 2 else None
     # `annd` is `and` for sure; of letters added there may come another operator.
     return None if meant in TRUTH_WORDS and re.sub(r"(.)\1+", r"\1", word.lower()) != meant else meant
-
-
-def _decimal(number: str) -> str | None:
-    """A number with a base, where the language takes so many digits."""
-    try:
-        value = int(number, 0)
-    except ValueError:  # an 8 among octal digits
-        return None
-    return str(value) if value < 10**18 else None
-
-
-def _invisible(sign: str) -> str | None:
-    return None if sign.isprintable() else f"U+{ord(sign):04X}" + _called(sign)
 
 
 def _called(sign: str) -> str:
@@ -115,12 +95,12 @@ WAYS: dict[str, Callable[[str, frozenset[str]], str | None]] = {
     "statement": lambda word, _: what_was_meant(word, STATEMENT_WORDS),
     "here": _here,
     "other": lambda name, _: "z" if name == "y" else "y",
-    "decimal": lambda number, _: _decimal(number),
+    "name": lambda name, _: name.replace("-", "_"),
+    "decimal": lambda number, _: str(int(number, 0)) if int(number, 0) < 10**18 else None,  # no more digits fit
     "digits": lambda number, _: number.replace("_", ""),
     "letters": lambda word, _: word if len(word) > 1 or word.isalpha() else None,
-    "invisible": lambda sign, _: _invisible(sign),
-    "called": lambda sign, _: sign and _called(sign),
-    "name": lambda name, _: name.replace("-", "_"),
+    "invisible": lambda sign, _: None if sign.isprintable() else f"U+{ord(sign):04X}{_called(sign)}",
+    "called": lambda sign, _: _called(sign),
     "ragged": lambda axes, _: ", ".join(axis.strip().removesuffix(" ragged") + " ragged" for axis in axes.split(",")),
 }
 """What `{group:way}` of the table makes of a text, given the terminals that could stand there. None: nothing."""
