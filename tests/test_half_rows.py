@@ -20,6 +20,7 @@ from attnc.cli import main
 from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Apply, Graph, children
 from attnc.compiler.graph.traits import Anything, Pointwise, Validity
+from attnc.compiler.hints.tell import tell
 from attnc.compiler.ops import OPS, Op
 from attnc.compiler.problems.causality import Tried
 from attnc.compiler.rewrites.ragged.widths import pad_ragged
@@ -171,7 +172,7 @@ def test_ragged_widths_of_what_may_read_anything(row: Op) -> None:
             assert bool(problems) is any(
                 axis.name == program.width for value in node.operands for axis in value.type.axes
             )
-            for found in problems:
+            for found in map(tell, problems):
                 said = f"`{row.name}` acts on the ragged width `{program.width}`, and how it reads padding is not known"
                 assert said in found.message and found.help
 
