@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.sharding.mesh import BATCH, PIPE, Mesh, MeshAxis
@@ -27,7 +28,7 @@ def build_stage(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: Division
     every = stages(graph, mesh.stages)
     number, group = devices.get_local_rank(PIPE), devices.get_group(PIPE)
     stage, before = every[number], every[number].graph.inputs[: every[number].received]
-    inner, over = _of_stage(mesh, devices)
+    inner, over = _of_stage(graph, mesh, devices)
     fill = fill_for(graph, options)
     local, division = device_module(stage.graph, inner, options, stage.received)
     _number_passes(local, stage)
@@ -67,15 +68,28 @@ def _alike(
     return set[str].intersection(*each)
 
 
-def _of_stage(mesh: Mesh, devices: DeviceMesh) -> tuple[Mesh, DeviceMesh]:
-    """The mesh of one stage; where it has no other axis, one of a single copy."""
+def _of_stage(graph: Graph, mesh: Mesh, devices: DeviceMesh) -> tuple[Mesh, DeviceMesh]:
+    """The mesh of one stage; where it has no other axis, one of a single copy.
+
+    Axes along which weights may be scattered come first, as FSDP has them: all devices together give them that order.
+    """
+    import torch.distributed as dist
     from torch.distributed.device_mesh import DeviceMesh
 
     inner = mesh.of_stage()
-    if inner.axes:
-        return inner, devices[tuple(axis.name for axis in inner.axes)]
-    copies = Mesh((MeshAxis("data", 1, (BATCH,)),))
-    return copies, DeviceMesh(devices.device_type, devices.mesh.reshape(-1, 1), mesh_dim_names=(PIPE, "data"))["data"]
+    kind, names = devices.device_type, devices.mesh_dim_names or ()
+    if not inner.axes:
+        copies = Mesh((MeshAxis("data", 1, (BATCH,)),))
+        return copies, DeviceMesh(kind, devices.mesh.reshape(-1, 1), mesh_dim_names=(PIPE, "data"))["data"]
+    whole = {axis.name for spec in inventory(graph).values() for dim in spec.dims for axis in dim}
+    last = {axis.name: (axis.splits != (BATCH,)) + 2 * bool(whole & {*axis.splits}) for axis in inner.axes}
+    order = sorted(last, key=last.__getitem__)
+    if order != [*last] and devices.size() == dist.get_world_size():
+        every = (*(name for name in names if name not in last), *order)
+        placed = devices.mesh.permute([names.index(name) for name in every])
+        devices = DeviceMesh(kind, placed, mesh_dim_names=every)
+        return inner, devices[tuple(order)]
+    return inner, devices[tuple(last)]
 
 
 def _number_passes(local: torch.nn.Module, stage: Stage) -> None:

@@ -1,7 +1,8 @@
 """How much memory a device needs while its weights are made: `python -m tests.sharding.drawing FOLDER`.
 
 A model of some 1,000 MB on eight devices, this process one of them, which send nothing. Prints its own part, the peaks
-while it is drawn, and while it is read from safetensors files in the folder, in bytes; and what is not as in the whole.
+while it is drawn, and while it is read from safetensors files in the folder, in bytes; the same of a stage; and what is
+not as in the whole.
 """
 
 from __future__ import annotations
@@ -56,6 +57,11 @@ def _status(what: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(what))
 
 
+def own_part(net: torch.nn.Module) -> int:
+    """Bytes of the weights that this device has."""
+    return sum(weight.to_local().nbytes for weight in net.parameters() if isinstance(weight, DTensor))
+
+
 def other(net: torch.nn.Module, of: Model, mesh: DeviceMesh) -> list[str]:
     """Weights of which this device has something else than its part of what one process draws."""
     found = []
@@ -66,7 +72,7 @@ def other(net: torch.nn.Module, of: Model, mesh: DeviceMesh) -> list[str]:
             placement = weight.placements[(weight.device_mesh.mesh_dim_names or ()).index(axis)]
             if not placement.is_replicate():
                 dim: int = placement.dim  # type: ignore[attr-defined]
-                whole = whole.chunk(MESH[axis], dim)[mesh.get_local_rank(axis)]
+                whole = whole.chunk(mesh[axis].size(), dim)[mesh.get_local_rank(axis)]
         found += [] if torch.equal(weight.to_local(), whole) else [path]
     return found
 
@@ -88,15 +94,21 @@ def main(folder: str) -> None:
     small, large = of_sizes(SMALL), of_sizes(LARGE)
     small.parallelize(mesh, splits=SPLITS)  # what is imported is no memory of weights
     net, drawn = peak(lambda: large.parallelize(mesh, splits=SPLITS, seed=3))
-    own = sum(weight.to_local().nbytes for weight in net.parameters() if isinstance(weight, DTensor))
+    own = own_part(net)
     wrong = other(net, large, mesh)
     del net
     weights = attnc.weights.load(written(large, Path(folder)))
     net, read = peak(lambda: large.parallelize(mesh, splits=SPLITS, weights=weights))
     wrong += other(net, large, mesh)
+    del net
+    stages = init_device_mesh("cpu", (2, 2, 2), mesh_dim_names=("pipe", "data", "model"))
+    small.parallelize(stages, splits=SPLITS)
+    net, stage = peak(lambda: large.parallelize(stages, splits=SPLITS, seed=3))
+    wrong += other(net, large, stages)
+    of_stage = own_part(net)
     sizes = [4 * int(np.prod(spec.shape)) for spec in large.weights.values()]
-    told = {"whole": sum(sizes), "largest": max(sizes), "own": own, "drawn": drawn, "read": read, "other": wrong}
-    print(json.dumps(told))
+    told = {"whole": sum(sizes), "largest": max(sizes), "own": own, "drawn": drawn, "read": read}
+    print(json.dumps({**told, "own_of_stage": of_stage, "stage": stage, "other": wrong}))
     dist.destroy_process_group()
 
 

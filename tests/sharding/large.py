@@ -26,7 +26,7 @@ WIDTH = 8192
 
 
 def main() -> None:
-    dist.init_process_group("fake", rank=5, world_size=16384, store=FakeStore())
+    dist.init_process_group("cpu:fake,meta:fake", rank=5, world_size=16384, store=FakeStore())
     mesh = init_device_mesh("cpu", tuple(MESH.values()), mesh_dim_names=tuple(MESH))
     model = attnc.load(EXAMPLES / "zoo/llama.attn", sizes=SIZES).model("llama")
     plan = model.plan(MESH, {"seq": WIDTH}, splits=SPLITS, batch=128, dtype="bfloat16")

@@ -110,7 +110,8 @@ def told(found: dict[str, Any]) -> str:
     more = " ".join(f"{what} {case[what]}" for what in ("zero", "steps", "accumulate", "micro") if what in case)
     off = "FAILED" if "failed" in found else f"{worst(found):.1e}"
     sent = f" SENT {found['sent']}" if found.get("sent") else ""
-    return f"seed {case['seed']}  {off}{sent}  {found.get('seconds', 0.0):.1f} s  {case['name']}  [{mesh}]  {more}"
+    took = f"{found.get('seconds', 0.0):.1f} s, {found.get('computing', 0.0):.1f} of them computing"
+    return f"seed {case['seed']}  {off}{sent}  {took}  {case['name']}  [{mesh}]  {more}"
 
 
 def worst(found: dict[str, Any]) -> float:

@@ -29,6 +29,7 @@ def test_memory(tmp_path: Path) -> None:
     found = json.loads(ran.stdout)
     assert found["other"] == [] and found["own"] < 0.13 * found["whole"], found
     assert max(found["drawn"], found["read"]) < found["own"] + 40_000_000, found
+    assert found["stage"] < found["own_of_stage"] + 40_000_000 and found["own_of_stage"] < 0.13 * found["whole"], found
 
 
 @pytest.mark.parametrize("law", ["normal(0.3)", "uniform(0.2)", "constant(2)"])
