@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from ..base.names import did_you_mean, listed
 from ..cost.bill import REALS, sized
@@ -101,6 +102,19 @@ class ShardingPlan:
         """The rows that experts are given, where these are divided."""
         return tuple(loads(self.cost.graph, self.meter, [axis.size for axis in self.mesh.axes]))
 
+    def with_step(self, batch: int, micro: int, stage: int) -> ShardingPlan:
+        """The same weights on the same mesh, for another step."""
+        each = max(batch // self.copies // micro, 1)
+        cost = replace(self.cost, batch=each, values={**self.cost.values, ONE_BATCH: each})
+        return self.like(cost=cost, batch=batch, micro=micro, stage=stage)
+
+    def like(self, **changes: Any) -> ShardingPlan:
+        """A plan of the same graph, with what was found out of it."""
+        made = replace(self, **changes)
+        same = ("work", "sent", "copied", "unsplit", "parameters", "_alike", "_units", "_formulas")
+        made.__dict__.update({name: getattr(self, name) for name in same})
+        return made
+
     def bytes_of(self, poly: Poly) -> int:
         return self.cost.figure(poly).value
 
@@ -148,20 +162,32 @@ class ShardingPlan:
             given[why, mesh, means, times] = given.get((why, mesh, means, times), 0) + bytes
 
         copied, rounds = self.copied if self.stage else (), self.micro if self.stage > 1 else 1
-        for path, placed in self.weights.items():
-            items = self.items(path)
-            for number in sorted(placed.partial, key=lambda number: (number in copied, number)):
+        for (items, reached, partial), weights in self._alike.items():
+            for number in sorted(partial, key=lambda number: (number in copied, number)):
                 axis = self.mesh.axes[number]
                 if axis.size == 1:
                     continue
-                if placed.learned:
+                if reached:
                     means = Means.REDUCE_SCATTER if number in copied else Means.ALL_REDUCE
-                    add("gradients", number, means, rounds, items * summed)
+                    add("gradients", number, means, rounds, weights * items * summed)
                 if number in copied:
                     items //= axis.size
                     for why in ("weights, forward", "weights, backward") if self.stage == 3 else ("weights",):
-                        add(why, number, Means.ALL_GATHER, self.micro if self.stage == 3 else 1, items * size)
+                        add(why, number, Means.ALL_GATHER, self.micro if self.stage == 3 else 1, weights * items * size)
         return tuple((why, mesh, means, bytes, times) for (why, mesh, means, times), bytes in given.items())
+
+    @cached_property
+    def _alike(self) -> Mapping[tuple[int, bool, frozenset[int]], int]:
+        """How many weights have so many items on a device, have gradients or not, of parts along these mesh axes."""
+        return Counter((self.items(path), each.learned, each.partial) for path, each in self.weights.items())
+
+    @cached_property
+    def _units(self) -> Mapping[str, int]:
+        """The items of the weights that are gathered together."""
+        found = Counter[str]()
+        for path in self.weights:
+            found[unit(path)] += self.items(path)
+        return found
 
     # -- memory --------------------------------------------------------------------------------------------------
 
@@ -184,11 +210,9 @@ class ShardingPlan:
 
     def _scattered(self, each: int, stage: int, learned: bool = False) -> int:
         """Bytes of something that each weight has, scattered over its copies from this stage on."""
-        found = 0
-        for path, placed in self.weights.items():
-            if placed.learned or not learned:
-                found += -(-self.items(path) * each // self._devices(stage))
-        return found
+        devices = self._devices(stage)
+        each_of = ((items, weights) for (items, reached, _), weights in self._alike.items() if reached or not learned)
+        return sum(-(-items * each // devices) * weights for items, weights in each_of)
 
     def _devices(self, stage: int) -> int:
         """Over how many devices something of each weight is scattered, from this stage on."""
@@ -197,9 +221,7 @@ class ShardingPlan:
     @cached_property
     def gathered_bytes(self) -> int:
         """Weights that are scattered, while they are used, and gradients that are to be scattered: those of a unit."""
-        size, units = REALS[self.cost.dtype], Counter[str]()
-        for path in self.weights if self._devices(2) > 1 else ():
-            units[unit(path)] += self.items(path)
+        size, units = REALS[self.cost.dtype], {**self._units} if self._devices(2) > 1 else {}
         always = units.pop("", 0)
         largest = max(units.values(), default=0)
         summed = largest * (size + REALS[self.reduce])
@@ -230,7 +252,7 @@ class ShardingPlan:
         Raises ValueError for another word.
         """
         how = Checkpointing(checkpointing)
-        kept, again = map(self.bytes_of, activations(self.cost.graph, self.cost.fused, self.meter, how))
+        kept, again = map(self.bytes_of, self._formulas[how][:2])
         every, one = self._round
         kept, again = (kept - every, again) if how is Checkpointing.NONE else (kept, max(again - one, 0))
         return DeviceMemory(
@@ -242,6 +264,15 @@ class ShardingPlan:
             again,
             self.loss_bytes,
         )
+
+    @cached_property
+    def _formulas(self) -> Mapping[Checkpointing, tuple[Poly, Poly, Poly]]:
+        """Of one micro-batch: bytes that are kept, those of the largest pass done again, multiply-adds done again."""
+        graph, meter = self.cost.graph, self.meter
+        return {
+            how: (*activations(graph, self.cost.fused, meter, how), work_again(self.work.part, graph, meter, how))
+            for how in Checkpointing
+        }
 
     def memory(self, checkpointing: str = "none", flight: int = 1) -> int:
         """The bytes of one device in a step of training, as `held`."""
@@ -276,8 +307,7 @@ class ShardingPlan:
         """What is done again for the gradients of passes of repeats, with "selective" or "full" checkpointing: at most,
         for PyTorch ends a pass where its gradients need no more.
         """
-        again = work_again(self.work.part, self.cost.graph, self.meter, Checkpointing(checkpointing))
-        return 2 * self.bytes_of(again) * self.micro
+        return 2 * self.bytes_of(self._formulas[Checkpointing(checkpointing)][2]) * self.micro
 
     @cached_property
     def sent_bytes(self) -> int:
@@ -298,10 +328,17 @@ class ShardingPlan:
         sizes = [axis.size for axis in self.mesh.axes]
         return self.micro * sum(one.times * one.means.sent(self.bytes_of(one.given), sizes[one.mesh]) for one in sent)
 
+    def timed(self, bandwidth: float, flops: float, checkpointing: str = "none") -> tuple[float, float]:
+        """What a step of training takes where nothing overlaps, in seconds, and which part of that is sending.
+        bandwidth: bytes a second; flops: of a device.
+        """
+        sending = (self.sent_bytes + self.sent_again(checkpointing)) / bandwidth
+        seconds = (self.flops + self.flops_again(checkpointing)) / flops + sending
+        return seconds, sending / seconds if seconds else 0.0
+
     def seconds(self, bandwidth: float, flops: float, checkpointing: str = "none") -> float:
-        """What a step of training takes where nothing overlaps. bandwidth: bytes a second; flops: of a device."""
-        work, sent = self.flops + self.flops_again(checkpointing), self.sent_bytes + self.sent_again(checkpointing)
-        return work / flops + sent / bandwidth
+        """What a step of training takes where nothing overlaps, as `timed`."""
+        return self.timed(bandwidth, flops, checkpointing)[0]
 
 
 def plan(graph: Graph, mesh: Mesh, how: PlanOptions, received: int = 0) -> ShardingPlan:

@@ -9,6 +9,8 @@ import pytest
 import attnc
 from attnc.cli.main import main
 from attnc.compiler.sharding.choose import NoSplit
+from attnc.compiler.sharding.plan import ShardingPlan
+from attnc.compiler.sharding.stages import PipelinePlan
 
 from .subjects import EXAMPLES, model
 
@@ -27,6 +29,29 @@ def test_stages_are_the_whole() -> None:
     assert [plan.flight(number) for number in range(2)] == [2, 1] and plan.bubble == 1 / 3
     sizes = of.weights["E"].shape[1]
     assert plan.sent == ((2 * 8 * sizes * 2, 2 * 8 * sizes * 2),)  # items of a micro-batch, bfloat16
+
+
+@pytest.mark.parametrize("mesh", [{"data": 2, "model": 2}, {"pipe": 2, "data": 2}])
+def test_another_step_is_that_of_a_plan_of_its_own(mesh: dict[str, int]) -> None:
+    """So a search plans each mesh once."""
+    of = model("zoo/gpt2")
+    plan = of.plan_stages if "pipe" in mesh else of.plan
+    found, own = plan(mesh, SIZES, batch=2).with_step(24, 3, 1), plan(mesh, SIZES, batch=24, micro=3, stage=1)
+    for how in ("none", "selective", "full"):
+        assert found.timed(1e9, 1e12, how) == own.timed(1e9, 1e12, how)
+        if isinstance(found, PipelinePlan) and isinstance(own, PipelinePlan):
+            assert found.needs(how) == own.needs(how) == max(own.memory(number, how) for number in range(2))
+        elif isinstance(found, ShardingPlan) and isinstance(own, ShardingPlan):
+            assert found.held(how) == own.held(how)
+
+
+def test_stages_that_do_the_same_are_planned_once() -> None:
+    of = attnc.load(EXAMPLES / "zoo/gpt2.attn", sizes={"model": 32, "heads": 4, "layers": 8, "vocab": 48}).model("gpt2")
+    plan = of.plan_stages({"pipe": 4}, SIZES)
+    assert [count for stage in plan.stages for _, count in stage.passes.values()] == [2, 2, 2, 2]
+    assert plan.unlike == (0, 1, 3)
+    assert plan.plans[1].flops == plan.plans[2].flops
+    assert {path.split(".")[1] for path in plan.plans[2].weights} == {"4", "5"}
 
 
 def test_few_micro_batches_go_forward_first() -> None:

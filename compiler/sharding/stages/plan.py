@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ...graph.nodes import Graph
 from ...graph.values import Scalar
@@ -16,20 +17,52 @@ from .stages import Stage, holders, stages
 class PipelinePlan:
     """A model on a mesh with `pipe`.
 
-    stages, plans: what each stage is, and comes to on the devices that it has. sent: the bytes that one device of each
-    stage but the last sends to the next of one micro-batch, and gets of gradients. held: weights that several stages
-    have, and which: their gradients are summed.
+    stages, plans: what each stage is, and comes to on the devices that it has. held: weights that several stages have,
+    and which: their gradients are summed.
     """
 
     mesh: Mesh
     stages: tuple[Stage, ...]
     plans: tuple[ShardingPlan, ...]
-    sent: tuple[tuple[int, int], ...]
     held: Mapping[str, tuple[int, ...]]
 
     @property
     def micro(self) -> int:
         return self.plans[0].micro
+
+    @property
+    def batch(self) -> int:
+        return self.plans[0].batch
+
+    @property
+    def stage(self) -> int:
+        """Of ZeRO, as of a plan."""
+        return self.plans[0].stage
+
+    @cached_property
+    def unlike(self) -> tuple[int, ...]:
+        """Of stages that do the same the first, which has most micro-batches on their way."""
+        first: dict[object, int] = {}
+        return tuple(dict.fromkeys(first.setdefault(each.like, number) for number, each in enumerate(self.stages)))
+
+    @cached_property
+    def sent(self) -> tuple[tuple[int, int], ...]:
+        """The bytes that one device of each stage but the last sends to the next of one micro-batch, and gets of
+        gradients.
+        """
+        return tuple(map(self._sent, range(len(self.stages) - 1)))
+
+    def _sent(self, number: int) -> tuple[int, int]:
+        if number == len(self.stages) - 1:
+            return 0, 0
+        plan = self.plans[number]
+        outs = [(plan.bytes_of(plan.meter.bytes(one.value)), one.value) for one in plan.cost.graph.outputs]
+        back = (bytes for bytes, value in outs if value.type.element is Scalar.REAL)
+        return sum(bytes for bytes, _ in outs), sum(back)
+
+    def with_step(self, batch: int, micro: int, stage: int) -> PipelinePlan:
+        """The same weights on the same mesh, for another step."""
+        return replace(self, plans=tuple(each.with_step(batch, micro, stage) for each in self.plans))
 
     def flight(self, number: int) -> int:
         """Of how many micro-batches a stage keeps activations at once: where forward and backward take turns, of those
@@ -41,6 +74,10 @@ class PipelinePlan:
     def memory(self, number: int, checkpointing: str = "none") -> int:
         """The bytes of one device of a stage."""
         return self.plans[number].memory(checkpointing, self.flight(number))
+
+    def needs(self, checkpointing: str = "none") -> int:
+        """The bytes of a device that holds most."""
+        return max(self.memory(number, checkpointing) for number in self.unlike)
 
     @property
     def fullest(self) -> int:
@@ -59,32 +96,41 @@ class PipelinePlan:
         work = [each.flops for each in self.plans]
         return max(work) * len(work) / (sum(work) or 1)
 
-    def seconds(self, bandwidth: float, flops: float) -> float:
-        """What a step takes: the slowest stage does all micro-batches, and waits while the first and the last of them
-        pass through the others. Nothing overlaps.
+    def timed(self, bandwidth: float, flops: float, checkpointing: str = "none") -> tuple[float, float]:
+        """What a step takes, in seconds, and which part of that is sending: the slowest stage does all micro-batches,
+        and waits while the first and the last of them pass through the others. Nothing overlaps.
         """
-        slowest = max(
-            each.seconds(bandwidth, flops) + self.micro * sum(sent) / bandwidth
-            for each, sent in zip(self.plans, (*self.sent, (0, 0)), strict=True)
-        )
-        return slowest / (1 - self.bubble)
+
+        def stage(number: int) -> tuple[float, float]:
+            seconds, sending = self.plans[number].timed(bandwidth, flops, checkpointing)
+            more = self.micro * sum(self._sent(number)) / bandwidth
+            return seconds + more, sending * seconds + more
+
+        seconds, sending = max(map(stage, self.unlike))
+        return seconds / (1 - self.bubble), sending / seconds * (1 - self.bubble) if seconds else 0.0
+
+    def seconds(self, bandwidth: float, flops: float, checkpointing: str = "none") -> float:
+        """What a step takes, as `timed`."""
+        return self.timed(bandwidth, flops, checkpointing)[0]
 
 
-def planned_stages(graph: Graph, mesh: Mapping[str, int], how: PlanOptions) -> PipelinePlan:
-    """The plan of a model in stages on a mesh with `pipe`. Raises NoSplit, and what a plan raises."""
+def planned_stages(
+    graph: Graph, mesh: Mapping[str, int], how: PlanOptions, every: tuple[Stage, ...] | None = None
+) -> PipelinePlan:
+    """The plan of a model in stages on a mesh with `pipe`. every: its stages, if they are known. Raises NoSplit, and
+    what a plan raises.
+    """
     whole = mesh_over(graph, mesh, how.splits, how.sizes)
-    every = stages(graph, mesh[PIPE])
+    every = every or stages(graph, mesh[PIPE])
     inner = whole.of_stage()
     inner = inner if inner.axes else Mesh((MeshAxis("data", 1, (BATCH,)),))
-    plans, sent = [], []
-    for number, each in enumerate(every):
-        made = plan(each.graph, inner, how, each.received)
-        if number < len(every) - 1:
-            outs = [output.value for output in made.cost.graph.outputs]
-            each_way = [made.bytes_of(made.meter.bytes(value)) for value in outs]
-            back = [bytes for value, bytes in zip(outs, each_way, strict=True) if value.type.element is Scalar.REAL]
-            sent.append((sum(each_way), sum(back)))
-            made = replace(made, logits=())
-        plans.append(replace(made, weights={each.path(path): placed for path, placed in made.weights.items()}))
+    made: dict[object, ShardingPlan] = {}
+    plans = []
+    for each in every:
+        if each.like not in made:
+            found = plan(each.graph, inner, how, each.received)
+            made[each.like] = found if each is every[-1] else replace(found, logits=())
+        alike = made[each.like]
+        plans.append(alike.like(weights={each.path(path): placed for path, placed in alike.weights.items()}))
     shared = {path: by for path, by in holders(every).items() if len(by) > 1}
-    return PipelinePlan(whole, every, tuple(plans), tuple(sent), shared)
+    return PipelinePlan(whole, every, tuple(plans), shared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...graph.inventory import inventory
@@ -23,6 +23,7 @@ class Stage:
     passes:   of each repeat that it has passes of, by the path of its weights: the first, and how many.
     numbered: of those repeats whose passes have weights of their own, the number of the first.
     work:     its part of all that is multiplied.
+    like:     equal for stages that do the same, but for their weights.
     """
 
     graph: Graph
@@ -30,6 +31,7 @@ class Stage:
     passes: Mapping[str, tuple[int, int]]
     numbered: Mapping[str, int]
     work: float
+    like: object
 
     def path(self, path: str) -> str:
         """The path of one of its weights in the whole model, where passes count from its first."""
@@ -77,7 +79,24 @@ def _stage(found: Needs, number: int, costs: Mapping[DealtNode, float]) -> Stage
             passes[name] = first, runs + 1
     received = len(found.sent[number - 1]) if number else 0
     whole = sum(costs.values()) or 1.0
-    return Stage(made, received, passes, builder.firsts, sum(costs[node] for node in builder.done) / whole)
+    part = sum(costs[node] for node in builder.done) / whole
+    return Stage(made, received, passes, builder.firsts, part, _like(found, number, builder.done))
+
+
+def _like(found: Needs, number: int, done: Sequence[DealtNode]) -> object:
+    """Which nodes it does, of passes which body; and what it is sent and sends."""
+    last = number == len(found.done) - 1
+    sent = [
+        [(path, id, turn is None) for path, id, turn in keys] for keys in found.sent[max(number - 1, 0) : number + 1]
+    ]
+    return number == 0, last, repr(sent), tuple((node.path, node.place, _body(node)) for node in done)
+
+
+def _body(node: DealtNode) -> int | None:
+    """The number of a body that a pass runs; where it knows the number of the pass, that."""
+    if node.number is None or not isinstance(node.node, Repeat):
+        return None
+    return node.node.runs(node.number) if node.node.index is None else -1 - node.number
 
 
 def holders(found: tuple[Stage, ...]) -> dict[str, tuple[int, ...]]:
