@@ -62,7 +62,8 @@ def _entries(sheet: Canvas) -> list[Entry]:
                 steps.setdefault("mask", step)
     distinct = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
     out = [_axis(axis) for axis in reversed(distinct.values())]
-    sent = {plain(sent_letters(step.sent)): step.sent for step in _all(sheet) if step.sent is not None}
+    within = [op for step in _all(sheet) for op, _ in step.sends]
+    sent = {plain(sent_letters(op)): op for op in (*(s.sent for s in _all(sheet) if s.sent is not None), *within)}
     out += [_sent(op) for op in sent.values()]
     out += [_block(title, tint, title in closed) for title, tint in {**blocks, **closed}.items()]
     out += [_glyph(mark, steps[mark]) for mark in _MEANING if mark in steps]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from ..base import theme
 from ..base.picture import Box
-from ..base.text import bold, height, plain, roman, width
+from ..base.text import bold, height, roman, width
 from ..layout.glyph_sizes import (
     SQUARE,
     Slot,
     at_foot,
+    block_text,
     box_height,
     mask_line,
     mask_lines,
@@ -21,7 +22,6 @@ from ..layout.glyph_sizes import (
     span,
     squares_width,
     title_height,
-    wrapped,
 )
 from ..layout.ports import LINE, TICK, ports_of
 from ..layout.wires import Meeting, Wire
@@ -129,7 +129,7 @@ def block(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     taken = write_ports(sheet, step, meeting, slot, side, y, high / 2)
     x, y = title_at(ports_of(step, high), slot, side, y, high / 2, taken)  # of the front
     y = _inscribed(sheet, step, slot, x, y)
-    title = wrapped(plain(step.text)).split("\n")
+    title = block_text(step).split("\n")
     front = slot.x1 - side - slot.x0
 
     def tick(wire: Wire) -> float:
@@ -169,7 +169,7 @@ def _box(sheet: Canvas, step: DrawStep, box: Box, slot: Slot) -> float:
 
 def _inscribed(sheet: Canvas, step: DrawStep, slot: Slot, x: float, y: float) -> float:
     """The title about a place, the letter of its panel and the masks within beneath it; returns the title's own y."""
-    text = wrapped(plain(step.text))
+    text = block_text(step)
     lines = text.count("\n") + 1 + bool(step.panel)
     named = mask_lines(step)
     wide, foot = masks_size(step)

@@ -10,6 +10,7 @@ from ..base import theme
 from ..base.names import axis_label, name_text
 from ..base.text import Rich, Run, folded, height, joined, lines, plain, roman, rows, width
 from ..scene.steps import DrawStep, StepKind
+from ..scene.wording import sent_letters
 from .ports import ABOVE, BELOW, LINE, TICK, ports_of
 from .wires import Meeting, Wire
 
@@ -89,6 +90,12 @@ def wrapped(text: str, most: float = 62.0) -> str:
     return "\n".join(out) or " "
 
 
+def block_text(step: DrawStep) -> str:
+    """What stands in a closed block: its title, and beneath it how often it sends."""
+    sends = ", ".join(f"{count} {plain(sent_letters(op))}" for op, count in step.sends)
+    return wrapped(plain(step.text)) + (f"\n{sends}" if sends else "")
+
+
 def bar_note(step: DrawStep, meeting: Meeting) -> Rich:
     """What stands at a bar that pads; and `h·k`, where axes that it splits or merges do not lie in that order."""
     for axes, wires in ((step.made, born(meeting)), (step.eaten, gone(meeting))):
@@ -141,7 +148,7 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.JOIN:
             return _join(step, meeting, after)
         case StepKind.BOX:
-            inner = max(width(roman(wrapped(plain(step.text))), theme.BLOCK), masks_size(step)[0])
+            inner = max(width(roman(block_text(step)), theme.BLOCK), masks_size(step)[0])
             inner = max(inner, _beside_title(step, meeting) + 2 * TICK - 4) + 2
             return GlyphSize(4, max(44.0, ports_of(step, title_height(step)).wide(inner)), after)
         case StepKind.COPY if len(step.outs) == 1:  # another name: the label finds room further on, if not here
@@ -171,7 +178,7 @@ def _source(step: DrawStep, after: float) -> GlyphSize:
         case "input":
             return GlyphSize(0, width(stacked(step.text), name_size(step)) + 7, after)
         case "block":
-            return GlyphSize(2, max(44.0, width(roman(wrapped(plain(step.text))), theme.BLOCK) + 15), after)
+            return GlyphSize(2, max(44.0, width(roman(block_text(step)), theme.BLOCK) + 15), after)
         case _:
             return GlyphSize(2, max(width(text, size) for text, size in table_lines(step)) + 6, after)
 
@@ -223,7 +230,7 @@ def _join(step: DrawStep, meeting: Meeting, after: float) -> GlyphSize:
 
 def _beside_title(step: DrawStep, meeting: Meeting) -> float:
     """How wide those lines of a block's title are beside which wires pass, about: where wires stand at their pitch."""
-    lines = wrapped(plain(step.text)).split("\n")
+    lines = block_text(step).split("\n")
     top = -7.0 * (len(lines) - 1 + bool(step.panel)) - masks_size(step)[1] / 2
     most = 0.0
     for own in (*meeting.ins, *meeting.outs) if step.on else ():
@@ -387,7 +394,7 @@ def mask_line(text: Rich) -> float:
 
 def title_height(step: DrawStep) -> float:
     """That of a box's title, the letter of its panel, and its masks."""
-    return (wrapped(plain(step.text)).count("\n") + 1 + bool(step.panel)) * 14 + masks_size(step)[1]
+    return (block_text(step).count("\n") + 1 + bool(step.panel)) * 14 + masks_size(step)[1]
 
 
 def box_height(step: DrawStep) -> float:

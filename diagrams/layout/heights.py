@@ -241,7 +241,7 @@ def _gap(a: Track, b: Track, halo: Halo) -> float:
     above = halo.get(b.number, _NONE)[0] if isinstance(b, Wire) else 0.0
     if isinstance(a, Lane) or isinstance(b, Lane):
         if isinstance(a, Lane) and isinstance(b, Dash):
-            return theme.ABOVE_DASH + 3
+            return theme.ABOVE_DASH + (8 if a.step.sent is not None else 3)  # the box of a collective is higher
         if isinstance(a, Lane):
             return max(theme.LANE + 6, 9 + above)
         return max(theme.LANE, 10 + below)

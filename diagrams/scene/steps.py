@@ -116,6 +116,9 @@ class DrawStep:
     names: set[str] = field(default_factory=set)  # what hints call it: its value, its weights, its block
     path: Path = ()
     breaks: bool = False  # the author wants a row to begin here
+    sends: tuple[
+        tuple[Collective, int], ...
+    ] = ()  # of a closed block: the collectives in it, and how often each is done
     sent: Collective | None = None  # of a collective of a mesh; `sent_along`: the axes split before it, and behind it
     sent_along: tuple[Axis, ...] = ()
     placed: bool = False  # of an input: the author says its place among the others, which is that in the scene

@@ -19,6 +19,7 @@ from .selecting import in_box
 from .steps import DrawStep, Frame, Item, Path, Scene, Section, StepKind
 from .tensors import Learned, Tensor, tail
 from .whose import tell_apart
+from .wording import sends_in
 
 Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
 _UNKNOWN = 8  # how many passes are assumed where their number is not known
@@ -440,6 +441,7 @@ class _Unfolding(Steps):
         step.on = tuple(frame.axis(axis) for axis in node.graph.lifted)
         step.text = roman(self.titles.call(node))
         step.title = self.titles.of(node.graph)
+        step.sends = sends_in(node.graph)
         step.panel = self.opening.letter(node)
         step.tint = self.titles.tint(step.title)
         step.block = node.graph.name

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...compiler.graph.nodes import Apply
+from ...compiler.graph.nodes import Apply, Graph, Repeat, children
 from ...compiler.graph.traits import Choice, Compared, OpTraits, Power, Quotient, Remainder, Sum, Window
 from ...compiler.ops import Op
+from ...compiler.sharding.collectives import passes
 from ...compiler.sharding.sends import RING, Collective, SendKind
 from ..base.text import Rich, bold, joined, plain, roman
 from .formulas.patterns import constant
@@ -48,6 +49,26 @@ def sent_text(op: Collective) -> Rich:
 def sent_letters(op: Collective) -> Rich:
     letters = op.name if op.name == RING else SENT[op.kind]
     return bold(f"({letters})" if op.kind in BACKWARD else letters)
+
+
+def sends_in(graph: Graph) -> tuple[tuple[Collective, int], ...]:
+    """The collectives of a block: one of each kind, and how many of it are done."""
+    found: dict[str, tuple[Collective, int]] = {}
+
+    def count(graph: Graph, times: int) -> None:
+        for node in graph.nodes:
+            if isinstance(node, Apply) and isinstance(node.traits, Collective):
+                first, before = found.get(plain(sent_letters(node.traits)), (node.traits, 0))
+                found[plain(sent_letters(first))] = first, before + times
+            elif isinstance(node, Repeat):
+                for body, _, runs in passes(node):
+                    count(body, times * runs)
+            else:
+                for child in children(node):
+                    count(child, times)
+
+    count(graph, 1)
+    return tuple(found.values())
 
 
 def norm_text(node: Apply) -> Rich:

@@ -95,6 +95,18 @@ def test_split_wires_are_hatched_and_others_are_not() -> None:
     assert {"x", "f"} <= hatched(model=["f", "x"])
 
 
+def test_a_closed_block_says_what_it_sends() -> None:
+    """Those of a repeat in it for each pass; the legend explains the letters."""
+    text = (
+        "width x\ndepth m = 8, f = 16\n"
+        "block deep(X: [x, m]) -> [x, m] {\n"
+        "    repeat.layers 3 { X = linear.D[f -> m](relu(linear.U[m -> f](X))) }\n    return X\n}\n"
+        "model some(X: [x, m]) -> [x, m] { return deep(X) }\n"
+    )
+    dot = attnc.loads(text).model("some").draw(mesh={"model": 2}, splits={"model": ["f"]}, close="deep").dot
+    assert "3 (AR), 3 AR" in dot and "all-reduce between devices" in dot and "all-reduce of gradients alone" in dot
+
+
 def test_what_a_mesh_needs_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(EXAMPLES / "transformer.attn")
     for arguments, says in (
