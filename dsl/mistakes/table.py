@@ -148,7 +148,7 @@ def tell(at: Stumble, message: str = "", label: str = "") -> Diagnostic:
         at.group(match, "at") or at.span,
         row.label or ("" if row.message else label),
         help=row.help,
-        fix=[(span, at.apart(text, span) if at.kind[:1] == "✗" else text) for span, text in places if span is not None],
+        fix=[(span, at.apart(text, span)) for span, text in places if span is not None],
     )
 
 
