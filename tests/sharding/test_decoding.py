@@ -95,7 +95,14 @@ def test_four_processes() -> None:
 @pytest.mark.slow
 def test_eight_processes() -> None:
     every = {"data": 2, "expert": 2, "model": 2}
-    check(8, [("zoo/mixtral", every, 3), ("zoo/gpt2", {"data": 2, "model": 4}, 3), ("transformer", {"data": 8}, 0)])
+    check(
+        8,
+        [
+            ("zoo/mixtral", every, 3),
+            ("zoo/gpt2", {"data": 2, "model": 4}, 3),
+            ("transformer", {"data": 4, "model": 2}, 0),
+        ],
+    )
 
 
 def test_parts_of_a_sequence_do_not_decode() -> None:
