@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable
-from difflib import SequenceMatcher, get_close_matches
 
 from ...dsl.source import Span
 
@@ -50,8 +49,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if len(pool) > _MANY:  # compare what is alike at one end, and no more than that
         alike = [each for each in pool if each[:2] == name[:2] or each[-2:] == name[-2:]]
         pool = sorted(alike, key=lambda each: abs(len(each) - len(name)))[:_MANY]
-    found = get_close_matches(name, pool, n=1, cutoff=0.6)
+    import difflib  # of right files no name is looked for
+
+    found = difflib.get_close_matches(name, pool, n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def _alike(one: str, other: str) -> bool:
+    import difflib
+
+    return difflib.SequenceMatcher(None, one, other).ratio() >= _SURE
 
 
 def akin(name: str, op: str) -> bool:
@@ -63,7 +70,7 @@ def akin(name: str, op: str) -> bool:
     short, long = sorted((name, op), key=len)
     whole = len(short) >= _WORD and (long.startswith(short) or long.endswith(short))
     other = len(name) == len(op) >= _WORD and sum(a != b for a, b in zip(name, op, strict=True)) == 1
-    return whole or other or misspelt(name, op) or SequenceMatcher(None, name, op).ratio() >= _SURE
+    return whole or other or misspelt(name, op) or _alike(name, op)
 
 
 def misspelt(name: str, known: str) -> bool:
@@ -79,7 +86,7 @@ def misspelt(name: str, known: str) -> bool:
         return alike
     more = known in name and len(name) > len(known) + 1
     others = more or name[0] != known[0] or re.sub(r"\D", "", name) != re.sub(r"\D", "", known)
-    return not others and SequenceMatcher(None, name, known).ratio() >= _SURE
+    return not others and _alike(name, known)
 
 
 def respelt(span: Span, near: str | None) -> list[tuple[Span, str]]:

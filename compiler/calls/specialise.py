@@ -12,7 +12,7 @@ from ..graph.values import IndexInto
 from ..ops import OPS
 from ..problems.relayed import AtCall, CalledFrom
 from ..sizes.axes import Axis, Number, known
-from ..typing.application import OpApplication
+from ..typing.application import op_use
 from ..typing.environment import Environment, Specialisation
 from ..typing.expressions.dispatch import expression
 from ..typing.names import written_type
@@ -145,9 +145,9 @@ def _default(env: Environment, formal: s.Formal) -> TypedValue | None:
     if wire is None or wanted is None or not isinstance(wanted.element, IndexInto):
         return wire
     op = OPS["index"]
-    return op.rule(
-        OpApplication(env, op, op.name, wire.span, wire.span, [wire], [wire.span], made=[wanted.element.axis])
-    )
+    call = op_use(env, op, op.name, wire.span, wire.span, [wire], [wire.span])
+    call.made = [wanted.element.axis]
+    return op.rule(call)
 
 
 def _everywhere(env: Environment, wire: TypedValue | None, formal: s.Formal) -> TypedValue | None:

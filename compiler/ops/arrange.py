@@ -19,8 +19,8 @@ from ..sizes.arithmetic import provably_different
 from ..sizes.axes import Arith, Axis, Number, SizeOf, Static, evaluate
 from .broadcasting import may_broadcast
 from .marks import check_scores
-from .table import Brackets, Notation, Op, Option
-from .use import OpCall, lacks, numbers, one_axis, outside, twice, wrong_table
+from .table import Brackets, Notation, Op, OpCall, Option
+from .use import lacks, numbers, one_axis, outside, twice, wrong_table
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -40,7 +40,7 @@ def _sizes(call: OpCall, whole: Axis, parts: Sequence[Axis], sign: str) -> bool:
     total: Static = SizeOf(parts[0])
     for axis in parts[1:]:
         total = Arith(sign, (total, SizeOf(axis)))
-    if not call.taken or not provably_different(SizeOf(whole), total):
+    if not call.at.taken or not provably_different(SizeOf(whole), total):
         return True
     a, b = evaluate(SizeOf(whole)), evaluate(total)
     sizes = None if a is None or b is None else (a, b)
@@ -62,7 +62,7 @@ def split(call: OpCall) -> TypedValue | None:
     if not _sizes(call, axis, call.made, "*"):
         return None
     key = (axis.id, frozenset(part.id for part in call.made))
-    call.splits[key] = (*call.splits.get(key, ()), (tuple(call.made), call.span))
+    call.at.splits[key] = (*call.at.splits.get(key, ()), (tuple(call.made), call.span))
     axes = tuple(new for old in x.type.axes for new in (call.made if old == axis else (old,)))
     mark = (x.mark - {axis}) | set(call.made) if axis in x.mark else x.mark
     return call.make(Type(x.element, axes, x.type.broadcast_axes), mark=frozenset(mark), range=x.range)
@@ -96,7 +96,7 @@ def merge(call: OpCall) -> TypedValue | None:
 
 def _in_the_order_of_the_split(call: OpCall, made: Axis) -> None:
     """Axes split from one axis go back to it only in the order of the split."""
-    found = call.splits.get((made.id, frozenset(axis.id for axis in call.axes)), ())
+    found = call.at.splits.get((made.id, frozenset(axis.id for axis in call.axes)), ())
     if not found or any(parts == tuple(call.axes) for parts, _ in found):
         return
     parts, span = found[-1]

@@ -10,7 +10,7 @@ from ..graph.typed_value import TypedValue
 from ..graph.values import Role
 from ..problems.axes import OuterPair, WidthSpread
 from ..sizes.axes import Axis
-from .use import OpCall
+from .table import OpCall
 
 _Lacking = tuple[TypedValue, Span, list[Axis]]  # an operand, its place, and the axes of another that it lacks
 
@@ -23,7 +23,7 @@ def may_broadcast(
     outer: each may, as in an outer product: that is what a `dot` makes of axes that its operands do not share. An
     outer sum must be written with `broadcast`.
     """
-    if not call.roles_known:
+    if not call.at.roles_known:
         return True
     carrying = [
         (wire, span)
@@ -56,7 +56,7 @@ def may_broadcast(
 def _outer(call: OpCall, first: _Lacking, second: _Lacking) -> bool:
     """Each of two operands lacks a depth of the other: an outer product or sum, which must be written as one."""
     (x, x_span, x_lacks), (y, y_span, y_lacks) = first, second
-    lifted = call.surroundings.lifted
+    lifted = call.at.surroundings.lifted
     # Only the call can give an axis that the block is lifted over, or that an argument lacks and its formal has.
     here = [
         number
@@ -66,14 +66,16 @@ def _outer(call: OpCall, first: _Lacking, second: _Lacking) -> bool:
     spread = here[0] if here else 0
     argument = "" if here else _argument(call, x_span, x_lacks)
     lacks, places = (tuple(x_lacks), tuple(y_lacks)), (x_span, y_span)
-    return call.problems.refuse(OuterPair(call.span, call.shown, (x, y), places, lacks, spread, bool(here), argument))
+    return call.at.problems.refuse(
+        OuterPair(call.span, call.shown, (x, y), places, lacks, spread, bool(here), argument)
+    )
 
 
 def _argument(call: OpCall, span: Span, lacks: list[Axis]) -> str:
     """The argument of the block that an operand is made of, and that lacks these axes as it does."""
-    formals = {formal.name.text for formal in call.surroundings.block.formals}
+    formals = {formal.name.text for formal in call.at.surroundings.block.formals}
     for name in re.findall(r"\w+", span.text):
-        wire = call.variables.get(name)
+        wire = call.at.variables.get(name)
         if name in formals and wire is not None and not any(map(wire.has, lacks)):
             return str(name)
     return "..."
@@ -83,6 +85,6 @@ def _another_width(
     call: OpCall, wire: TypedValue, span: Span, other: TypedValue, other_span: Span, axis: Axis, lacking: list[Axis]
 ) -> bool:
     """lacking: the widths of the other operand that it lacks."""
-    around = call.surroundings
+    around = call.at.surroundings
     places = span, other, other_span
-    return call.problems.refuse(WidthSpread(call.span, call.shown, wire, *places, axis, tuple(lacking), around))
+    return call.at.problems.refuse(WidthSpread(call.span, call.shown, wire, *places, axis, tuple(lacking), around))

@@ -15,8 +15,8 @@ from ..problems.axes import AxisTwice, AxisUse, WidthOfWeights
 from ..problems.elements import Wanted, WrongElement
 from ..problems.plain import Plain
 from ..sizes.axes import Number
-from .table import Brackets, Op, Option
-from .use import OpCall, lacks, numbers, one_axis, truth, twice, wrong_table
+from .table import Brackets, Op, OpCall, Option
+from .use import lacks, numbers, one_axis, truth, twice, wrong_table
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -30,7 +30,7 @@ def _positive(value: Number) -> str | None:
 def _fixed(call: OpCall, axes: list[Axis], spans: Sequence[Span]) -> bool:
     """Every axis has a size known at build time."""
     for axis, span in zip(axes, spans, strict=True):
-        if call.lacks_size(axis):
+        if call.at.lacks_size(axis):
             call.fail(WidthOfWeights(span, call.shown, axis))
             return False
     return True
@@ -50,7 +50,7 @@ def linear(call: OpCall) -> TypedValue | None:
     left = [axis for axis in x.type.axes if axis not in call.axes]
     for axis, span in zip(call.made, call.made_spans, strict=True):
         if axis in left:
-            return call.fail(AxisTwice(span, axis, call.surroundings, (call.span, call.axis_spans[0])))
+            return call.fail(AxisTwice(span, axis, call.at.surroundings, (call.span, call.axis_spans[0])))
     each = tuple(call.each)
     eaten, made = tuple(call.axes), tuple(call.made)
     init = _fans(call.init or Init("default"), eaten, made)

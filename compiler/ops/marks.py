@@ -7,7 +7,7 @@ from ..graph.typed_value import TypedValue
 from ..graph.values import Role
 from ..problems.marks import AveragedElsewhere, AveragedScaled, AveragedWider, NormalisedTwice, ScaledByAnother
 from ..sizes.axes import Arith, SizeOf
-from .use import OpCall
+from .table import OpCall
 
 
 def check_marks(call: OpCall) -> None:

@@ -12,8 +12,8 @@ from ..problems.plain import Plain
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
 from .reduce import masked_axes, masks
-from .table import Brackets, Op, Option
-from .use import OpCall, lacks, numbers, twice
+from .table import Brackets, Op, OpCall, Option
+from .use import lacks, numbers, twice
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue
@@ -33,7 +33,7 @@ def window(call: OpCall) -> TypedValue | None:
     if tap.extent is None and tap.is_width:
         return call.fail(WidthOfWindow(call.made_spans[1], tap))
     stride = known(call.options["stride"])
-    if place == axis and stride is not None and stride != 1 and call.taken:
+    if place == axis and stride is not None and stride != 1 and call.at.taken:
         return call.fail(FewerWindows(call.made_spans[0], axis, tap, stride))
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
@@ -56,7 +56,7 @@ def pad(call: OpCall) -> TypedValue | None:
         return twice(call, made, call.made_spans[0])
     small, large, left = known(SizeOf(axis)), known(SizeOf(made)), known(call.options["left"])
     needed = Arith("+", (SizeOf(axis), call.options["left"])) if left != 0 else SizeOf(axis)
-    if call.taken and provably_more(needed, SizeOf(made)):
+    if call.at.taken and provably_more(needed, SizeOf(made)):
         sizes = None if small is None or large is None or left is None else (small, large, left)
         return call.fail(NoRoom(call.bracket_span, axis, made, needed, sizes))
     axes = tuple(made if old == axis else old for old in x.type.axes)
@@ -71,7 +71,7 @@ def rank(call: OpCall) -> TypedValue | None:
         return None
     made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
-    if made.family != axis.family and (small is None or small != large) and call.taken:
+    if made.family != axis.family and (small is None or small != large) and call.at.taken:
         return call.fail(Plain.NO_SUCH_RANKS.at(call.made_spans[0], call.shown, axis, made, axis.kind.value))
     return _ranks(call)
 
@@ -83,7 +83,7 @@ def best(call: OpCall) -> TypedValue | None:
         return None
     made = call.made[0]
     small, large = known(SizeOf(made)), known(SizeOf(axis))
-    if call.taken and provably_more(SizeOf(made), SizeOf(axis)):
+    if call.at.taken and provably_more(SizeOf(made), SizeOf(axis)):
         sizes = None if small is None or large is None else (small, large)
         return call.fail(TooManyRanks(call.made_spans[0], axis, made, sizes))
     return _ranks(call)

@@ -32,8 +32,8 @@ from ..sizes.axes import Arith, Literal, Static, consts_in, known
 from ..sizes.functions import LARGEST_EXPONENT, OPERATIONS
 from .broadcasting import may_broadcast
 from .marks import check_scale
-from .table import Notation, Op, Precedence, Rule
-from .use import OpCall, truth_value
+from .table import Notation, Op, OpCall, Precedence, Rule
+from .use import truth_value
 
 if TYPE_CHECKING:
     from ...dsl.source import Span
@@ -58,7 +58,7 @@ def _numbers(call: OpCall) -> bool:
 
 def _families(call: OpCall, a: Axis, b: Axis) -> TypedValue | None:
     """Two indices that do not compare (D5)."""
-    return call.fail(NotCompared(call.span, a, b, call.surroundings))
+    return call.fail(NotCompared(call.span, a, b, call.at.surroundings))
 
 
 def function(call: OpCall) -> TypedValue | None:
@@ -70,7 +70,7 @@ def function(call: OpCall) -> TypedValue | None:
         return call.fail(WrongElement(call.spans[0], x.type, Wanted.ITEMS, call.shown))
     meaning = _meaning(call)
     given = None if call.op.number else x.static  # of which else a number known at build time is made, and validated
-    if given is not None and not call.in_each_pass(partial(_argument, meaning), call.span, given):
+    if given is not None and not call.at.in_each_pass(partial(_argument, meaning), call.span, given):
         return None
     made = call.make(Type(Scalar.REAL, x.type.axes, x.type.broadcast_axes))
     power = meaning.power if isinstance(meaning, Function) else None
@@ -137,7 +137,7 @@ def arithmetic(call: OpCall) -> TypedValue | None:
     if a.power_of is not None and exponent is not None and exponent < 0:
         return _divided_by_index(call, a.power_of, 0)
     divided = b.static if isinstance(meaning, Quotient | Remainder) and a.static is None else None
-    if divided is not None and not call.in_each_pass(_divisor, call.spans[1], divided):
+    if divided is not None and not call.at.in_each_pass(_divisor, call.spans[1], divided):
         return None
     if not may_broadcast(call, outer=isinstance(meaning, Product)):
         return None
@@ -231,7 +231,7 @@ def _root_of_index(call: OpCall) -> None:
         axis, exponent = wire.power_of or (None, 1)
         plain = axis is not None and f"|{axis.name}|" not in span.text  # `(d / |d|) ^ 0.5` knows what it does
         if axis is not None and plain and exponent < 1 and wire.element is Scalar.REAL and other.role is Role.DATA:
-            call.problems.add(RootOfIndex(span, axis, wire.span))
+            call.at.problems.add(RootOfIndex(span, axis, wire.span))
 
 
 def _ids_as_features(call: OpCall) -> None:
@@ -240,7 +240,7 @@ def _ids_as_features(call: OpCall) -> None:
         return
     for wire, span in zip(call.operands, call.spans, strict=True):
         if isinstance(wire.element, IndexInto) and wire.role is Role.DATA:
-            call.problems.add(Plain.IDS_AS_FEATURES.at(span, call.shown, wire.type, wire.element.axis))
+            call.at.problems.add(Plain.IDS_AS_FEATURES.at(span, call.shown, wire.type, wire.element.axis))
 
 
 def _scaled(meaning: Meaning | None, a: TypedValue, b: TypedValue) -> frozenset[Axis]:
@@ -321,7 +321,7 @@ def compare(call: OpCall) -> TypedValue | None:
     ia = a.element if isinstance(a.element, IndexInto) else None
     ib = b.element if isinstance(b.element, IndexInto) else None
     if a.index_of is not None and a.index_of == b.index_of:
-        itself = ComparedWithItself(call.span, a.index_of, call.op.name, call.op.reads, call.surroundings)
+        itself = ComparedWithItself(call.span, a.index_of, call.op.name, call.op.reads, call.at.surroundings)
         call.fail(itself)
     if ia and ib:
         if ia.axis.family != ib.axis.family:

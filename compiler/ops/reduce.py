@@ -24,8 +24,8 @@ from ..graph.values import Element, IndexInto, Role, Scalar, Type
 from ..problems.axes import AxisUse, UnmaskedAxis
 from ..problems.elements import Wanted, WrongElement
 from .marks import check_marks, check_scores
-from .table import Brackets, Op, Option, Precedence, Rule
-from .use import OpCall, lacks, numbers, one_axis
+from .table import Brackets, Op, OpCall, Option, Precedence, Rule
+from .use import lacks, numbers, one_axis
 
 if TYPE_CHECKING:
     from ..graph.typed_value import TypedValue

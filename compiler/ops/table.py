@@ -1,20 +1,22 @@
-"""What a row of the op table is. Each op lives in one row: its form, its type rule, its page, its templates,
-its notation.
+"""What a row of the op table is, and one use of it. Each op lives in one row: its form, its type rule, its page, its
+templates, its notation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
+from typing import Protocol, TypedDict, Unpack
 
-from ...dsl.base.records import field, record
+from ...dsl.base.records import field, mutable, record
+from ...dsl.source import Span
+from ..base.problems import Problem, Problems
+from ..graph.nodes import Init, Weight
 from ..graph.traits import OpCost, OpTraits
-from ..sizes.axes import Number
-
-if TYPE_CHECKING:
-    from ..graph.typed_value import TypedValue
-    from .use import OpCall
+from ..graph.typed_value import Range, TypedValue
+from ..graph.values import Role, Type
+from ..problems.axes import Surroundings
+from ..sizes.axes import Axis, Number, Static
 
 Rule = Callable[["OpCall"], "TypedValue | None"]
 
@@ -145,3 +147,101 @@ class Op(WrittenOp):
     def has_template(self) -> bool:
         """Whether equations write it by a template."""
         return "{" in self.latex
+
+
+Validator = Callable[[Problems, tuple[Static, ...], Span], object]
+"""Reports what is wrong with numbers at a place."""
+
+Splits = dict[tuple[int, frozenset[int]], tuple[tuple[tuple[Axis, ...], Span], ...]]
+"""By an axis and the set of axes that it was split into: the orders that were written, and where."""
+
+
+class OpPlace(Protocol):
+    """What a type rule asks of the place where an op stands: the environment of an expression.
+
+    taken:       whether sizes must fit: not in a branch that is not taken.
+    roles_known: whether it is known which values carry data: else only a call decides what may broadcast (D7).
+    variables:   what is bound here; `splits`: what was split so far.
+    """
+
+    @property
+    def taken(self) -> bool: ...
+
+    @property
+    def roles_known(self) -> bool: ...
+
+    @property
+    def variables(self) -> Mapping[str, TypedValue | None]: ...
+
+    @property
+    def splits(self) -> Splits: ...
+
+    @property
+    def problems(self) -> Problems: ...
+
+    @property
+    def surroundings(self) -> Surroundings: ...
+
+    def is_open(self, static: Static | None) -> bool:
+        """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
+
+    def lacks_size(self, axis: Axis) -> bool:
+        """Whether it is a width whose size only a run knows."""
+
+    def in_each_pass(self, validator: Validator, span: Span, *statics: Static) -> bool:
+        """Whether nothing is wrong with these numbers, as far as they are known. What depends on the number of a pass
+        is validated in each pass too.
+        """
+
+
+class Known(TypedDict, total=False):
+    """What a type rule may know of its result."""
+
+    role: Role
+    mark: frozenset[Axis]
+    range: Range | None
+    weights: tuple[Weight, ...]
+    product_of: tuple[Axis, ...]
+
+
+@mutable
+class OpCall:
+    """One use of an op, its operands typed.
+
+    at:         where it stands. maker: makes the node.
+    shown:      the op as the user wrote it.
+    axes, made, each: the brackets, resolved: what it acts on, what it makes, what stands before a colon.
+    spans, axis_spans, made_spans, each_spans: where each operand and each axis stands; bracket_span: all brackets.
+    mask:       of `x where m`.
+    options:    static keyword arguments, given or default.
+    init, name: of an op that owns weights.
+    """
+
+    at: OpPlace
+    maker: Callable[..., TypedValue | None]
+    op: Op
+    shown: str
+    span: Span
+    bracket_span: Span
+    operands: list[TypedValue]
+    spans: list[Span]
+    axes: list[Axis] = field(default_factory=list)
+    axis_spans: list[Span] = field(default_factory=list)
+    made: list[Axis] = field(default_factory=list)
+    made_spans: list[Span] = field(default_factory=list)
+    each: list[Axis] = field(default_factory=list)
+    each_spans: list[Span] = field(default_factory=list)
+    mask: TypedValue | None = None
+    mask_span: Span | None = None
+    options: dict[str, Static] = field(default_factory=dict)
+    init: Init | None = None
+    name: str | None = None
+
+    def make(self, type: Type, **known: Unpack[Known]) -> TypedValue | None:
+        """The result: a node of the graph, or static arithmetic where all operands are static."""
+        return self.maker(self, type, **known)
+
+    def fail(self, problem: Problem) -> TypedValue | None:
+        """Report a mistake; the answer is that there is no result."""
+        self.at.problems.add(problem)
+        return None

@@ -16,11 +16,12 @@ from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
 from ..names.written_sizes import checked_size
+from ..ops.table import Splits, Validator
 from ..problems.axes import Surroundings
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Literal, Number, Static, known
 from .builder import Builder
-from .outcome import Outcome
+from .outcome import Formula, Outcome
 from .signature import BlockSignature
 
 
@@ -135,6 +136,33 @@ class Environment:
     def of_sizes(self) -> Problems:
         """Where it is said that sizes and numbers are not what they must be: aside, in a branch that is not taken."""
         return self.problems if self.taken else Problems()
+
+    # -- what rules of ops ask (`ops.table.OpPlace`)
+
+    @property
+    def roles_known(self) -> bool:
+        return self.signature.roles_known
+
+    @property
+    def splits(self) -> Splits:
+        return self.outcome.splits
+
+    def is_open(self, static: Static | None) -> bool:
+        return self.signature.is_open(static)
+
+    def lacks_size(self, axis: Axis) -> bool:
+        return axis.is_width and axis.extent is None and axis.id not in self.signature.open
+
+    def in_each_pass(self, validator: Validator, span: Span, *statics: Static) -> bool:
+        before = len(self.problems.found)
+        validator(self.of_sizes, statics, span)
+        formula = Formula(statics, span, validator)
+        good = len(self.problems.found) == before
+        if good and (formula.undetermined or not self.taken):
+            self.outcome.formulas.append(formula)
+        return good
+
+    # -- sizes and names
 
     def sized(
         self, size: Static, span: Span, name: str, *, formula_span: Span | None = None, library: bool = False

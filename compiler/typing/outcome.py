@@ -9,7 +9,7 @@ from ..base.problems import Problems
 from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.written_sizes import checked_number
-from ..ops.use import Splits, Validator
+from ..ops.table import Splits, Validator
 from ..sizes.arithmetic import substitute
 from ..sizes.axes import Axis, Static, known, undetermined
 

@@ -34,7 +34,7 @@ from attnc.compiler.graph.traits import (
 from attnc.compiler.graph.typed_value import TypedValue, union
 from attnc.compiler.graph.values import IndexInto, Scalar, Type
 from attnc.compiler.ops import OPS, Op
-from attnc.compiler.ops.use import OpCall
+from attnc.compiler.ops.table import OpCall
 
 torch = pytest.importorskip("torch")
 AXIS = "width seq\ndepth d = 3\n"

@@ -30,7 +30,7 @@ from attnc.compiler.graph.traits import (
 )
 from attnc.compiler.graph.typed_value import TypedValue
 from attnc.compiler.ops import OPS, Op, Option
-from attnc.compiler.ops.use import OpCall
+from attnc.compiler.ops.table import OpCall
 from attnc.dsl.source import Source
 from tests.compiler import test_causality as rows
 from tests.test_half_rows import CALLED, renamed

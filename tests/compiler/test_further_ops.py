@@ -26,7 +26,7 @@ from attnc.compiler.graph.traits import (
 from attnc.compiler.graph.typed_value import show_type
 from attnc.compiler.graph.values import Scalar, Type
 from attnc.compiler.ops import OPS, Brackets, Notation, Op, written
-from attnc.compiler.ops.use import OpCall
+from attnc.compiler.ops.table import OpCall
 from attnc.compiler.rewrites.kernels.attention import fuse_attention
 from attnc.compiler.rewrites.kernels.spend_logits import spend_logits
 from attnc.compiler.rewrites.kernels.stack import stack

@@ -28,7 +28,7 @@ from attnc.compiler.graph.typed_value import TypedValue
 from attnc.compiler.graph.values import Type
 from attnc.compiler.masks.read import Reader
 from attnc.compiler.ops import OPS, Op
-from attnc.compiler.ops.use import OpCall
+from attnc.compiler.ops.table import OpCall
 from attnc.compiler.rewrites.simplify.constants import fold_truths
 from tests.cost.test_paths import model
 from tests.cost.test_random_paths import stack

@@ -9,6 +9,7 @@ from ....dsl.base.records import replace
 from ...base.idioms import AXIS_WORDS
 from ...graph.traits import Arrange, IndexMap
 from ...ops import Brackets, Op
+from ...ops.table import OpCall
 from ...problems.forms import (
     AxesDoubled,
     AxisByNumber,
@@ -21,7 +22,6 @@ from ...problems.forms import (
 )
 from ...problems.plain import Plain
 from ...sizes.axes import Axis
-from ..application import OpApplication
 from ..environment import Environment
 from ..names import axes_named
 
@@ -48,14 +48,14 @@ def axes_apart(env: Environment, call: s.CallExpr, op: Op) -> tuple[s.CallExpr, 
     return replace(call, arguments=tuple(each for each in call.arguments if each not in apart)), tuple(apart)
 
 
-def _use(env: Environment, call: s.CallExpr, made: OpApplication, apart: tuple[s.Argument, ...], label: str) -> OpUse:
+def _use(env: Environment, call: s.CallExpr, made: OpCall, apart: tuple[s.Argument, ...], label: str) -> OpUse:
     operands, spans = tuple(made.operands), tuple(made.spans)
     variables, open = frozenset(env.variables), frozenset(env.signature.open)
     return OpUse(made.op.name, made.shown, call, operands, spans, apart, label, variables, open, env.surroundings)
 
 
 def resolve_brackets(
-    env: Environment, call: s.CallExpr, made: OpApplication, apart: tuple[s.Argument, ...], label: str
+    env: Environment, call: s.CallExpr, made: OpCall, apart: tuple[s.Argument, ...], label: str
 ) -> bool:
     """Put the axes that stand in brackets into `made`; whether their form is right.
 
@@ -93,7 +93,7 @@ def resolve_brackets(
     return op.reads == Arrange(IndexMap.PARTS) or _each_once(env, made)
 
 
-def _put(made: OpApplication, brackets: s.BracketList, axes: list[Axis], each: list[Axis], result: list[Axis]) -> None:
+def _put(made: OpCall, brackets: s.BracketList, axes: list[Axis], each: list[Axis], result: list[Axis]) -> None:
     spans = [item.name.span for item in brackets.items]
     if made.op.brackets in (Brackets.MADE, Brackets.INTO):
         made.made, made.made_spans = axes, spans
@@ -103,7 +103,7 @@ def _put(made: OpApplication, brackets: s.BracketList, axes: list[Axis], each: l
     made.each, made.each_spans = each, [name.span for name in brackets.each]
 
 
-def _each_once(env: Environment, made: OpApplication) -> bool:
+def _each_once(env: Environment, made: OpCall) -> bool:
     for group, places in ((made.axes, made.axis_spans), (made.made, made.made_spans)):
         for position, (axis, place) in enumerate(zip(group, places, strict=True)):
             if axis in (*made.each, *group[:position]):

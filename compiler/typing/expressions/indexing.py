@@ -17,7 +17,7 @@ from ...problems.forms import BareItem, BareItems, ValueBrackets
 from ...problems.plain import Plain
 from ...problems.sizes import ReadAtRunTime
 from ...sizes.axes import Arith, Axis, Static, undetermined
-from ..application import OpApplication
+from ..application import op_use
 from ..environment import Environment
 from ..names import axis_named, is_const, listed, number
 from ..outcome import Formula, validate_number
@@ -112,19 +112,9 @@ def _rename(env: Environment, wire: TypedValue | None, item: s.BracketItem, expr
     if wire is None or old is None or new is None:
         return None
     wire = without(wire, [new] if new != old else [])
-    call = OpApplication(
-        env,
-        op_written(Notation.ITEM, "as"),
-        "as",
-        expr.span,
-        item.span,
-        [wire],
-        [expr.value.span],
-        [old],
-        [item.name.span],
-        [new],
-        [item.rename.span],
-    )
+    renaming = op_written(Notation.ITEM, "as")
+    call = op_use(env, renaming, "as", expr.span, item.span, [wire], [expr.value.span])
+    call.axes, call.axis_spans, call.made, call.made_spans = [old], [item.name.span], [new], [item.rename.span]
     if old in wire.spread and old.family == new.family and (new == old or new not in wire.spread):
         return replace(wire, span=expr.span, spread=(wire.spread - {old}) | {new})
     if old not in wire.type.axes and new in wire.type.axes and old.family == new.family:
@@ -154,17 +144,9 @@ def _gather(env: Environment, wire: TypedValue | None, item: s.BracketItem, expr
     axis, e = axis_named(env, item.name), expression(env, item.value)
     if wire is None or axis is None or e is None:
         return None
-    call = OpApplication(
-        env,
-        op_written(Notation.ITEM, "="),
-        "=",
-        expr.span,
-        item.span,
-        [wire, e],
-        [expr.value.span, item.value.span],
-        [axis],
-        [item.name.span],
-    )
+    reading = op_written(Notation.ITEM, "=")
+    call = op_use(env, reading, "=", expr.span, item.span, [wire, e], [expr.value.span, item.value.span])
+    call.axes, call.axis_spans = [axis], [item.name.span]
     if not wire.has(axis) and axis not in wire.spread:
         return lacks(call, wire, axis, expr.value.span, AxisUse.PICKS, item.name.span)
     if isinstance(e.element, IndexInto):

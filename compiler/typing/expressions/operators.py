@@ -8,7 +8,7 @@ from ...graph.traits import Conjunction, Disjunction, Pointwise
 from ...graph.typed_value import TypedValue
 from ...ops import Notation, Op, written
 from ...sizes.axes import Static, opposite
-from ..application import OpApplication
+from ..application import op_use
 from ..environment import Environment
 from .dispatch import expression, of_kind
 
@@ -42,7 +42,7 @@ def _apply(
     env: Environment, notation: Notation, word: str, span: Span, operands: list[TypedValue], spans: list[Span]
 ) -> TypedValue | None:
     """An op without brackets or options."""
-    call = OpApplication(env, op_written(notation, word), word, span, span, operands, spans)
+    call = op_use(env, op_written(notation, word), word, span, span, operands, spans)
     value = call.op.rule(call)
     return value if env.facts is None else env.noted(span, value)
 

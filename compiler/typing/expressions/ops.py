@@ -12,6 +12,7 @@ from ...graph.traits import Choice, Pointwise
 from ...graph.typed_value import TypedValue
 from ...graph.values import Type
 from ...ops import OPS, Brackets, Op
+from ...ops.table import OpCall
 from ...ops.use import truth
 from ...problems.elements import Wanted, WrongElement
 from ...problems.forms import ArgumentMissing, NoLabel, NoSuchArgument, StrayWhere
@@ -19,7 +20,7 @@ from ...problems.names import NamelessOp
 from ...problems.plain import Plain
 from ...sizes.axes import Axis, Literal, Static, opposite
 from ...sizes.limits import OPERANDS, Limit, TooMuch
-from ..application import OpApplication
+from ..application import op_use
 from ..environment import Environment
 from ..names import may_own
 from .brackets import axes_apart, resolve_brackets
@@ -34,7 +35,7 @@ def op_call(env: Environment, call: s.CallExpr, op: Op, binding: str | None) -> 
     """What the op gives; `binding` may name its weights."""
     shown = call.callee.text
     bracket_span = call.brackets.span if call.brackets else call.callee.span
-    made = OpApplication(env, op, shown, call.span, bracket_span, [], [])
+    made = op_use(env, op, shown, call.span, bracket_span)
     plain, apart = axes_apart(env, call, op)
     good = _arguments(env, plain, made)
     nameless = op.learned and call.label is None and binding in (None, "_")
@@ -66,12 +67,12 @@ def _spread(env: Environment, wire: TypedValue, axes: Iterable[Axis]) -> TypedVa
     if not needed:
         return wire
     op = OPS["broadcast"]
-    call = OpApplication(env, op, op.name, wire.span, wire.span, [wire], [wire.span])
+    call = op_use(env, op, op.name, wire.span, wire.span, [wire], [wire.span])
     call.made, call.made_spans = needed, [wire.span] * len(needed)
     return call.op.rule(call) or wire
 
 
-def _learned_name(env: Environment, call: s.CallExpr, made: OpApplication, binding: str | None) -> bool:
+def _learned_name(env: Environment, call: s.CallExpr, made: OpCall, binding: str | None) -> bool:
     """Whether what has weights has a name, which they get (D11)."""
     op = made.op
     if op.optional and not any(truth(made, option) for option in op.optional):
@@ -85,7 +86,7 @@ def _learned_name(env: Environment, call: s.CallExpr, made: OpApplication, bindi
     return env.problems.refuse(NamelessOp(call.callee.span, op.name, env.block.labels[call.callee.span]))
 
 
-def _arguments(env: Environment, call: s.CallExpr, made: OpApplication) -> bool:
+def _arguments(env: Environment, call: s.CallExpr, made: OpCall) -> bool:
     """Sort the arguments into operands and options; whether all are right."""
     op = made.op
     if len(call.arguments) > OPERANDS:
@@ -115,7 +116,7 @@ def _arguments(env: Environment, call: s.CallExpr, made: OpApplication) -> bool:
 def _argument(
     env: Environment,
     call: s.CallExpr,
-    made: OpApplication,
+    made: OpCall,
     argument: s.Argument,
     name: str | None,
     slots: _Slots,
@@ -149,9 +150,7 @@ def _argument(
     return good
 
 
-def _operand(
-    env: Environment, argument: s.Argument, made: OpApplication
-) -> tuple[TypedValue | None, TypedValue | None]:
+def _operand(env: Environment, argument: s.Argument, made: OpCall) -> tuple[TypedValue | None, TypedValue | None]:
     """The operand, and its mask if it is `x where m`."""
     if not isinstance(argument.value, s.WhereExpr):
         return expression(env, argument.value), None
@@ -167,7 +166,7 @@ def _operand(
 
 
 def _no_such_argument(
-    env: Environment, call: s.CallExpr, argument: s.Argument, made: OpApplication, extra: TypedValue | None = None
+    env: Environment, call: s.CallExpr, argument: s.Argument, made: OpCall, extra: TypedValue | None = None
 ) -> None:
     """extra: the value of an argument without a name, which is one too many."""
     op, name = made.op, argument.name.text if argument.name is not None else None
@@ -178,7 +177,7 @@ def _no_such_argument(
     env.problems.add(NoSuchArgument(argument.span, op.name, made.shown, call, argument, have, known))
 
 
-def _complete(env: Environment, call: s.CallExpr, made: OpApplication, given: set[str], good: bool) -> bool:
+def _complete(env: Environment, call: s.CallExpr, made: OpCall, given: set[str], good: bool) -> bool:
     """Fill in the defaults of options. One that must be given and is missing is reported if all else was `good`."""
     missing = [name for name in made.op.operands if name not in given]
     if missing and good:

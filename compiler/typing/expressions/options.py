@@ -10,14 +10,14 @@ from ...graph.typed_value import TypedValue
 from ...graph.values import Scalar
 from ...names.written_sizes import checked_number
 from ...ops import Option
+from ...ops.table import OpCall
 from ...problems.forms import NoNumber, OptionValue
 from ...problems.plain import Plain
 from ...sizes.axes import Literal, Static, known
-from ..application import OpApplication
 from ..environment import Environment
 
 
-def option(env: Environment, made: OpApplication, option: Option, wire: TypedValue, argument: s.Argument) -> bool:
+def option(env: Environment, made: OpCall, option: Option, wire: TypedValue, argument: s.Argument) -> bool:
     """Set an option; whether it may have this value."""
     if wire.static is None:
         names = [node for node in walk(argument.value) if isinstance(node, s.Name) and env.axis(node.text)]
@@ -41,7 +41,7 @@ def option(env: Environment, made: OpApplication, option: Option, wire: TypedVal
     if complaint and isinstance(value, float) and value.is_integer() and option.check(int(value)) is None:
         at, whole = argument.span, argument.value.span
         return env.problems.refuse(OptionValue(at, option.name, option.doc, value, complaint, whole))
-    if not made.in_each_pass(validate, argument.span, wire.static):
+    if not env.in_each_pass(validate, argument.span, wire.static):
         return False
     if isinstance(option.default, bool) and value is None:
         if env.signature.known_at_calls(wire.static):
