@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -190,26 +190,16 @@ class _Build:
             self.facts.alone = checker.alone
         if not module.file.items and not session.problems.errors:
             session.problems.add(Plain.NOTHING_DECLARED.at(Span(self.source, 0, 0), self.source.name))
-        known: dict[int, int] = {}
-        for block in blocks:
-            graph = checker.alone[block].graph
-            if graph is not None and steps(graph, known) > STEPS:
-                facts = (block.name, steps(graph, known), STEPS)
-                session.problems.add(Beyond(block.decl.name.span, Limit.STEPS, facts))
-            if block.is_model and graph is not None and not session.problems.errors:
-                for unsized in unsized_widths(graph):
-                    session.problems.add(unsized)
+        graphs = {block: graph for block in blocks if (graph := checker.alone[block].graph) is not None}
+        _measure(session, graphs)
         if not session.problems.errors:
-            self._rewritten(session, [checker.alone[block].graph for block in blocks])
+            self._rewritten(session, graphs.values())
         sound = not session.problems.errors
         for block in blocks:
             self._causal(session, checker, block, sound)
-        for block in blocks if not session.problems.errors else ():
-            graph = checker.alone[block].graph
-            if block.is_model and graph is not None:
-                part = methods.taken(graph)
-                if part is not None:
-                    session.problems.add(part)
+        for block in graphs if not session.problems.errors else ():
+            if block.is_model and (part := methods.taken(graphs[block])) is not None:
+                session.problems.add(part)
         if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])
         return {
@@ -239,11 +229,9 @@ class _Build:
                 )
             )
 
-    def _rewritten(self, session: Session, graphs: list[Graph | None]) -> None:
+    def _rewritten(self, session: Session, graphs: Iterable[Graph]) -> None:
         """What picks of nothing and ragged widths forbid; a block's mistake shows in all that call it."""
         for graph in graphs:
-            if graph is None:
-                continue
             followed, problems = follow_picks(graph)
             for problem in [*problems, *complaints(followed)]:
                 session.problems.add(problem)
@@ -276,6 +264,17 @@ def _tell(problem: Problem) -> Diagnostic:
     from .hints.tell import tell  # a right file needs none of it
 
     return tell(problem)
+
+
+def _measure(session: Session, graphs: Mapping[BlockDef, Graph]) -> None:
+    """Report what is too large, written out, and models that need the size of a width that nothing has."""
+    known: dict[int, int] = {}
+    for block, graph in graphs.items():
+        if steps(graph, known) > STEPS:
+            facts = (block.name, steps(graph, known), STEPS)
+            session.problems.add(Beyond(block.decl.name.span, Limit.STEPS, facts))
+        for unsized in unsized_widths(graph) if block.is_model and not session.problems.errors else ():
+            session.problems.add(unsized)
 
 
 def _open(environment: Environment) -> PlainProblem:

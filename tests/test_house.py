@@ -9,10 +9,7 @@ How many ways a function has is held by ruff (C901, `pyproject.toml`), how long 
 from __future__ import annotations
 
 import ast
-import json
-import subprocess
 import symtable
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -151,15 +148,10 @@ def test_no_comprehension_hides_what_the_function_around_it_reads_from_outside()
     ]
 
 
-def test_no_file_is_excepted_from_complexity_in_vain() -> None:
-    """Files that ruff's C901 leaves out for a while (`pyproject.toml`) have a function with so many ways yet."""
+def test_no_file_is_excepted_from_complexity() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"]
-    listed = {path for path, rules in settings["per-file-ignores"].items() if "C901" in rules} - {"tests/**"}
-    most = f"lint.mccabe.max-complexity={settings['mccabe']['max-complexity']}"
-    ruff = (sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select=C901", "--config", most)
-    found = subprocess.run((*ruff, "--output-format=json", *FOLDERS), cwd=ROOT, capture_output=True, check=False).stdout
-    left = {Path(one["filename"]).relative_to(ROOT).as_posix() for one in json.loads(found)}
-    assert listed == left, "take them out of per-file-ignores"
+    assert settings["mccabe"]["max-complexity"] <= 15
+    assert [path for path, rules in settings["per-file-ignores"].items() if "C901" in rules] == ["tests/**"]
 
 
 def test_what_is_long() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -28,7 +28,8 @@ def _parts(kind: Any) -> tuple[str, ...] | None:
     """The fields of a syntax node class that may hold other nodes, last first; None for any other class."""
     if kind.__module__ != s.__name__:
         return None
-    return tuple(n for n in reversed(kind.__match_args__) if n not in ("span", "op_span", "head"))
+    leaves = ("Span", "str", "bool", "int | float")
+    return tuple(name for name, one in reversed(kind.__members__.items()) if one.type not in leaves)
 
 
 def walk(node: object) -> Iterator[object]:
@@ -37,13 +38,53 @@ def walk(node: object) -> Iterator[object]:
     while todo:
         item = todo.pop()
         if type(item) is tuple:
-            todo.extend(reversed(item))
+            todo.extend(item[::-1])
             continue
         kind: type = type(item)
         parts = _parts(kind)
         if parts is not None:
             yield item
             todo.extend([getattr(item, name) for name in parts])
+
+
+def _like(node: s.AxisDecl | s.Generic) -> Iterable[str]:
+    return (node.like.text,) if node.like else ()
+
+
+def _of_type(node: s.TypeExpr) -> Iterable[str]:
+    return [axis.text for axis in node.axes] + ([node.element.text] if node.element else [])
+
+
+def _of_index(node: s.IndexExpr) -> Iterable[str]:
+    for item in node.brackets.items:
+        yield item.name.text
+        if item.rename:
+            yield item.rename.text
+
+
+def _of_call(node: s.CallExpr) -> Iterable[str]:
+    if node.scan:
+        yield node.scan.text
+    if node.brackets is None:
+        return
+    for ident in (*node.brackets.each, *(node.brackets.result or ())):
+        yield ident.text
+    for item in node.brackets.items:
+        if item.value is None:
+            yield item.name.text
+        if item.rename:
+            yield item.rename.text
+
+
+_NAMES: dict[type, Callable[[Any], Iterable[str]]] = {
+    s.Name: lambda node: (node.text,),
+    s.SizeExpr: lambda node: (node.axis.text,),
+    s.TypeExpr: _of_type,
+    s.IndexExpr: _of_index,
+    s.CallExpr: _of_call,
+    s.AxisDecl: _like,
+    s.Generic: _like,
+}
 
 
 def mentions_of(decl: s.BlockDecl) -> Mentions:
@@ -53,45 +94,16 @@ def mentions_of(decl: s.BlockDecl) -> Mentions:
     shares: dict[int, str] = {}  # their names, by their place among the calls
     calls: list[tuple[str, tuple[str, ...]]] = []
     for node in walk((decl.generics, decl.formals, decl.results, decl.body)):
-        match node:
-            case s.Name(text):
-                names[text] = None
-            case s.SizeExpr(axis):
-                names[axis.text] = None
-            case s.TypeExpr(element, axes):
-                names.update(dict.fromkeys(axis.text for axis in axes))
-                if element:
-                    names[element.text] = None
-            case s.IndexExpr(_, brackets):
-                for item in brackets.items:
-                    names[item.name.text] = None
-                    if item.rename:
-                        names[item.rename.text] = None
-            case s.CallExpr(callee, brackets=brackets, scan=scan):
-                items = brackets.items if brackets else ()
-                calls.append((callee.text, tuple(item.name.text for item in items if item.value is not None)))
-                if scan:
-                    names[scan.text] = None
-                if brackets:
-                    names.update(dict.fromkeys(ident.text for ident in (*brackets.each, *(brackets.result or ()))))
-                for item in items:
-                    if item.value is None:
-                        names[item.name.text] = None
-                    if item.rename:
-                        names[item.rename.text] = None
-            case s.AxisDecl(name=name, like=like):
-                declared.add(name.text)
-                if like:
-                    names[like.text] = None
-            case s.ConstDecl(name=name):
-                declared.add(name.text)
-            case s.Generic(like=like) if like:
-                names[like.text] = None
-            case s.Share(name, block):
-                shares[len(calls)] = name.text
-                calls.append((block.text, ()))
-            case _:
-                pass
+        if (mentioned := _NAMES.get(type(node))) is not None:
+            names.update(dict.fromkeys(mentioned(node)))
+        if isinstance(node, s.CallExpr):
+            items = node.brackets.items if node.brackets else ()
+            calls.append((node.callee.text, tuple(item.name.text for item in items if item.value is not None)))
+        elif isinstance(node, s.AxisDecl | s.ConstDecl):
+            declared.add(node.name.text)
+        elif isinstance(node, s.Share):
+            shares[len(calls)] = node.name.text
+            calls.append((node.block.text, ()))
     for place, share in shares.items():
         given = [bound for callee, bound in calls if callee == share]
         common = [name for name in dict.fromkeys(chain(*given)) if all(name in bound for bound in given)]

@@ -38,29 +38,9 @@ class Declarations(Uses):
 
     def run(self) -> None:
         module = self.module
-        uses: list[s.UseDecl] = []
         for item in module.file.items:
-            match item:
-                case s.AxisDecl() | s.ConstDecl():
-                    if self._declare(item.name):
-                        self.pending[item.name.text] = item
-                case s.BlockDecl():
-                    if self._declare(item.name, callee=True):
-                        block = BlockDef(item, module)
-                        module.blocks[item.name.text] = block
-                        module.own.append(block)
-                case s.OpDecl():
-                    if self._declare(item.name, callee=True):
-                        module.blocks[item.name.text] = self._external(item)
-                case s.ConfigDecl():
-                    if item.name.text in module.configs:
-                        self._twice(item.name, module.configs[item.name.text].name.span)
-                    module.configs[item.name.text] = item
-                case s.UseDecl():
-                    uses.append(item)
-                case s.ParamDecl():
-                    self.session.problems.add(Plain.PARAM_OUTSIDE.at(item.span, item.name.text))
-                    module.missing.add(item.name.text)
+            self._enter(item)
+        uses = [item for item in module.file.items if isinstance(item, s.UseDecl)]
         for use in uses:
             for used in use.names:
                 self.imports.setdefault((used.rename or used.name).text, use)
@@ -75,18 +55,44 @@ class Declarations(Uses):
             self._use(use)
         for config in module.configs.values():
             for setting in config.settings:
-                written = self.written.get(setting.name.text)
-                if isinstance(written, s.AxisDecl) and written.like is not None and setting.name.text in module.axes:
-                    self.session.problems.add(
-                        Plain.SET_FOR_COPY.at(setting.name.span, setting.name.text, written.like.text)
-                    )
-                given = isinstance(setting.value, s.ListExpr)
-                alike = not isinstance(written, s.ConstDecl) or given == isinstance(written.value, s.ListExpr)
-                if isinstance(written, s.ConstDecl) and not alike and not isinstance(setting.value, s.Name):
-                    self._refuse_kind(written, given, setting.value.span)
-                if all(setting.name.text not in known for known in (module.axes, module.consts, module.missing)):
-                    known, at = (*module.axes, *module.consts), setting.name
-                    self.session.problems.add(Plain.UNKNOWN_SETTING.at(at.span, at.text, config.name.text, known=known))
+                self._check_setting(config, setting)
+
+    def _enter(self, item: s.Item) -> None:
+        """Note what an item declares."""
+        module = self.module
+        match item:
+            case s.AxisDecl() | s.ConstDecl():
+                if self._declare(item.name):
+                    self.pending[item.name.text] = item
+            case s.BlockDecl():
+                if self._declare(item.name, callee=True):
+                    block = BlockDef(item, module)
+                    module.blocks[item.name.text] = block
+                    module.own.append(block)
+            case s.OpDecl():
+                if self._declare(item.name, callee=True):
+                    module.blocks[item.name.text] = self._external(item)
+            case s.ConfigDecl():
+                if item.name.text in module.configs:
+                    self._twice(item.name, module.configs[item.name.text].name.span)
+                module.configs[item.name.text] = item
+            case s.ParamDecl():
+                self.session.problems.add(Plain.PARAM_OUTSIDE.at(item.span, item.name.text))
+                module.missing.add(item.name.text)
+
+    def _check_setting(self, config: s.ConfigDecl, setting: s.Setting) -> None:
+        """Whether the file has what a config sets, and of that kind; else reported."""
+        module, name, value = self.module, setting.name.text, setting.value
+        written = self.written.get(name)
+        if isinstance(written, s.AxisDecl) and written.like is not None and name in module.axes:
+            self.session.problems.add(Plain.SET_FOR_COPY.at(setting.name.span, name, written.like.text))
+        if isinstance(written, s.ConstDecl) and not isinstance(value, s.Name):
+            given = isinstance(value, s.ListExpr)
+            if given != isinstance(written.value, s.ListExpr):
+                self._refuse_kind(written, given, value.span)
+        known = (*module.axes, *module.consts)
+        if name not in known and name not in module.missing:
+            self.session.problems.add(Plain.UNKNOWN_SETTING.at(setting.name.span, name, config.name.text, known=known))
 
     def _external(self, item: s.OpDecl) -> BlockDef:
         """An op of the user's own is called as a block is; what it does stands in Python."""

@@ -84,10 +84,6 @@ def _refused(static: Static, span: Span, problems: Problems) -> bool:
 
 
 def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> Static | None:
-
-    def again(part: s.Expr, exact: bool = exact) -> Static | None:
-        return _static(part, lookup, problems, exact)
-
     match expr:
         case s.NumberLiteral(value) | s.Truth(value):
             return Literal(value)
@@ -97,49 +93,56 @@ def _static(expr: s.Expr, lookup: Lookup, problems: Problems, exact: bool) -> St
         case s.SizeExpr(axis):
             found = lookup(axis)
             return found if found is None or not may_be_list(found) else Arith("length", (found,))
-        case s.IndexExpr(s.Name(text, span), brackets):
-            numbers, read = lookup(s.Ident(text, span)), read_of(brackets)
-            if numbers is None:
-                return None
-            if not may_be_list(numbers):
-                is_const = isinstance(numbers, ConstOf)
-                problems.add((Plain.READ_CONST if is_const else Plain.READ_SIZE).at(expr.span, text))
-                return None
-            if read is None:
-                problems.add(Plain.READ_FORM.at(brackets.span, text))
-                return None
-            place = again(read)
-            return None if place is None else Arith("item", (place, numbers))
+        case s.IndexExpr(s.Name() as name, brackets):
+            return _item(expr.span, name, brackets, lookup, problems, exact)
         case s.ListExpr(_, span):
             problems.add(ListForNumber(span))
-            return None
         case s.Unary(op, operand) if op == "-" or not exact:
-            inner = again(operand)
+            inner = _static(operand, lookup, problems, exact)
             return None if inner is None else Arith("neg" if op == "-" else op, (inner,))
         case s.Binary(op, left, right) if not exact or op in _BINARY:
-            a, b = again(left), again(right)
-            if a is None or b is None:
-                return None
-            return Arith("//" if op == "/" and exact else op, (a, b))
-        case s.CallExpr(callee, None, None, arguments) if callee.text in _FUNCTIONS:
-            takes = _FUNCTIONS[callee.text]
-            if len(arguments) != takes[1].count(",") + 1 or any(argument.name for argument in arguments):
-                problems.add(Plain.FUNCTION_FORM.at(expr.span, callee.text, takes[0], takes[1]))
-                return None
-            meaning = OPERATIONS[callee.text].meaning
-            inner_exact = exact and not isinstance(meaning, Rounded)
-            parts = [again(argument.value, inner_exact) for argument in arguments[isinstance(meaning, Choice) :]]
-            if isinstance(meaning, Choice):
-                parts.insert(0, again(arguments[0].value, False))
-            if any(part is None for part in parts):
-                return None
-            return Arith(callee.text, tuple(part for part in parts if part is not None))
+            a, b = _static(left, lookup, problems, exact), _static(right, lookup, problems, exact)
+            return None if a is None or b is None else Arith("//" if op == "/" and exact else op, (a, b))
+        case s.CallExpr(callee, None, None) if callee.text in _FUNCTIONS:
+            return _function(expr, lookup, problems, exact)
         case s.CallExpr(s.Ident(name), None, None, (argument,)) if name in NO_SIZES:
             problems.add(Plain.WRAPPED.at(expr.span, argument.value.span.text))
-            return None
         case _:
             problems.add(Plain.NOT_STATIC.at(expr.span))
-            return None
+    return None
+
+
+def _item(
+    span: Span, name: s.Name, brackets: s.BracketList, lookup: Lookup, problems: Problems, exact: bool
+) -> Static | None:
+    """What is read of a list: `windows[i]`."""
+    numbers, read = lookup(s.Ident(name.text, name.span)), read_of(brackets)
+    if numbers is None:
+        return None
+    if not may_be_list(numbers):
+        is_const = isinstance(numbers, ConstOf)
+        problems.add((Plain.READ_CONST if is_const else Plain.READ_SIZE).at(span, name.text))
+        return None
+    if read is None:
+        problems.add(Plain.READ_FORM.at(brackets.span, name.text))
+        return None
+    place = _static(read, lookup, problems, exact)
+    return None if place is None else Arith("item", (place, numbers))
+
+
+def _function(call: s.CallExpr, lookup: Lookup, problems: Problems, exact: bool) -> Static | None:
+    """A function of numbers. Right inside `ceil` and `floor` a `/` may leave a remainder, and in a condition."""
+    name, arguments = call.callee.text, call.arguments
+    takes, meaning = _FUNCTIONS[name], OPERATIONS[name].meaning
+    if len(arguments) != takes[1].count(",") + 1 or any(argument.name for argument in arguments):
+        problems.add(Plain.FUNCTION_FORM.at(call.span, name, takes[0], takes[1]))
+        return None
+    inner_exact, chosen = exact and not isinstance(meaning, Rounded), arguments[isinstance(meaning, Choice) :]
+    parts = [_static(argument.value, lookup, problems, inner_exact) for argument in chosen]
+    if len(chosen) < len(arguments):
+        parts.insert(0, _static(arguments[0].value, lookup, problems, False))
+    known = tuple(part for part in parts if part is not None)
+    return Arith(name, known) if len(known) == len(parts) else None
 
 
 def refuse_own_size(problems: Problems, decl: s.AxisDecl) -> None:
