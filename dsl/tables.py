@@ -91,9 +91,17 @@ def tables_of(parser: lark.Lark) -> dict[str, Any]:
     terminals = {each.name: each.pattern.value for each in parser.terminals}
     words = {found[1]: name for name, pattern in terminals.items() if (found := re.match(r"(\w+)\(\?!", pattern))}
     name = re.compile(terminals["NAME"])
+    read = [_rule(rule) for rule in rules]
+    kept = {
+        symbol.name
+        for rule, (*_, taken) in zip(rules, read, strict=True)
+        for at, symbol in enumerate(rule.expansion)
+        if taken is None or at in taken
+    }
     return {
         "states": states,
-        "rules": [_rule(rule) for rule in rules],
+        "rules": read,
+        "dropped": sorted(name for name in terminals if name not in kept),
         "signs": {each.pattern.value: each.name for each in parser.terminals if isinstance(each.pattern, PatternStr)},
         "reserved": {word: terminal for word, terminal in words.items() if not name.match(word)},
         "words": {word: terminal for word, terminal in words.items() if name.match(word)},

@@ -45,16 +45,17 @@ class Automaton:
         tables = json.loads(TABLES.read_text("utf-8"))
         self.states: list[dict[str, int]] = tables["states"]  # of each: the state after a symbol, or ~rule to reduce by
         self.rules = [
-            (size, origin, getattr(callbacks, made, None), alone, kept)
+            (alone and size == 1 and kept is None, size, origin, getattr(callbacks, made, None), alone, kept)
             for size, origin, made, alone, kept in tables["rules"]
         ]
+        self.dropped = frozenset(tables["dropped"])  # terminals that no callback gets
         self.signs: dict[str, str] = tables["signs"]
         self.reserved: dict[str, str] = tables["reserved"]
         self.words: dict[str, str] = tables["words"]  # where no name can stand
 
     def read(self, text: str) -> Any:
         """What the callbacks make of an item. Raises OutOfGrammar, and whatever they raise."""
-        states, rules, match = self.states, self.rules, _TOKEN.match
+        states, rules, dropped, match = self.states, self.rules, self.dropped, _TOKEN.match
         at, path = 0, [0]
         values: list[Any] = []
         while True:
@@ -77,7 +78,11 @@ class Automaton:
                 terminal = "STRING" if kind == _STRING else "$END"
             action = row.get(terminal)
             while action is not None and action < 0:
-                size, origin, made, alone, kept = rules[~action]
+                only, size, origin, made, alone, kept = rules[~action]
+                if only:  # most steps: a value is an expression of each kind up to the loosest
+                    path[-1] = states[path[-2]][origin]
+                    action = states[path[-1]].get(terminal)
+                    continue
                 children = values[len(values) - size :]
                 if size:
                     del values[-size:], path[-size:]
@@ -95,7 +100,7 @@ class Automaton:
                 raise OutOfGrammar
             at = found.end()
             path.append(action)
-            values.append(Lexeme(terminal, value, at - len(value), at))
+            values.append(None if terminal in dropped else Lexeme(terminal, value, at - len(value), at))
 
 
 def _kept(children: list[Any], kept: list[int | list[int] | None]) -> list[Any]:
