@@ -197,8 +197,9 @@ class _Build:
         sound = not session.problems.errors
         for block in blocks:
             self._causal(session, checker, block, sound)
-        for block in graphs if not session.problems.errors else ():
-            if block.is_model and (part := methods.taken(graphs[block])) is not None:
+        proved = {block: checker.alone[block].graph for block in graphs}
+        for block, graph in proved.items() if not session.problems.errors else ():
+            if block.is_model and graph is not None and (part := methods.taken(graph)) is not None:
                 session.problems.add(part)
         if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])
