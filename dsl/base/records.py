@@ -44,14 +44,11 @@ if not TYPE_CHECKING:
 
     def replace(of: T, /, **changes: object) -> T:
         """Another record, with these fields in place of those it has."""
-        if not hasattr(of, "__given__"):
-            import dataclasses
+        if hasattr(of, "__replace__"):
+            return of.__replace__(**changes)
+        import dataclasses
 
-            return dataclasses.replace(of, **changes)
-        for name in of.__given__:
-            if name not in changes:
-                changes[name] = getattr(of, name)
-        return of.__class__(**changes)
+        return dataclasses.replace(of, **changes)
 
 
 @overload
@@ -113,12 +110,16 @@ def _made(cls: Any, *, frozen: bool, eq: bool, slots: bool) -> Any:
         late["__eq__"] = lambda self, other: completed().__eq__(self, other)
         late["__hash__"] = lambda self: completed().__hash__(self)
     late = {name: function for name, function in late.items() if name not in content}
-    cls.__members__ = members
-    cls.__given__ = tuple(name for name, member in members.items() if member.init)
+
+    def replaced(self: Any, **changes: Any) -> Any:
+        cls.__replace__ = _replacer(members)
+        return self.__replace__(**changes)
+
+    cls.__members__, cls.__replace__ = members, replaced
     cls.__signature__ = _Signature(completed)
     for name in ("__dataclass_fields__", "__dataclass_params__"):
         setattr(cls, name, _AsDataclass(cls, name, frozen))
-    matched = tuple(name for name in cls.__given__ if not members[name].kw_only)
+    matched = tuple(name for name, member in members.items() if member.init and not member.kw_only)
     for name, made in {**late, **(_FROZEN if frozen else {}), "__repr__": _shown, "__match_args__": matched}.items():
         if name not in content:
             setattr(cls, name, made)
@@ -185,6 +186,19 @@ def _compiled(cls: type[Any], members: Mapping[str, _Member], frozen: bool) -> d
         function.__qualname__ = f"{cls.__qualname__}.{name}"
     made["__init__"].__annotations__ = {n: one.type for n, one in members.items() if one.init} | {"return": None}
     return made
+
+
+def _replacer(members: Mapping[str, _Member]) -> Any:
+    """Of a record, another one: what is given by name, else what this one has."""
+    given = [name for name, one in members.items() if one.init]
+    parameters = ["self", *(["*"] if given else []), *(f"{name}=_MISSING" for name in given)]
+    values = []
+    for name in sorted(given, key=lambda each: members[each].kw_only):
+        value = f"self.{name} if {name} is _MISSING else {name}"
+        values.append(f"{name}={value}" if members[name].kw_only else value)
+    made: dict[str, Any] = {"_MISSING": _MISSING}
+    exec(f"def __replace__({', '.join(parameters)}): return self.__class__({', '.join(values)})", made)
+    return made["__replace__"]
 
 
 class _AsDataclass:
