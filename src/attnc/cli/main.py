@@ -47,8 +47,7 @@ def parser(only: str | None = None) -> Parser:
     )
     top.commands = tuple(COMMANDS)
     top.add_argument("--version", action="version", version=f"attnc {__version__}")
-    # With `prog` no help is formatted, for which argparse imports shutil.
-    made = top.add_subparsers(metavar="COMMAND", parser_class=Parser, prog="attnc")
+    made = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
     top.set_defaults(run=lambda _: say_help(top))
     for name in COMMANDS if only is None else (only,):
         command = import_module(COMMANDS[name], __package__)
