@@ -50,6 +50,7 @@ def build_stage(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: Division
         inputs=tuple(entry.name for entry in graph.inputs),
         own=tuple(entry.name for entry in stage.graph.inputs[stage.received :]),
         held=held,
+        draws=stage.draws,
         groups=groups_of_stages(group, held.values()),
     )
     return pipelined(net, place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,11 +13,15 @@ from torch import Tensor, nn
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.distributed.tensor import DTensor
 
-from ..runtime.parallel.torch_draws import draw_from
+from ..runtime.parallel.torch_draws import draw_from, part_of_draws
 from ..runtime.parallel.torch_training import Loss, micro_batch_size, total_norm
 
 Shapes = Mapping[str, Sequence[int]]
 """Of each input of the model its shape."""
+
+
+_OWN = "input "
+"""Stands before the names of inputs in calls of a schedule, which has arguments of its own, such as `target`."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class StagePlace:
     received: what the stage before sends. sends: what this one does, or the results of the model.
     inputs:   of the whole model. own: those that this stage reads.
     held:     its weights that other stages have, too, by the stages that do.
+    draws:    those of it, of all that the model draws at random, and how many these are; None: it draws its own.
     """
 
     group: dist.ProcessGroup
@@ -50,6 +56,7 @@ class StagePlace:
     inputs: Sequence[str]
     own: Sequence[str]
     held: Mapping[str, tuple[int, ...]]
+    draws: tuple[tuple[int, ...], int] | None
     groups: Mapping[tuple[int, ...], dist.ProcessGroup] = field(default_factory=dict)
 
     @property
@@ -72,7 +79,8 @@ def groups_of_stages(group: dist.ProcessGroup, sets: Collection[tuple[int, ...]]
 def pipelined(net: nn.Module, place: StagePlace) -> nn.Module:
     """The module of one stage, which is run with those of the others."""
     net.__class__ = type(type(net).__name__, (PipelinedModule, type(net)), {"_pipe_place": place})
-    draw_from(place.number)
+    if place.draws is None:
+        draw_from(place.number)
     return net
 
 
@@ -85,7 +93,9 @@ class PipelinedModule(nn.Module):
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """One micro-batch: what was received, and the inputs of the model that this stage reads, by name."""
-        made = super().forward(*inputs, **named)
+        draws = self._pipe_place.draws
+        with nullcontext() if draws is None or not self.training else part_of_draws(*draws):
+            made = super().forward(*inputs, **{name.removeprefix(_OWN): x for name, x in named.items()})
         results = tuple(made) if isinstance(made, tuple) else (made,)
         if self._pipe_place.is_last:
             return results
@@ -112,7 +122,7 @@ class PipelinedModule(nn.Module):
             weight.grad = None  # a schedule that is new takes away what it finds
         losses: list[Tensor] = []
         self._pipe_loss = loss
-        own = {name: x for name, x in given.items() if name in self._pipe_place.own}
+        own = {f"{_OWN}{name}": x for name, x in given.items() if name in self._pipe_place.own}
         target = torch.zeros(micro) if self._pipe_place.is_last else None
         run = schedule.step if learns else schedule.eval
         run(target=target, losses=losses if self._pipe_place.is_last else None, return_outputs=False, **own)
@@ -144,8 +154,9 @@ class PipelinedModule(nn.Module):
         return total
 
     def draw_from(self, seed: int) -> None:
-        """As without stages; each of them draws its own."""
-        draw_from(seed * self._pipe_place.count + self._pipe_place.number)
+        """As without stages; where nobody knows how much a stage draws, each of them draws its own."""
+        place = self._pipe_place
+        draw_from(seed if place.draws is not None else seed * place.count + place.number)
 
     def _named(self, inputs: Sequence[Tensor], named: Mapping[str, Tensor]) -> dict[str, Tensor]:
         names = self._pipe_place.inputs

@@ -7,9 +7,12 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+from attnc.spec import Model
 
 from .beside import both, far, full
-from .subjects import inputs
+from .subjects import inputs, model
 
 
 def squares(*results: Tensor) -> Tensor:
@@ -56,3 +59,46 @@ def piped(case: dict[str, Any]) -> dict[str, Any]:
     dist.all_gather_object(every, (worst, sorted(dict(net.named_parameters()))))
     assert {*wanted} == {name for _, names in every for name in names}
     return {what: max(one[what] for one, _ in every) for what in worst}
+
+
+def unpiped(case: dict[str, Any]) -> dict[str, Any]:
+    """Ten steps of training on a mesh with stages, with dropout, beside as many on the same mesh without."""
+    of = model(case["name"])
+    mesh = init_device_mesh("cpu", tuple(case["mesh"].values()), mesh_dim_names=tuple(case["mesh"]))
+    others = tuple(name for name in case["mesh"] if name != "pipe")
+    alone = DeviceMesh("cpu", torch.arange(dist.get_world_size()).reshape(-1, 1), mesh_dim_names=("pipe", "data"))
+    meshes = (mesh[others] if others else alone["data"], mesh)
+    runs = [trained(of, on, case) for on in meshes]
+    (losses, norms, gradients, weights), found = runs
+    worst = {
+        "loss": far(found[0], losses),
+        "norm": far(found[1], norms),
+        "gradients": max(far(x, gradients[name], 1e-4) for name, x in found[2].items()),
+        "weights": max(far(x, weights[name], 1e-3) for name, x in found[3].items()),
+    }
+    every: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(every, (worst, sorted(found[3])))
+    assert {*weights} == {name for _, names in every for name in names}
+    return {what: max(one[what] for one, _ in every) for what in worst}
+
+
+Trained = tuple[Tensor, Tensor, dict[str, Tensor], dict[str, Tensor]]
+
+
+def trained(of: Model, mesh: DeviceMesh, case: dict[str, Any]) -> Trained:
+    """Losses and norms of ten steps, gradients of the first, and the weights at the end."""
+    splits = {axis: names for axis, names in case["splits"].items() if axis in (mesh.mesh_dim_names or ())}
+    net: Any = of.parallelize(mesh, splits=splits, seed=case["seed"], **case["options"])
+    optimiser = torch.optim.AdamW(net.parameters(), lr=1e-3, eps=1e-6)
+    losses, norms, gradients = [], [], dict[str, Tensor]()
+    for step in range(10):
+        net.draw_from(step)
+        given = {name: net.batch_part(x) for name, x in inputs(of, case["seed"] + step).items()}
+        losses.append(net.forward_backward(**given, loss=squares, micro=case["micro"]))
+        if not step:
+            gradients = {name: full(x.grad).clone() for name, x in net.named_parameters() if x.grad is not None}
+        norms.append(net.clip_grad_norm_(1.0))
+        optimiser.step()
+        optimiser.zero_grad()
+    weights = {name: full(x.detach()).clone() for name, x in net.named_parameters()}
+    return torch.stack(losses), torch.stack(norms), gradients, weights

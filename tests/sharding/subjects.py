@@ -42,6 +42,43 @@ KINDS: dict[str, tuple[dict[str, Size], tuple[str, ...], tuple[str, ...]]] = {
     "zoo/bart": (BART, ("heads", "inner"), ("source", "target")),
 }
 """Specs, their sizes, the depths that a mesh may split, and the widths."""
+BALANCED = """
+use std.attention: rotary_attention, model, groups, sharing, key, value
+
+width seq
+width past like seq
+depth model = 16, inner = 24, vocab = 48, expert = 4, chosen = 2
+depth groups = 2, sharing = 2, key = 4, value = key
+const layers = 2, drop = 0.1
+
+block experts(x: [seq, model]) -> (made: [seq, model], balance: []) {
+    odds = softmax[expert](linear.router[model -> expert](x, bias = false))
+    best = topk[expert -> chosen](odds)
+    gain = odds[expert = best]
+    up = silu(linear.up[expert: model -> inner](x))
+    weights = sum[chosen](select(expert == best, gain / sum[chosen](gain), 0))
+    made = dot[expert](weights, linear.down[expert: inner -> model](up))
+    picked = mean[seq](sum[chosen](select(expert == best, 1.0, 0.0)))
+    return made, |expert| * dot[expert](stop_gradient(picked), mean[seq](odds))
+}
+
+model balanced(ids: vocab[seq], target: vocab[seq], real: bool[seq]) -> (total: [], balance: [], count: []) {
+    param E: [vocab, model] ~ normal(0.02)
+    x = dropout(E[vocab = ids], drop)
+    level = stop_gradient(mean[seq, model](x))
+    balance = 0
+    repeat layers {
+        seen = rmsnorm.see[model](x)
+        x = x + dropout(rotary_attention.self[seq, past](seen, mask = past <= seq and real[seq as past]), drop)
+        made, more = experts.one(rmsnorm.feed[model](x))
+        x = x + dropout(made, drop)
+        balance = balance + more
+    }
+    each = cross_entropy[vocab](dot[model](rmsnorm.last[model](x), E), target)
+    return sum[seq](select(real, each, 0)) + level, balance, sum[seq](select(real, 1, 0))
+}
+"""
+"""Mixtral with the losses of its balance, added from pass to pass; tied embeddings, padding, dropout."""
 EXPERTS: dict[str, dict[str, Size]] = {
     "zoo/mixtral": {
         "model": 16, "inner": 32, "vocab": 24, "expert": 4, "chosen": 2, "groups": 2, "sharing": 2, "key": 4,
@@ -65,6 +102,8 @@ EXPERTS: dict[str, dict[str, Size]] = {
 
 @cache
 def model(name: str) -> Model:
+    if name == "balanced":
+        return attnc.loads(BALANCED).model("balanced")
     spec = attnc.load(EXAMPLES / f"{name}.attn", sizes=KINDS[name][0] if name in KINDS else EXPERTS[name])
     return spec.model(spec.models[0])
 

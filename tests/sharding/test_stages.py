@@ -93,6 +93,30 @@ def test_two_repeats() -> None:
     assert [[entry.name for entry in stage.graph.inputs] for stage in found] == [
         ["source_ids", "real"], ["memory", "target_ids", "real"], ["memory", "x", "target_ids", "real", "kept"],
     ]  # fmt: skip
+    assert [stage.draws for stage in found] == [
+        ((0, 1, 2, 3, 4), 12), ((5, 6, 7, 8), 12), ((9, 10, 11), 12)
+    ]  # fmt: skip
+
+
+DRAWN = """
+width seq
+depth model = 4
+block cell(x: [model], h: [model]) -> (h: [model], out: [model]) {
+    y = tanh(dropout(x, 0.1) + h)
+    return y, y
+}
+model drawn(x: [seq, model]) -> [seq, model] {
+    repeat.layers 2 {
+        _, x = scan[seq] cell(x, h = 0)
+    }
+    return x
+}
+"""
+
+
+def test_draws_of_scans() -> None:
+    """One for each item: how many these are nobody knows."""
+    assert [stage.draws for stage in stages(attnc.loads(DRAWN).model("drawn")._sized, 2)] == [None, None]
 
 
 @pytest.mark.slow

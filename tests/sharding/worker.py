@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .beside import both, far, full
 from .decoding import decoded
-from .pipelines import piped
+from .pipelines import piped, unpiped
 from .subjects import BATCH, WIDTH, inputs, model
 
 STEPS = 10
@@ -194,7 +194,7 @@ def dropped(case: dict[str, Any]) -> dict[str, Any]:
 def work(case: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What is to be done for a case."""
     if "micro" in case:
-        return piped
+        return unpiped if case.get("unpiped") else piped
     return decoded if case.get("decoded") else dropped if case.get("dropped") else run
 
 

@@ -4,6 +4,7 @@ row.py      the nodes of a model in a row, with those of the blocks that have re
 deal.py     which passes a stage has: so that the stage that has most to do has least
 needs.py    what else a stage does, and what is sent from one to the next
 build.py    the graph of a stage
+draws.py    which random numbers of the model it draws
 stages.py   all of it
 shapes.py   the shape of what is sent, from those of the inputs
 plan.py     what stages come to on a mesh; page.py: as text, and as data

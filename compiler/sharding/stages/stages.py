@@ -10,6 +10,7 @@ from ...graph.nodes import Graph, Repeat
 from ..choose import NoSplit
 from .build import StageBuilder
 from .deal import dealt, work
+from .draws import drawn
 from .needs import Needs, needs
 from .row import DealtNode, NodeRow
 
@@ -24,6 +25,7 @@ class Stage:
     numbered: of those repeats whose passes have weights of their own, the number of the first.
     work:     its part of all that is multiplied.
     like:     equal for stages that do the same, but for their weights.
+    draws:    which of the numbers that the model draws at random it draws, and how many there are; None: nobody knows.
     """
 
     graph: Graph
@@ -32,6 +34,7 @@ class Stage:
     numbered: Mapping[str, int]
     work: float
     like: object
+    draws: tuple[tuple[int, ...], int] | None
 
     def path(self, path: str) -> str:
         """The path of one of its weights in the whole model, where passes count from its first."""
@@ -80,7 +83,8 @@ def _stage(found: Needs, number: int, costs: Mapping[DealtNode, float]) -> Stage
     received = len(found.sent[number - 1]) if number else 0
     whole = sum(costs.values()) or 1.0
     part = sum(costs[node] for node in builder.done) / whole
-    return Stage(made, received, passes, builder.firsts, part, _like(found, number, builder.done))
+    like, draws = _like(found, number, builder.done), drawn(found.row, builder.done)
+    return Stage(made, received, passes, builder.firsts, part, like, draws)
 
 
 def _like(found: Needs, number: int, done: Sequence[DealtNode]) -> object:
