@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .text.values import CannotEmit
     from .torch.module import torch_code, torch_source
     from .torch.parallel_file import parallel_code
+    from .torch.stage_files import stage_codes
 
 _HOMES = {
     "CannotEmit": "text.values",
@@ -34,6 +35,7 @@ _HOMES = {
     "numpy_code": "numpy.module",
     "numpy_source": "numpy.module",
     "parallel_code": "torch.parallel_file",
+    "stage_codes": "torch.stage_files",
     "torch_code": "torch.module",
     "torch_source": "torch.module",
     "version_of_runtime": "files.code",
@@ -53,6 +55,7 @@ __all__ = [
     "numpy_code",
     "numpy_source",
     "parallel_code",
+    "stage_codes",
     "torch_code",
     "torch_source",
     "version_of_runtime",

@@ -71,6 +71,7 @@ PARALLEL = (
     "parallel/torch_weights",
     "parallel/torch_training",
     "parallel/torch_modules",
+    "parallel/torch_stages",
     "parallel/torch_decoding",
 )
 """What files of models that are divided over a mesh import besides."""
@@ -101,9 +102,9 @@ def joined(modules: tuple[str, ...]) -> tuple[str, str]:
         behind = 0
         for node in tree.body:
             if isinstance(node, ast.Import):
-                whole |= {each.name if each.asname is None else f"{each.name} as {each.asname}" for each in node.names}
+                whole |= set(map(_imported, node.names))
             elif isinstance(node, ast.ImportFrom):
-                names = {each.name for each in node.names} if not node.level else set()
+                names = set(map(_imported, node.names)) if not node.level else set()
                 parts.setdefault(node.module or "", set()).update(names)
             elif behind or not isinstance(node, ast.Expr):  # what stands below a constant is no docstring of the file
                 continue
@@ -117,6 +118,10 @@ def joined(modules: tuple[str, ...]) -> tuple[str, str]:
     first = [line for line in standard if "__future__" in line]
     groups = (first, [line for line in standard if line not in first], [x for x in lines if x not in standard])
     return "\n\n".join("\n".join(group) for group in groups), "\n\n\n".join(texts) + "\n"
+
+
+def _imported(name: ast.alias) -> str:
+    return name.name if name.asname is None else f"{name.name} as {name.asname}"
 
 
 def homes(modules: tuple[str, ...]) -> dict[str, str]:

@@ -508,7 +508,8 @@ class Model:
 
         mesh: of devices, as for `plan`: adds `NAME_parallel.py`, the classes of one device and `parallelize(net,
         mesh)`, and `attnc_parallel_torch.py`, which that imports; only for "torch"; with `decoding` its steps, too, in
-        `NAME_parallel_decoding.py`. splits: as for `plan`.
+        `NAME_parallel_decoding.py`. With an axis `pipe` the classes are those of `NAME_stage0.py` and so on, one for
+        each stage, without steps. splits: as for `plan`.
 
         name: of the module, which Python can import; the model's, if there is none. All else as for `source`.
         """
@@ -553,17 +554,18 @@ class Model:
         from .compiler.sharding.mesh import PIPE
         from .compiler.sharding.plan import mesh_over
 
-        if PIPE in mesh:
-            raise ValueError(
-                "files are of one device, and those of `pipe` differ: `Model.parallelize` makes its stages"
-            )
         over, passes = mesh_over(self._sized, mesh, splits), passes_without(without)
-        code = backends.parallel_code(self._sized, over, header=self._header, passes=passes, checked=checked)
+        if PIPE in mesh:
+            codes = backends.stage_codes(name, self._sized, over, header=self._header, passes=passes, checked=checked)
+        else:
+            code = backends.parallel_code(self._sized, over, header=self._header, passes=passes, checked=checked)
+            codes = {f"{name}_parallel": code}
+        code, found = codes[f"{name}_parallel"], {f"{home}.py": each.default() for home, each in codes.items()}
         if decoding and not code.decoding:
             raise ValueError(code.no_step)
-        steps = {f"{name}_parallel_decoding.py": code.beside(f"{name}_parallel")} if decoding else {}
-        library = {f"{code.library.runtime}.py": code.library.runtime_file()}
-        return {f"{name}_parallel.py": code.default()} | steps | library
+        if decoding:
+            found[f"{name}_parallel_decoding.py"] = code.beside(f"{name}_parallel")
+        return found | {f"{code.library.runtime}.py": code.library.runtime_file()}
 
     @deep()
     def _code(self, backend: str, checked: bool, decoding: bool, without: Sequence[str]) -> ModelCode:

@@ -8,7 +8,8 @@ from torch import Tensor
 
 import attnc
 from attnc.compiler.sharding.choose import NoSplit
-from attnc.compiler.sharding.stages import stages
+from attnc.compiler.sharding.mesh import mesh_of
+from attnc.compiler.sharding.stages import shape_code, shape_of, stages
 from attnc.compiler.sharding.stages.deal import balanced
 from attnc.spec import Model
 
@@ -155,5 +156,17 @@ def test_what_is_refused() -> None:
         of.plan_stages({"pipe": 2}, splits={"pipe": ("seq",)})
     with pytest.raises(NoSplit, match=r"a plan for each stage: `Model\.plan_stages`"):
         of.plan({"pipe": 2})
-    with pytest.raises(ValueError, match="those of `pipe` differ"):
-        of.files("torch", mesh={"pipe": 2})
+    with pytest.raises(NoSplit, match="2 of `layers`; it takes at most 2"):
+        of.files("torch", mesh={"pipe": 3})
+
+
+def test_shapes_of_what_is_sent() -> None:
+    """As text, which files have, and as a function."""
+    root = model("transformer_loss")._sized
+    mesh = mesh_of({"context": 2, "model": 2}, {"context": ("source",), "model": ("vocab",)})
+    given = {"source_ids": (4, 8), "target_ids": (4, 6), "real": (4, 8), "kept": (4, 6)}
+    for stage in stages(root, 3):
+        for output in stage.graph.outputs:
+            code = shape_code(output.value, root, mesh)
+            assert eval(code)(given) == shape_of(output.value, root, mesh)(given), code
+    assert eval(shape_code(stages(root, 2)[0].graph.outputs[0].value, root, mesh))(given) == (4, 32)

@@ -89,21 +89,35 @@ def split_over(
 ) -> Any:
     """What `parallelize` of a file does. make: gives the module of one device."""
     division.fits(mesh)
+    weights = net.state_dict()
+    local = made_like(make, weights)
+    fill = filling(local, division, mesh, weights, seed, True)
+    return divided(local, mesh, division, fill, zero=zero, checkpoint=checkpoint, dtype=dtype)
+
+
+def made_like(make: Callable[[], nn.Module], weights: Mapping[str, Tensor]) -> nn.Module:
+    """A module on "meta", its reals of the type of these weights if they have one."""
     with torch.device("meta"):
         local = make()
-    weights = net.state_dict()
     reals = {each.dtype for each in weights.values() if each.is_floating_point()}
-    if len(reals) == 1:
-        local.to(dtype=reals.pop())
+    return local.to(dtype=reals.pop()) if len(reals) == 1 else local
+
+
+def filling(
+    local: nn.Module, division: Division, mesh: DeviceMesh, weights: Mapping[str, Tensor], seed: int, all_of: bool
+) -> Fill:
+    """Fills the weights of the module of one device with its parts of those of the whole model, or draws them where
+    these are on "meta". all_of: it has all of them. Raises ValueError where they do not fit.
+    """
     wanted = {path: division.lies(path).whole(each.shape, mesh) for path, _, _, each in _weights(local)}
-    given = {path: tuple(each.shape) for path, each in weights.items()}
+    given = {path: tuple(each.shape) for path, each in weights.items() if all_of or path in wanted}
     if wanted != given:
         path = next(path for path in {**wanted, **given} if wanted.get(path) != given.get(path))
         has = f"has the shape {list(given[path])}" if path in given else "is not there"
         takes = f"takes {list(wanted[path])}" if path in wanted else "has none of that name"
-        raise ValueError(f"`{path}` of `net` {has}, and this file {takes}: give `parallelize` the sizes of `net`")
-    fill = drawn(seed) if any(each.is_meta for each in weights.values()) else filled_from(weights)
-    return divided(local, mesh, division, fill, zero=zero, checkpoint=checkpoint, dtype=dtype)
+        able = "give `parallelize` the sizes of `net`" if all_of else "stages have the sizes that they are written for"
+        raise ValueError(f"`{path}` of `net` {has}, and this file {takes}: {able}")
+    return drawn(seed) if any(each.is_meta for each in weights.values()) else filled_from(weights)
 
 
 def divided(

@@ -14,6 +14,7 @@ from .page import data_of_stages as data_of_stages
 from .page import page_of_stages as page_of_stages
 from .plan import PipelinePlan as PipelinePlan
 from .plan import planned_stages as planned_stages
+from .shapes import shape_code as shape_code
 from .shapes import shape_of as shape_of
 from .stages import Stage as Stage
 from .stages import holders as holders

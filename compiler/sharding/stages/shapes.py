@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ...graph.nodes import Graph
 from ...graph.values import Value
 from ...sizes.arithmetic import replaced
-from ...sizes.axes import Axis, ConstOf, Literal, SizeOf, Static, evaluate
+from ...sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, evaluate
 from ..mesh import Mesh
 from ..placement import BATCH_AXIS, claimed, loops, placed
 
@@ -49,3 +49,45 @@ def shape_of(value: Value, root: Graph, mesh: Mesh) -> Callable[[Shapes], tuple[
         return tuple(sizes)
 
     return shape
+
+
+def shape_code(value: Value, root: Graph, mesh: Mesh) -> str:
+    """The same as Python that a file can have: `lambda n: (n["ids"][-1], 32)`.
+
+    It raises ValueError for a width that follows from none of the inputs that have to be given, or not by a sum, a
+    difference, a product or a quotient.
+    """
+    place = placed(loops(value), claimed([*root.axes, BATCH_AXIS], mesh), mesh)
+    known: dict[int, str] = {}
+    for entry in root.inputs:
+        axes = entry.value.type.axes
+        for number, axis in enumerate(axes if entry.default is None else ()):
+            known.setdefault(axis.family, f'n["{entry.name}"][{number - len(axes)}]')
+
+    def size(axis: Axis) -> str:
+        if axis.extent is not None:
+            return str(axis.extent)
+        if axis.family in known:
+            return known[axis.family]
+        return code(axis, axis.size)
+
+    def code(axis: Axis, part: Static | None) -> str:
+        match part:
+            case Literal(number):
+                return repr(number)
+            case SizeOf(other):
+                return size(other)
+            case Arith("+" | "-" | "*" | "//" as op, (left, right)):
+                return f"({code(axis, left)} {op} {code(axis, right)})"
+            case _:
+                raise ValueError(
+                    f"stages send `{value.name}`, and a file cannot say how wide `{axis.name}` is: "
+                    "`Model.parallelize` makes its stages"
+                )
+
+    sizes = [size(axis) for axis in value.type.axes]
+    for split, by in zip(place, mesh.axes, strict=True):
+        if split in value.type.axes:
+            number = value.type.axes.index(split)
+            sizes[number] = f"{sizes[number]} // {by.size}"
+    return f"lambda n: ({', '.join(sizes)}{',' * (len(sizes) == 1)})"

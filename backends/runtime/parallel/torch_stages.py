@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.distributed.tensor import DTensor
 
-from ..runtime.parallel.torch_draws import draw_from, part_of_draws
-from ..runtime.parallel.torch_training import Loss, micro_batch_size, total_norm
+from .torch_draws import draw_from, part_of_draws
+from .torch_modules import Division, divided, filling, made_like
+from .torch_training import Loss, micro_batch_size, total_norm
 
 Shapes = Mapping[str, Sequence[int]]
 """Of each input of the model its shape."""
@@ -29,26 +31,27 @@ class SentTensor:
     """What one stage sends to the next. shape: by the shapes of the inputs; dtype: None, that of all reals."""
 
     shape: Callable[[Shapes], tuple[int, ...]]
-    dtype: torch.dtype
+    dtype: torch.dtype | None = None
 
-    def example(self, shapes: Shapes, batch: Sequence[int]) -> Tensor:
+    def example(self, shapes: Shapes, batch: Sequence[int], real: torch.dtype) -> Tensor:
         """Without memory, as `torch.distributed.pipelining` is told of it."""
-        made = torch.empty((*batch, *self.shape(shapes)), dtype=self.dtype, device="meta")
-        return made.requires_grad_(self.dtype.is_floating_point)
+        made = torch.empty((*batch, *self.shape(shapes)), dtype=self.dtype or real, device="meta")
+        return made.requires_grad_(made.is_floating_point())
 
 
 @dataclass(frozen=True)
 class StagePlace:
-    """Where a stage stands among the others.
+    """A stage among the others.
 
-    group:    the devices that have the stages of one copy of the model, in order.
     received: what the stage before sends. sends: what this one does, or the results of the model.
     inputs:   of the whole model. own: those that this stage reads.
     held:     its weights that other stages have, too, by the stages that do.
     draws:    those of it, of all that the model draws at random, and how many these are; None: it draws its own.
+    numbered: of repeats whose passes have weights of their own, the number of the first that it has.
+    alike:    axes of the mesh over which its weights may be scattered, where not over all.
+    axes:     of the mesh, of its devices, those over which weights may be scattered first.
     """
 
-    group: dist.ProcessGroup
     number: int
     count: int
     received: Sequence[SentTensor]
@@ -57,11 +60,78 @@ class StagePlace:
     own: Sequence[str]
     held: Mapping[str, tuple[int, ...]]
     draws: tuple[tuple[int, ...], int] | None
-    groups: Mapping[tuple[int, ...], dist.ProcessGroup] = field(default_factory=dict)
+    numbered: Mapping[str, int]
+    alike: Collection[str] | None
+    axes: Sequence[str]
 
     @property
     def is_last(self) -> bool:
         return self.number == self.count - 1
+
+    def path(self, path: str) -> str:
+        """The path of one of its weights in the whole model, where passes count from its first."""
+        for prefix, first in self.numbered.items():
+            number, _, rest = path.removeprefix(f"{prefix}.").partition(".")
+            if path.startswith(f"{prefix}.") and number.isdigit():
+                return f"{prefix}.{int(number) + first}.{rest}"
+        return path
+
+
+@dataclass(frozen=True)
+class WrittenStage:
+    """A stage as its file has it. make: gives the module of one device."""
+
+    make: Callable[[], nn.Module]
+    division: Division
+    place: StagePlace
+
+
+def split_stages(
+    net: nn.Module,
+    stages: Sequence[WrittenStage],
+    mesh: DeviceMesh,
+    zero: int,
+    checkpoint: bool,
+    dtype: torch.dtype | None,
+    seed: int,
+) -> Any:
+    """What `parallelize` of a file with stages does: the stage of this device."""
+    names = tuple(mesh.mesh_dim_names or ())
+    if "pipe" not in names or mesh.size(names.index("pipe")) != len(stages):
+        raise ValueError(f"the mesh takes an axis `pipe` of {len(stages)} devices: there are as many stages")
+    stage = stages[mesh.get_local_rank("pipe")]
+    over, weights = mesh_of_stage(mesh, stage.place.axes), net.state_dict()
+    local, division = whole_paths(made_like(stage.make, weights), stage.division, stage.place)
+    fill = filling(local, division, over, weights, seed, False)
+    real = dtype or next(x.dtype for x in weights.values() if x.is_floating_point())
+    own = divided(local, over, division, fill, zero=zero, checkpoint=checkpoint, dtype=dtype, over=stage.place.alike)
+    return pipelined(own, stage.place, mesh, real)
+
+
+def mesh_of_stage(mesh: DeviceMesh, axes: Sequence[str]) -> DeviceMesh:
+    """The devices of one stage; where it has no axes, along one of a single copy.
+
+    Axes along which weights may be scattered come first, as FSDP has them: all devices together give them that order.
+    """
+    kind, names = mesh.device_type, tuple(mesh.mesh_dim_names or ())
+    if not axes:
+        return DeviceMesh(kind, mesh.mesh.reshape(-1, 1), mesh_dim_names=("pipe", "data"))["data"]
+    own = tuple(name for name in names if name in axes)
+    if own != tuple(axes) and mesh.size() == dist.get_world_size():
+        every = (*(name for name in names if name not in axes), *axes)
+        mesh = DeviceMesh(kind, mesh.mesh.permute([names.index(name) for name in every]), mesh_dim_names=every)
+        return mesh[tuple(axes)]
+    return mesh[own]
+
+
+def whole_paths(local: nn.Module, division: Division, place: StagePlace) -> tuple[nn.Module, Division]:
+    """The module of a stage, and where its weights lie, by their paths in the whole model."""
+    paths = {path for path, _ in local.named_modules()}
+    for prefix in {*place.numbered} & paths:
+        passes, first = local.get_submodule(prefix), place.numbered[prefix]
+        passes._modules = {str(first + number): each for number, each in enumerate(passes.children())}
+    weights = {path if "*" in path else place.path(path): lies for path, lies in division.weights.items()}
+    return local, replace(division, weights=weights)
 
 
 def groups_of_stages(group: dist.ProcessGroup, sets: Collection[tuple[int, ...]]) -> dict[tuple[int, ...], Any]:
@@ -76,9 +146,16 @@ def groups_of_stages(group: dist.ProcessGroup, sets: Collection[tuple[int, ...]]
     return found
 
 
-def pipelined(net: nn.Module, place: StagePlace) -> nn.Module:
-    """The module of one stage, which is run with those of the others."""
-    net.__class__ = type(type(net).__name__, (PipelinedModule, type(net)), {"_pipe_place": place})
+def pipelined(net: nn.Module, place: StagePlace, mesh: DeviceMesh, real: torch.dtype) -> nn.Module:
+    """The module of one stage, which is run with those of the others. real: the type of reals that stages send."""
+    group = mesh.get_group("pipe")
+    own = {
+        "_pipe_place": place,
+        "_pipe_group": group,
+        "_pipe_groups": groups_of_stages(group, place.held.values()),
+        "_pipe_real": real,
+    }
+    net.__class__ = type(type(net).__name__, (PipelinedModule, type(net)), own)
     if place.draws is None:
         draw_from(place.number)
     return net
@@ -88,6 +165,9 @@ class PipelinedModule(nn.Module):
     """What a stage has besides the module of one device."""
 
     _pipe_place: StagePlace
+    _pipe_group: dist.ProcessGroup
+    _pipe_groups: Mapping[tuple[int, ...], dist.ProcessGroup]
+    _pipe_real: torch.dtype
     _pipe_ready: tuple[object, Any] | None = None
     _pipe_loss: Loss | None = None
 
@@ -99,7 +179,10 @@ class PipelinedModule(nn.Module):
         results = tuple(made) if isinstance(made, tuple) else (made,)
         if self._pipe_place.is_last:
             return results
-        return tuple(x.to(sent.dtype).contiguous() for x, sent in zip(results, self._pipe_place.sends, strict=True))
+        return tuple(
+            x.to(sent.dtype or self._pipe_real).contiguous()
+            for x, sent in zip(results, self._pipe_place.sends, strict=True)
+        )
 
     def forward_backward(self, *inputs: Tensor, loss: Loss, micro: int = 1, **named: Tensor) -> Tensor:
         """Losses and gradients of a batch in so many micro-batches, one after another through all stages.
@@ -134,7 +217,7 @@ class PipelinedModule(nn.Module):
         device = next(iter(given.values())).device
         total = torch.stack([each.detach() for each in losses]).sum() if losses else torch.zeros((), device=device)
         total = total.to(torch.float64)
-        dist.broadcast(total, group=self._pipe_place.group, group_src=self._pipe_place.count - 1)
+        dist.broadcast(total, group=self._pipe_group, group_src=self._pipe_place.count - 1)
         return total
 
     def clip_grad_norm_(self, largest: float) -> Tensor:
@@ -148,7 +231,7 @@ class PipelinedModule(nn.Module):
         ]
         norm = total_norm(once)
         square = norm.double().square()
-        dist.all_reduce(square, group=self._pipe_place.group)
+        dist.all_reduce(square, group=self._pipe_group)
         total = square.sqrt().to(norm.dtype)
         nn.utils.clip_grads_with_norm_(weights, largest, total)
         return total
@@ -178,9 +261,9 @@ class PipelinedModule(nn.Module):
                 place.number,
                 place.count,
                 device,
-                input_args=tuple(each.example(shapes, batch_size) for each in place.received),
-                output_args=tuple(each.example(shapes, batch_size) for each in place.sends),
-                group=place.group,
+                input_args=tuple(each.example(shapes, batch_size, self._pipe_real) for each in place.received),
+                output_args=tuple(each.example(shapes, batch_size, self._pipe_real) for each in place.sends),
+                group=self._pipe_group,
             )
             kind = Schedule1F1B if micro >= place.count and learns else ScheduleGPipe
             self._pipe_ready = key, kind(stage, micro, loss_fn=self._asked, scale_grads=False)
@@ -200,4 +283,4 @@ class PipelinedModule(nn.Module):
             if weight.grad is None:
                 weight.grad = torch.zeros_like(weight)
             local = weight.grad.to_local() if isinstance(weight.grad, DTensor) else weight.grad
-            dist.all_reduce(local, group=self._pipe_place.groups[self._pipe_place.held[name]])
+            dist.all_reduce(local, group=self._pipe_groups[self._pipe_place.held[name]])
