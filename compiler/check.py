@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..dsl import syntax as s
+from ..dsl.allow import Allowance, split_allowed
 from ..dsl.base.records import mutable, record, replace
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.docs import opening
@@ -137,7 +138,7 @@ class _Build:
         own = module.own if module else []
         return Program(
             self.source,
-            self._told(session.problems),
+            self._told(session.problems, [m.file for m in loader.modules.values() if not m.library]),
             tuple(block.name for block in own if block.is_model),
             tuple(block.name for block in own if not block.is_model),
             tuple(module.configs) if module else (),
@@ -149,14 +150,19 @@ class _Build:
             graphs,
         )
 
-    def _told(self, problems: Problems) -> tuple[Diagnostic, ...]:
-        """All that is wrong, in words, in the order of the text."""
-        if not problems.found:
+    def _told(self, problems: Problems, files: Sequence[s.File]) -> tuple[Diagnostic, ...]:
+        """All that is wrong and not allowed, in words, in the order of the text."""
+        files = [file for file in files if "attnc:" in file.span.source.text]
+        if not problems.found and not files:
             return ()
         first: dict[object, Problem] = {}
         for problem in problems.found:  # one of a library is found wherever it is mentioned
             first.setdefault(problem.place, problem)
         found = [_tell(problem) for problem in first.values()]
+        if files:
+            found, unused = split_allowed(files, found)
+            if not problems.errors:  # else not all is looked for that might be allowed
+                found += [_tell(_allows_nothing(allowance)) for allowance in unused]
         return _few(sorted(found, key=lambda each: _order(each, self.source)))
 
     def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Problem]:
@@ -257,8 +263,18 @@ class _Build:
                         session.problems.add(unproved)
                     elif why is not None:
                         session.problems.add(Plain.TRUSTED_IN_VAIN.at(why.span, axis.name, why.text))
-                    if unproved is None or unproved.severity is Severity.WARNING:
+                    if unproved is None or unproved.severity is not Severity.ERROR:
                         specialisation.graph = _proved(graph, position, axis)
+
+
+def _allows_nothing(allowance: Allowance) -> Problem:
+    from ..dsl.catalogue import CATALOGUE
+
+    if allowance.code not in CATALOGUE:
+        return Plain.ALLOWS_UNKNOWN.at(allowance.span, allowance.code)
+    if allowance.code.startswith("E"):
+        return Plain.ALLOWS_ERROR.at(allowance.span, allowance.code)
+    return Plain.ALLOWS_NOTHING.at(allowance.span, allowance.code)
 
 
 def _tell(problem: Problem) -> Diagnostic:
@@ -300,7 +316,7 @@ def _few(found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     """A hundred, warnings only where errors leave room; the last of them says that there are more."""
     if len(found) <= MISTAKES:
         return tuple(found)
-    ranked = sorted(range(len(found)), key=lambda place: found[place].severity is Severity.WARNING)
+    ranked = sorted(range(len(found)), key=lambda place: found[place].severity is not Severity.ERROR)
     *kept, last = [found[place] for place in sorted(ranked[:MISTAKES])]
     more = f"there are more: {len(found)} in all, of which {MISTAKES} are told"
     return (*kept, replace(last, notes=(*last.notes, more)))

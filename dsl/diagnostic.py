@@ -10,8 +10,15 @@ from .source import Span
 
 
 class Severity(Enum):
+    """An error refuses a file. What a warning is of is wrong but for rare cases, what advice is of is worth a look."""
+
     ERROR = "error"
     WARNING = "warning"
+    ADVICE = "advice"
+
+
+SEVERITIES = {"E": Severity.ERROR, "W": Severity.WARNING, "A": Severity.ADVICE}
+"""By the letter that a code begins with."""
 
 
 @record

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from .allow import is_allowance
 from .source import Source, Span
 from .syntax import Comment
 
@@ -16,7 +17,7 @@ def opening(text: str) -> str:
     above = []
     while text.startswith("#"):
         line, _, text = text.partition("\n")
-        above.append(_words(line.partition("\r")[0]))
+        above += _words(line.partition("\r")[0])
     return "\n".join(above)
 
 
@@ -33,16 +34,16 @@ def above(source: Source, comments: Iterable[Comment], starts: Iterable[int]) ->
 def _above(whole_lines: dict[int, str], line: int) -> str:
     found: list[str] = []
     while (line := line - 1) in whole_lines:
-        found.append(_words(whole_lines[line]))
+        found += _words(whole_lines[line])
     return "\n".join(reversed(found))
 
 
 def behind(span: Span) -> str:
     """The comment at the end of the line on which a declaration ends."""
     found = _BEHIND.match(span.source.text, span.end)
-    return _words(f"#{found[1]}") if found else ""
+    return "".join(_words(f"#{found[1]}")) if found else ""
 
 
-def _words(comment: str) -> str:
-    """A line of a comment, without its sign."""
-    return comment[1:].removeprefix(" ").rstrip()
+def _words(comment: str) -> list[str]:
+    """A line of a comment, without its sign; none of one that allows a warning."""
+    return [] if is_allowance(comment) else [comment[1:].removeprefix(" ").rstrip()]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -36,6 +37,9 @@ WIDEST = 160
 # -- colour
 
 
+_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.ADVICE: "1;36"}
+
+
 @dataclass(frozen=True, slots=True)
 class _Paint:
     on: bool
@@ -47,7 +51,7 @@ class _Paint:
         return self._in("1", text)
 
     def severity(self, severity: Severity, text: str) -> str:
-        return self._in("1;31" if severity is Severity.ERROR else "1;33", text)
+        return self._in(_COLOURS[severity], text)
 
     def frame(self, text: str) -> str:
         return self._in("1;34", text)
@@ -67,15 +71,16 @@ def render_all(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> st
     every = list(diagnostics)
     if not every:
         return ""
-    errors = sum(each.severity is Severity.ERROR for each in every)
-    counts = [
-        f"{count} {word}" + ("s" if count > 1 else "")
-        for count, word in ((errors, "error"), (len(every) - errors, "warning"))
-        if count
-    ]
-    worst = Severity.ERROR if errors else Severity.WARNING
+    count = Counter(each.severity for each in every)
+    counts = [_counted(count[severity], severity) for severity in Severity if count[severity]]
+    worst = next(severity for severity in Severity if count[severity])
     last = _Paint(colour).severity(worst, ", ".join(counts))
     return "\n\n".join([*(render(each, colour=colour) for each in every), last])
+
+
+def _counted(count: int, severity: Severity) -> str:
+    plural = count > 1 and severity is not Severity.ADVICE
+    return f"{count} {severity.value}" + ("s" if plural else "")
 
 
 def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:

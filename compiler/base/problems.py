@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar, Literal, NoReturn, dataclass_transform
 
-from ...dsl.diagnostic import Severity
+from ...dsl.diagnostic import SEVERITIES, Severity
 from ...dsl.source import Span
 from ..sizes.limits import MISTAKES, Limit, TooMuch
 
@@ -56,8 +56,7 @@ class Problem(Record):
 
     @property
     def severity(self) -> Severity:
-        """A code that begins with W is that of a warning."""
-        return Severity.WARNING if self.code.startswith("W") else Severity.ERROR
+        return SEVERITIES[self.code[0]]
 
     @property
     def deep(self) -> bool:

@@ -75,7 +75,7 @@ def relay(
     if ours:
         known |= {problem.place for problem in site.checker.alone[site.block].environment.problems.found}
     for problem in specialisation.environment.problems.found:
-        silent = problem.severity is Severity.WARNING and not problem.deep
+        silent = problem.severity is not Severity.ERROR and not problem.deep
         if silent or problem.place in known or (only is not None and problem.code not in only):
             continue
         if problem.deep and ours:

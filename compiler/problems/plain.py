@@ -60,6 +60,9 @@ class Plain(Enum):
     GONE_BRANCH = "E0202", "a variable of a branch that is not taken (its name; there: where it was bound)"
     PART_TAKES_STEP = "W0514", "a part is called as a function of decoding is (its model, its name; there: the model)"
     CLAIM_ALONG = "E0702", "a result is claimed causal along an axis that it has not (the axis, those of the result)"
+    ALLOWS_NOTHING = "W0519", "nothing of what a comment allows is told there (the code)"
+    ALLOWS_UNKNOWN = "W0519", "a comment allows what is no code (as written)"
+    ALLOWS_ERROR = "W0519", "a comment allows an error (the code)"
     TRUSTED_IN_VAIN = "W0518", "a claim that is proved is to be trusted (its axis, the reason)"
     # axes and elements
     RENAMED_BACKWARDS = "E0301", "`[new as old]` for `[old as new]` (old, new, the operand; there: it)"

@@ -461,4 +461,30 @@ model net(x: [seq, d]) -> [seq, d] causal seq {
 }
 """,
     ),
+    Entry(
+        "W0519",
+        "what is allowed is not told",
+        """
+        `# attnc: allow W0511: the reason` lets a warning or a piece of advice stand. Behind code it holds for that
+        statement, on a line of its own for the statement, the block or the declaration right beneath it. Where nothing
+        of the kind is told there, or no longer, or the code is none, it would hide what comes later.
+        """,
+        """
+width seq
+depth d = 8  # attnc: allow W0503: for other files
+
+model net(x: [seq, d]) -> [seq, d] {
+    return relu(x)
+}
+""",
+        """
+width seq
+depth d = 8
+depth more = 9  # attnc: allow W0503: for other files
+
+model net(x: [seq, d]) -> [seq, d] {
+    return relu(x)
+}
+""",
+    ),
 )

@@ -151,6 +151,18 @@ PLAIN = {
         "this result has neither `{0}` nor a part of it: it cannot be causal along that",
         "write `causal` with one of {1}",
     ),
+    Plain.ALLOWS_NOTHING: PlainWords(
+        "`{0}` is allowed here, but not told",
+        "delete it; behind code it holds for that statement, on a line of its own for what is right beneath",
+    ),
+    Plain.ALLOWS_UNKNOWN: PlainWords(
+        "`{0}` is no code of a warning",
+        "a reason goes behind a colon: `# attnc: allow W0505: ...`",
+    ),
+    Plain.ALLOWS_ERROR: PlainWords(
+        "`{0}` is an error, which cannot be allowed",
+        "mend the mistake: `attnc explain {0}` says how",
+    ),
     Plain.TRUSTED_IN_VAIN: PlainWords("`causal {0}` is proved: it need not be trusted", 'leave out `trusted "{1}"`'),
     Plain.RENAMED_BACKWARDS: PlainWords(
         "`{0} as {1}` renames `{0}`, which is not there",

@@ -33,6 +33,11 @@ _OFFERS = {
     "keyword": lsp.CompletionItemKind.Keyword, "file": lsp.CompletionItemKind.Module,
     "folder": lsp.CompletionItemKind.Folder,
 }  # fmt: skip
+_SEVERITIES = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.ADVICE: lsp.DiagnosticSeverity.Information,
+}
 
 
 def path_of(uri: str) -> str:
@@ -91,9 +96,7 @@ class Converter:
         return lsp.Diagnostic(
             range=self.range(span),
             message="\n".join(text),
-            severity=lsp.DiagnosticSeverity.Error
-            if found.severity is Severity.ERROR
-            else lsp.DiagnosticSeverity.Warning,
+            severity=_SEVERITIES[found.severity],
             code=found.code,
             source="attnc",
             related_information=related,
