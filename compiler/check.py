@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..dsl import syntax as s
-from ..dsl.allow import Allowance, split_allowed
 from ..dsl.base.records import mutable, record, replace
+from ..dsl.comments.allow import Allowance, split_allowed
+from ..dsl.comments.docs import opening
 from ..dsl.diagnostic import Diagnostic, Severity
-from ..dsl.docs import opening
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from .base.automaton import Automaton, OutOfGrammar
 from .base.records import replace
+from .comments.docs import above
 from .diagnostic import Diagnostic, Edit, Fix, Label
-from .docs import above
 from .layout import Layout, Line, Piece, lay_out
 from .source import Source, Span
 from .syntax import AxisDecl, ConstDecl, File, Item

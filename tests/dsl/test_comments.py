@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnc.dsl import syntax as s
-from attnc.dsl.docs import behind, opening
+from attnc.dsl.comments.docs import behind, opening
 from attnc.dsl.parse import parse
 from attnc.dsl.source import Source, Span
 

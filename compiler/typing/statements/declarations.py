@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....dsl import syntax as s
 from ....dsl.base.records import replace
-from ....dsl.docs import behind
+from ....dsl.comments.docs import behind
 from ....dsl.source import Span
 from ...base.problems import Problems
 from ...graph.nodes import Init, Parameter, Weight

@@ -15,7 +15,7 @@ from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
 from ..compiler.typing.environment import Environment
 from ..dsl import catalogue
 from ..dsl import syntax as s
-from ..dsl.docs import behind
+from ..dsl.comments.docs import behind
 from ..dsl.source import Span
 from .analysis import Analysis
 from .names import Symbol

@@ -12,7 +12,7 @@ from ...compiler.names.written_sizes import const_static
 from ...compiler.ops import INITS
 from ...compiler.sizes.axes import ConstOf, SizeOf, Static, axes_in, is_list, value_of
 from ...dsl import syntax as s
-from ...dsl.docs import opening
+from ...dsl.comments.docs import opening
 from ...dsl.source import Span
 from ...dsl.tokens import TRUTH_WORDS
 from .. import describe

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ..source import Source, Span
+from ..syntax import Comment
 from .allow import is_allowance
-from .source import Source, Span
-from .syntax import Comment
 
 _BEHIND = re.compile(r"[^\n#{}]*#([^\r\n]*)")
 

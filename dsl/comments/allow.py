@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from . import syntax as s
-from .base.records import record
-from .diagnostic import Diagnostic, Severity
-from .source import Span
+from .. import syntax as s
+from ..base.records import record
+from ..diagnostic import Diagnostic, Severity
+from ..source import Span
 
 _ALLOWS = re.compile(r"#\s*attnc:\s*allow\b([^:]*)")
 Part = s.Item | s.Statement

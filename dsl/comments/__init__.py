@@ -1,0 +1,1 @@
+"""What comments say: words about what they stand at, and warnings that they let stand."""
