@@ -15,6 +15,7 @@ Ratios and times of the processor over several rounds: medians, with the interva
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -155,10 +156,10 @@ def installed(folder: Path) -> str:
 def seconds(*command: str) -> float:
     """Of the processor, user and system, that a process takes: what its run takes where nothing else runs."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as installed
-    before = os.times()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)  # `os.times` counts hundredths of a second
     subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=kept)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def in_turn(rounds: int, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Spread, Spread, Spread]:

@@ -34,8 +34,8 @@ def worth(env: Environment, value: Static, span: Span) -> Static:
     """The formula. Where it has no value, that is reported, and an unknown number stands for it from there on."""
     if (items := items_of(value)) is not None:
         return value if isinstance(value, ConstOf) else Arith("list", tuple(worth(env, item, span) for item in items))
-    checked_number(env.of_sizes, value, span)
-    nothing = env.taken and has_no_value(value)
+    found = checked_number(env.of_sizes, value, span)
+    nothing = found is None and env.taken and has_no_value(value)
     return ConstOf(env.checker.session.const(span.text, None)) if nothing else value
 
 
