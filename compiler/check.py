@@ -16,6 +16,7 @@ from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
+from .advice.meaning import READERS
 from .advice.same_names import SameNames
 from .advice.sizes import unsized_widths
 from .base.problems import Problem, Problems
@@ -204,14 +205,24 @@ class _Build:
         for block in blocks:
             self._causal(session, checker, block, sound)
         proved = {block: checker.alone[block].graph for block in graphs}
-        for block, graph in proved.items() if not session.problems.errors else ():
-            if block.is_model and graph is not None and (part := methods.taken(graph)) is not None:
-                session.problems.add(part)
+        if not session.problems.errors:
+            self._meant(session, proved)
         if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])
         return {
             block.name: checker.alone[block].graph or _open(checker.alone[block].environment) for block in module.own
         }
+
+    def _meant(self, session: Session, graphs: Mapping[BlockDef, Graph | None]) -> None:
+        """What is right in its shapes and may not be what is meant."""
+        for block, graph in graphs.items():
+            if graph is None:
+                continue
+            if block.is_model and (part := methods.taken(graph)) is not None:
+                session.problems.add(part)
+            for read in READERS:
+                for problem in read(graph):
+                    session.problems.add(problem)
 
     def _path(self) -> Path | None:
         if self.base is not None:

@@ -73,11 +73,11 @@ def test_a_base_is_right(base: str) -> None:
 
 @pytest.mark.parametrize("case", sampled(WRONG, 30))
 def test_of_a_mistake_no_error_is_said_but_those_marked(case: Case) -> None:
-    """A check that is written later says more of it, but not that its shapes do not fit."""
+    """A check that is written later says more of it, but of what is only warned of not that it is an error."""
     said = attnc.check(case.text())
     new = {each.code for each in said} - set(case.told)
     assert set(case.told) <= {each.code for each in said}, render_all(said)
-    assert not {code for code in new if code.startswith("E")}, render_all(said)
+    assert case.level == "error" or not {code for code in new if code.startswith("E")}, render_all(said)
 
 
 @pytest.mark.parametrize("case", sampled(RIGHT, 50))

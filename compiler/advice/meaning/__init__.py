@@ -1,0 +1,15 @@
+"""Mistakes of meaning: what fits in all its shapes and is wrong, or is worth a look, all the same. One file a kind.
+
+Each is a reader of a finished graph: of a block as it stands alone, and of a model with all that it calls. What two
+readings find at one place is told once. A reader says nothing of what it cannot prove: a false alarm costs more than a
+mistake that is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ...base.problems import Problem
+from ...graph.nodes import Graph
+
+READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = ()
