@@ -119,6 +119,7 @@ class _Scanner:
         self.indent = 0  # of the line that the logical line began on
         self.row = int(self.text.startswith("\ufeff"))  # where the line at hand begins
         self.steps = 0  # how often the scanner stepped back
+        self.returned = False  # whether a carriage return was told
 
     def run(self) -> Layout:
         text, match = self.text, TOKEN.match
@@ -344,14 +345,15 @@ class _Scanner:
         """Report what is no token; returns where it ends."""
         start, end, what = self._no_token(kind, token, start)
         self.bad.append(start)
+        if token == "\r" and self.returned:  # told once for all lines
+            return end
+        self.returned = self.returned or token == "\r"
         assert self.line is not None
         before = self.text[self.line : start]
         from .mistakes.stumble import Stumble
         from .mistakes.table import tell
 
-        problem = tell(Stumble(Span(self.source, start, end), f"✗{what}", before))
-        if token != "\r" or all(each.message != problem.message for each in self.problems):  # once for all its lines
-            self.problems.append(problem)
+        self.problems.append(tell(Stumble(Span(self.source, start, end), f"✗{what}", before)))
         return end
 
     def _no_token(self, kind: str, token: str, start: int) -> tuple[int, int, str]:
