@@ -120,3 +120,18 @@ class Unproved(Problem):
     @property
     def code(self) -> str:
         return "E0701" if self.trusted is None or self.witness is not None else "W0517"
+
+
+class OwnTarget(Problem, code="E0704"):
+    """A loss along `axis` whose targets, items of the input `source`, the logits that are to tell them have read.
+
+    along: the axis of the input. edge: "last" or "first", if that item alone is so.
+    classes: of the logits. loss: where it is made, if that is elsewhere.
+    """
+
+    source: str
+    axis: Axis
+    along: Axis
+    edge: str
+    classes: Axis
+    loss: Span | None

@@ -46,6 +46,20 @@ class NormalisedTwice(Problem, code="W0511"):
         return True
 
 
+class EmptyQueries(Problem, code="W0523"):
+    """Items along `item` that see nothing of `key`: `count` of them from `first` on, None for all that follow.
+
+    op: what reads them. mask: where that is made.
+    """
+
+    op: str
+    item: Axis
+    key: Axis
+    first: int
+    count: int | None
+    mask: Span | None
+
+
 class ScaledByAnother(Problem, code="W0504"):
     """Scores are scaled by the root of a size that is not what they are summed over. by: the root, as it is written."""
 

@@ -59,4 +59,47 @@ model net(x: [target, d], y: [source, d]) -> [target, d] causal target {
 }
 """,
     ),
+    Entry(
+        "E0704",
+        "a loss asks for what has been read",
+        """
+        A model that is causal learns by being asked, at each item, for one that it has not read: the next. Here the
+        logits have read their target, so copying it is all that is learned; the loss falls to nothing and the model
+        generates nonsense. Usual causes: the shift of the targets (or of what a decoder is fed) is missing, goes the
+        wrong way or is done twice, or the index is clamped and the last item, whose target is then itself, counts.
+        Told where it is surely so: a model that is to copy claims nothing, and an item that the loss hides is nobody's
+        target.
+        """,
+        """
+width seq
+width past like seq
+depth model = 8, vocab = 20
+
+model decoder(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    x = embed.E[vocab -> model](ids)
+    w = softmax[past](dot[model](linear.Q[model -> model](x), x[seq as past]) / sqrt(|model|) where past <= seq)
+    return linear.head[model -> vocab](x + dot[past](w, x[seq as past]))
+}
+
+model loss(ids: vocab[seq]) -> [] {
+    return mean[seq](cross_entropy[vocab](decoder(ids), ids))
+}
+""",
+        """
+width seq
+width past like seq
+depth model = 8, vocab = 20
+
+model decoder(ids: vocab[seq]) -> [seq, vocab] causal seq {
+    x = embed.E[vocab -> model](ids)
+    w = softmax[past](dot[model](linear.Q[model -> model](x), x[seq as past]) / sqrt(|model|) where past <= seq)
+    return linear.head[model -> vocab](x + dot[past](w, x[seq as past]))
+}
+
+model loss(ids: vocab[seq]) -> [] {
+    each = cross_entropy[vocab](decoder(ids), ids[seq = min(seq + 1, |seq| - 1)])
+    return mean[seq](each where seq < |seq| - 1)
+}
+""",
+    ),
 )

@@ -487,4 +487,34 @@ model net(x: [seq, d]) -> [seq, d] {
 }
 """,
     ),
+    Entry(
+        "W0523",
+        "some items see nothing",
+        """
+        Under this mask some items have no key, whatever the sizes: a comparison that is strict (`past < seq`: the first
+        item has nothing before it) or turned round (`seq - past > 8` for `seq - past < 8`). A softmax over no key gives
+        zero weights here, and NaN in other frameworks; the item reads nothing. Nothing is said where something joins
+        what is read before a learned map takes it: another branch, a sink's share, the item itself.
+        """,
+        """
+width seq
+width past like seq
+depth model = 8
+
+model look(x: [seq, model]) -> [seq, model] causal seq {
+    w = softmax[past](dot[model](x, x[seq as past]) / sqrt(|model|) where past < seq)
+    return linear.out[model -> model](dot[past](w, x[seq as past]))
+}
+""",
+        """
+width seq
+width past like seq
+depth model = 8
+
+model look(x: [seq, model]) -> [seq, model] causal seq {
+    w = softmax[past](dot[model](x, x[seq as past]) / sqrt(|model|) where past <= seq)
+    return linear.out[model -> model](dot[past](w, x[seq as past]))
+}
+""",
+    ),
 )

@@ -11,5 +11,7 @@ from collections.abc import Callable, Iterable
 
 from ...base.problems import Problem
 from ...graph.nodes import Graph
+from .empty_queries import empty_queries
+from .own_target import own_targets
 
-READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = ()
+READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (own_targets, empty_queries)

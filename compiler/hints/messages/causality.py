@@ -60,6 +60,34 @@ def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
     )
 
 
+@tells(p.OwnTarget)
+def own_target(problem: p.OwnTarget, words: Wording) -> Diagnostic:
+    axis, along, source = problem.axis.name, problem.along.name, problem.source
+    match problem.edge:
+        case "last":
+            message = f"the last item of `{axis}` counts, and its own logits have read its target in `{source}`"
+            help = f"no item comes after the last: leave it out, ``where {axis} < |{axis}| - 1``"
+        case "first":
+            message = f"the first item of `{axis}` is fed its own target in `{source}`"
+            help = (
+                f"feed it a token that begins, ``select({along} == 0, index[{problem.classes.name}](0), before)``, or "
+                f"leave it out, ``where {axis} > 0``"
+            )
+        case _:
+            message = f"the logits at each item of `{axis}` have read the item of `{source}` that is their target"
+            help = (
+                f"ask for what comes next, ``{source}[{along} = min({along} + 1, |{along}| - 1)]``, and leave the last "
+                f"item out, ``where {axis} < |{axis}| - 1``; or feed what stands before, "
+                f"``{source}[{along} = max({along} - 1, 0)]``, and to the first item something else"
+            )
+    return say(
+        problem,
+        message,
+        related=[(problem.loss, "the loss of each item")] if problem.loss not in (None, problem.span) else [],
+        help=re.sub("``(.+?)``", lambda code: words.quoted(code[1]), help),
+    )
+
+
 def _reached(problem: p.Unproved) -> str:
     """What an item of the result depends on."""
     bound, here, axis = problem.bound, problem.here, problem.axis

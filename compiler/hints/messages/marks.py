@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ....dsl.diagnostic import Diagnostic
@@ -16,6 +17,25 @@ from ...sizes.axes import Axis, known
 from ...typing.builder import Builder
 from ..table import say, tells
 from ..words import Wording
+
+
+@tells(p.EmptyQueries)
+def empty_queries(problem: p.EmptyQueries, words: Wording) -> Diagnostic:
+    item, key, first, count = problem.item.name, problem.key.name, problem.first, problem.count
+    if count is None:
+        who = f"item {first} of `{item}` and all after it" if first else f"each item of `{item}`"
+    elif count == 1:
+        who = f"item {first} of `{item}`" if first else f"the first item of `{item}`"
+    else:
+        who = f"items {first} to {first + count - 1} of `{item}`" if first else f"the first {count} items of `{item}`"
+    alike = problem.item.family == problem.key.family
+    itself = f", at least itself, as ``{key} <= {item}`` does" if alike else ""
+    return say(
+        problem,
+        f"the mask of this `{problem.op}` hides every `{key}` from {who}: nothing is read there",
+        related=[(problem.mask, "the mask")] if problem.mask is not None else [],
+        help=re.sub("``(.+?)``", lambda code: words.quoted(code[1]), f"let each see some `{key}`{itself}"),
+    )
 
 
 @tells(p.AveragedElsewhere)

@@ -1,0 +1,499 @@
+"""A graph looked at in one place at a time, at small sizes: which number stands there, and which item has been read.
+
+Readers of meaning need more than the proof of causality says: its bounds say what a value reads at most, and a mistake
+is one only if it is surely made. So widths that are free get some size, and what is made of positions and sizes is
+worked out where it is asked for, one index at a time; what it takes of data is not known (None). Only widths have
+places: along depths all items count as one. Nothing is computed that nobody asks for, and only so much (`Tired`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes
+from ..graph.traits import (
+    Arrange,
+    Choice,
+    Conjunction,
+    Disjunction,
+    Gather,
+    IndexMap,
+    Limited,
+    Lookup,
+    Meaning,
+    Normalise,
+    Pointwise,
+    Product,
+    Quotient,
+    Reduce,
+    Running,
+    Sum,
+)
+from ..graph.values import Scalar, Value
+from ..sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, known
+from ..sizes.functions import OPERATIONS, Function
+
+Point = Mapping[Axis, int]
+"""An index of each width."""
+
+NO, MAYBE, SURELY = 0, 1, 2
+FUEL = 20_000  # looks at a value at a place, for one question
+MOST_ITEMS = 100_000  # of the axes that one op puts together
+PASSES = 1  # of a repeat: one that goes round has been read after one, and attention has read all that it may
+SIZES = (4, 6, 8, 12, 16, 24, 32, 48, 64)  # that free widths are given: the first that divides as it must
+
+_COMPUTES: dict[Meaning, Callable[..., Number]] = {
+    operation.meaning: operation.of for operation in OPERATIONS.values() if not isinstance(operation.meaning, Function)
+}
+
+
+class Tired(Exception):
+    """Too much would have to be looked at."""
+
+
+class FreeSizes:
+    """The size that free widths are given, and how much may still be looked at."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self.fuel = FUEL
+
+    def spend(self) -> None:
+        """Raises Tired where nothing is left."""
+        self.fuel -= 1
+        if self.fuel < 0:
+            raise Tired
+
+
+class GraphRun:
+    """A graph as it is run once: by a call, in a pass of a repeat, or at an index of a scan."""
+
+    def __init__(self, graph: Graph, sizes: FreeSizes, outer: GraphRun | None = None, node: Node | None = None,
+                 at: int = 0) -> None:  # fmt: skip
+        self.graph, self.sizes, self.outer, self.node, self.at = graph, sizes, outer, node, at
+        self.makers: dict[int, Node] = {out.id: each for each in graph.nodes for out in makes(each)}
+        self.entries = {entry.value.id: place for place, entry in enumerate(graph.inputs)}
+        self.actual: dict[Axis, Axis] = dict(node.axes) if isinstance(node, Call | Scan) else {}
+        self._families = {formal.family: actual for formal, actual in self.actual.items()}
+        self._consts: dict[Const, Static] = dict(node.consts) if isinstance(node, Call | Scan) else {}
+        self._inside: dict[tuple[int, int], GraphRun] = {}
+        self._numbers: dict[object, Number | None] = {}
+        self._extents: dict[Axis, int | None] = {}
+
+    def inside(self, node: Call | Repeat | Scan, at: int = 0) -> GraphRun:
+        """The frame that a node runs: the pass, or the index of a scan, at which it does."""
+        key = (id(node), at)
+        if key not in self._inside:
+            graph = node.bodies[node.runs(at)] if isinstance(node, Repeat) else node.graph
+            self._inside[key] = GraphRun(graph, self.sizes, self, node, at)
+        return self._inside[key]
+
+    # -- sizes -------------------------------------------------------------------------------------------------------
+
+    def extent(self, axis: Axis) -> int | None:
+        """How many items an axis has."""
+        if axis.extent is not None:
+            return axis.extent
+        if axis not in self._extents:
+            self._extents[axis] = self._extent(axis)
+        return self._extents[axis]
+
+    def _extent(self, axis: Axis) -> int | None:
+        actual = self.actual.get(axis) or self._families.get(axis.family)
+        if actual is not None and self.outer is not None:
+            return self.outer.extent(actual)
+        if axis.size is not None:
+            found = self.static(axis.size)
+            return int(found) if found is not None and found > 0 and found % 1 == 0 else None
+        if self.outer is not None:
+            return self.outer.extent(axis)
+        return self.sizes.free if axis.is_width else None
+
+    def static(self, static: Static) -> Number | None:
+        """A number of sizes and consts; None where it is not known, or a size is no whole number."""
+        if (number := known(static)) is not None:
+            return number
+        match static:
+            case Literal(value):
+                return value
+            case SizeOf(axis):
+                return self.extent(axis)
+            case ConstOf(const):
+                if const in self._consts and self.outer is not None:
+                    return self.outer.static(self._consts[const])
+                if isinstance(self.node, Repeat) and self.outer is not None:
+                    return self.at if const == self.node.index else self.outer.static(static)
+                return None
+            case Arith(op, args):
+                meaning = OPERATIONS[op].meaning
+                found = _computed(meaning, [self.static(each) for each in args])
+                if meaning == Quotient(whole=True) and found is not None:  # which leaves nothing
+                    a, b = (self.static(each) or 0 for each in args)
+                    return found if found * b == a else None
+                return found
+
+    # -- places ------------------------------------------------------------------------------------------------------
+
+    def moved(self, value: Value, point: Point) -> tuple[GraphRun, Value, Point] | None:
+        """Where an item is taken from unchanged; None where something is computed, or it is not known."""
+        node = self.makers.get(value.id)
+        match node:
+            case None:
+                return self._entering(value, point)
+            case Call() if not node.graph.target:
+                frame, output = self.inside(node), node.graph.outputs[_place(node.outs, value)]
+                return frame, output.value, frame.entered(point)
+            case Repeat():
+                frame = self.inside(node, _passes(node, self.static(node.count)) - 1)
+                return frame, frame.graph.outputs[_place(node.outs, value)].value, point
+            case Scan() if node.axis in point:
+                frame, output = self.inside(node, point[node.axis]), node.graph.outputs[_place(node.outs, value)]
+                return frame, output.value, frame.entered(point)
+            case Apply():
+                found = self._operand(node, point)
+                return None if found is None else (self, *found)
+            case _:
+                return None
+
+    def entered(self, point: Point) -> Point:
+        """A point of the caller in the axes of the callee."""
+        inner = {formal: point[actual] for formal, actual in self.actual.items() if actual in point}
+        return {**point, **inner}
+
+    def _entering(self, value: Value, point: Point) -> tuple[GraphRun, Value, Point] | None:
+        """Where an input comes from."""
+        outer, node, place = self.outer, self.node, self.entries.get(value.id)
+        if outer is None or place is None:
+            return None
+        match node:
+            case Repeat():
+                if place < node.carried and self.at:
+                    before = outer.inside(node, self.at - 1)
+                    return before, before.graph.outputs[place].value, point
+                return outer, node.args[place], point
+            case Call() | Scan():
+                left = {axis: index for axis, index in point.items() if axis not in self.actual}
+                back = {self.actual[axis]: index for axis, index in point.items()
+                        if axis in self.actual and axis in value.type.axes}  # fmt: skip
+                if isinstance(node, Scan):
+                    back[node.axis] = self.at
+                    result = next((result for at, result in node.states if at == place), None)
+                    if result is not None and self.at:
+                        before = outer.inside(node, self.at - 1)
+                        return before, before.graph.outputs[result].value, point
+                return outer, node.args[place], {**left, **back}
+        return None
+
+    def _operand(self, node: Apply, point: Point) -> tuple[Value, Point] | None:
+        """The operand of which an op takes items unchanged, and where."""
+        x = node.operands[0]
+        match node.traits.reads:
+            case Pointwise(Sum((1,))) | Arrange(IndexMap.NEW):
+                return x, point
+            case Pointwise(Choice()):
+                chosen = self.number(x, point)
+                return None if chosen is None else (node.operands[1 if chosen else 2], point)
+            case Arrange(IndexMap.SAME):
+                return x, {**point, **{a: point[b] for a, b in zip(node.axes, node.made, strict=True) if b in point}}
+            case Gather() if node.mask is None:
+                at, (axis,) = self.number(node.operands[1], point), node.axes
+                extent = self.extent(axis)
+                found = at is not None and extent is not None and 0 <= at < extent and axis.is_width
+                return (x, {**point, axis: int(at)}) if found and at is not None else None
+            case Arrange(map):
+                return self._arranged(map, node, point)
+            case _:
+                return None
+
+    def _arranged(self, map: IndexMap, node: Apply, point: Point) -> tuple[Value, Point] | None:
+        x, axes, made = node.operands[0], node.axes, node.made
+        if not any(axis.is_width for axis in (*axes, *made)):
+            return x, point  # all along depths
+        if not all(axis.is_width for axis in (*axes, *made)) or not all(b in point for b in made):
+            return None
+        extents = {axis: self.extent(axis) for axis in (*axes, *made)}
+        if any(extent is None for extent in extents.values()):
+            return None
+        sizes = {axis: extent or 0 for axis, extent in extents.items()}
+        match map:
+            case IndexMap.DIGITS:
+                at = 0
+                for digit in made:
+                    at = at * sizes[digit] + point[digit]
+                return x, {**point, axes[0]: at}
+            case IndexMap.NUMBER:
+                at, digits = point[made[0]], dict[Axis, int]()
+                for digit in reversed(axes):
+                    at, digits[digit] = divmod(at, sizes[digit])
+                return x, {**point, **digits}
+            case IndexMap.MIRRORED:
+                return x, {**point, axes[0]: sizes[axes[0]] - 1 - point[axes[0]]}
+            case IndexMap.PARTS:
+                at = point[made[0]]
+                for part, axis in zip(node.operands, axes, strict=True):
+                    if at < sizes[axis]:
+                        return part, {**point, axis: at}
+                    at -= sizes[axis]
+        return None
+
+    # -- numbers -----------------------------------------------------------------------------------------------------
+
+    def number(self, value: Value, point: Point) -> Number | None:
+        """The number or truth value that stands at a point, where positions and sizes say so."""
+        key = (value.id, *(point.get(axis) for axis in value.type.axes))
+        if key not in self._numbers:
+            self.sizes.spend()
+            self._numbers[key] = self._number(value, point)
+        return self._numbers[key]
+
+    def _number(self, value: Value, point: Point) -> Number | None:
+        node = self.makers.get(value.id)
+        match node:
+            case Constant(static, _):
+                return self.static(static)
+            case Positions(axis, _):
+                return point.get(axis)
+            case Apply(traits=traits):
+                match traits.reads:
+                    case Pointwise(meaning) if meaning != Sum((1,)) and meaning != Choice():
+                        return self._pointwise(meaning, node.operands, point)
+                    case Reduce(combination) if combination is not None and combination.truths:
+                        return self._truths(node, combination.largest is True, point)
+        found = self.moved(value, point)
+        if found is None:
+            return None
+        frame, origin, there = found
+        return frame.number(origin, there)
+
+    def _pointwise(self, meaning: Meaning, operands: Sequence[Value], point: Point) -> Number | None:
+        numbers = list[Number | None]()
+        for operand in operands:
+            number = self.number(operand, point)
+            match meaning:
+                case Conjunction() if number is not None and not number:
+                    return False
+                case Disjunction() if number:
+                    return True
+                case Product() if number == 0:
+                    return 0
+            numbers.append(number)
+        return _computed(meaning, numbers)
+
+    def _truths(self, node: Apply, some: bool, point: Point) -> Number | None:
+        """Of truths along axes: whether some are, or all."""
+        if not all(axis.is_width for axis in node.axes) or node.mask is not None:
+            return None
+        found = [self.number(node.operands[0], there) for there in self.points(node.axes, point)]
+        if any(each is not None and bool(each) is some for each in found):
+            return some
+        return None if any(each is None for each in found) else not some
+
+    def points(self, axes: Sequence[Axis], point: Point) -> Iterator[Point]:
+        """All points along those of the axes that are widths. Raises Tired where they are too many, or unknown."""
+        widths = [axis for axis in axes if axis.is_width]
+        extents = [self.extent(axis) or MOST_ITEMS for axis in widths]
+        if prod(extents) >= MOST_ITEMS:
+            raise Tired
+        for indices in product(*map(range, extents)):
+            yield {**point, **dict(zip(widths, indices, strict=True))}
+
+
+def _computed(meaning: Meaning, numbers: Sequence[Number | None]) -> Number | None:
+    """What a function makes of numbers, None where one is not known or it has no value there."""
+    given = [number for number in numbers if number is not None]
+    if len(given) < len(numbers):
+        return None
+    match meaning:
+        case Sum(times):
+            return sum(by * number for by, number in zip(times, given, strict=True))
+        case Limited():
+            return min(max(given[0], given[1]), given[2])
+    try:
+        return _COMPUTES[meaning](*given) if meaning in _COMPUTES else None
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+
+
+def _place(outs: Sequence[Value], value: Value) -> int:
+    return next(place for place, out in enumerate(outs) if out.id == value.id)
+
+
+def _passes(node: Repeat, count: Number | None) -> int:
+    return min(int(count), PASSES) if count is not None and count >= 1 else 1
+
+
+class ItemReading:
+    """What has read one item of one value."""
+
+    def __init__(self, frame: GraphRun, value: Value, item: Point) -> None:
+        self.source = (id(frame), value.id)
+        self.frame, self.item = frame, item
+        self._live: dict[int, set[int]] = {}
+        self._known: dict[object, int] = {}
+
+    def live(self, frame: GraphRun) -> set[int]:
+        """The values of a frame that may have read any item of it."""
+        if id(frame) in self._live:
+            return self._live[id(frame)]
+        found = self._live[id(frame)] = set()
+        if frame is self.frame:
+            found.add(self.source[1])
+        elif frame.outer is not None and isinstance(frame.node, Call | Repeat | Scan):
+            outside = self.live(frame.outer)
+            alive = [arg.id in outside for arg in frame.node.args]
+            going = isinstance(frame.node, Repeat | Scan) and any(alive)
+            found |= {entry.value.id for entry, one in zip(frame.graph.inputs, alive, strict=True) if one or going}
+        for node in frame.graph.nodes:
+            match node:
+                case Apply(operands=operands, mask=mask):
+                    read = any(each.id in found for each in operands) or (mask is not None and mask.id in found)
+                case Call() | Repeat() | Scan():
+                    read = any(each.id in found for each in node.args)
+                case _:
+                    continue
+            if read:
+                found.update(out.id for out in makes(node))
+        return found
+
+    def of(self, frame: GraphRun, value: Value, point: Point) -> int:
+        """Whether a value has read the item at a point: NO, MAYBE, SURELY. What a truth value says of it is nothing."""
+        if value.type.element is Scalar.BOOL or value.id not in self.live(frame):
+            return NO
+        if (id(frame), value.id) == self.source:
+            return self._is_item(value, point)
+        key = (id(frame), value.id, *(point.get(axis) for axis in value.type.axes))
+        if key not in self._known:
+            frame.sizes.spend()
+            self._known[key] = self._of(frame, value, point)
+        return self._known[key]
+
+    def _is_item(self, value: Value, point: Point) -> int:
+        found = SURELY
+        for axis, index in self.item.items():
+            if point.get(axis) is None:
+                found = MAYBE
+            elif point[axis] != index:
+                return NO
+        return found
+
+    def _of(self, frame: GraphRun, value: Value, point: Point) -> int:
+        node = frame.makers.get(value.id)
+        found = frame.moved(value, point)
+        if found is not None:
+            return self.of(*found)
+        match node:
+            case Apply():
+                return self._apply(frame, node, point)
+            case _:
+                return MAYBE  # an op of the user's own, or a place that is not known
+
+    def _apply(self, frame: GraphRun, node: Apply, point: Point) -> int:
+        reads = node.traits.reads
+        match reads:
+            case Pointwise(Choice()):  # by data
+                sides = [self.of(frame, side, point) for side in node.operands[1:]]
+                return min(max(sides), MAYBE) if NO in sides else min(sides)
+            case Pointwise(Lookup()):
+                return max(self.of(frame, each, point) for each in node.operands)
+            case Pointwise():
+                return self._product(frame, node, node.operands, point, isinstance(reads.meaning, Product | Quotient))
+            case Reduce(indices=True):
+                return MAYBE
+            case Reduce(multiplies=multiplies):
+                points = frame.points(node.axes, point)
+                return self._most(frame, node, points, multiplies)
+            case Normalise():
+                if _kept(frame, node, point) == NO:
+                    return NO
+                return self._most(frame, node, frame.points(node.axes, point), False)
+            case Running() if node.axes[0] in point:
+                here = point[node.axes[0]]
+                return self._most(frame, node, ({**point, node.axes[0]: at} for at in range(here + 1)), False)
+            case Gather():
+                return self._gather(frame, node, point)
+            case _:
+                return MAYBE
+
+    def _most(self, frame: GraphRun, node: Apply, points: Iterator[Point], multiplies: bool) -> int:
+        """The most that any of these points has read, as far as the mask lets them through."""
+        most = NO
+        for there in points:
+            kept = _kept(frame, node, there)
+            if kept > most:
+                most = max(most, min(kept, self._product(frame, node, node.operands, there, multiplies)))
+            if most == SURELY:
+                break
+        return most
+
+    def _product(self, frame: GraphRun, node: Apply, operands: Sequence[Value], point: Point, multiplies: bool) -> int:
+        """What any operand has read; where they are multiplied, only if no other may be 0."""
+        live, most = self.live(frame), NO
+        for place, operand in enumerate(operands):
+            if operand.id not in live:
+                continue
+            found = self.of(frame, operand, point)
+            for other, factor in enumerate(operands) if multiplies and found > most else ():
+                if other != place:
+                    found = min(found, _not_zero(frame, factor, point, factor.id in live))
+            most = max(most, found)
+        return most
+
+    def _gather(self, frame: GraphRun, node: Apply, point: Point) -> int:
+        """What stands at an index that data says, and the index itself, if it is looked up in a table."""
+        (axis,), (x, at) = node.axes, node.operands
+        if _kept(frame, node, point) != SURELY:
+            return MAYBE
+        if not axis.is_width:
+            return max(self.of(frame, x, point), self.of(frame, at, point))
+        found = (self.of(frame, x, there) for there in frame.points((axis,), point))
+        return min(MAYBE, max([self.of(frame, at, point), *found]))
+
+
+def _kept(frame: GraphRun, node: Apply, point: Point) -> int:
+    """Whether the mask of an op lets a point through."""
+    if node.mask is None:
+        return SURELY
+    found = frame.number(node.mask, point)
+    return MAYBE if found is None else SURELY if found else NO
+
+
+def _not_zero(frame: GraphRun, value: Value, point: Point, live: bool) -> int:
+    """Whether a factor is not 0: data may be, so that it masks; but not what is computed with weights, or a share."""
+    frame.sizes.spend()
+    node = frame.makers.get(value.id)
+    if isinstance(node, Parameter):
+        return SURELY
+    found = frame.moved(value, point)
+    if found is not None:
+        return _not_zero(*found, live)
+    number = frame.number(value, point)
+    if number is not None:
+        return SURELY if number else NO
+    if not isinstance(node, Apply):
+        return SURELY if live and node is None else MAYBE
+    parts = (_not_zero(frame, each, point, live) for each in node.operands)
+    match node.traits.reads:
+        case Normalise(weights=True):
+            return _kept(frame, node, point)
+        case Reduce() | Normalise() if node.weights or not any(axis.is_width for axis in node.axes):
+            return SURELY
+        case Pointwise(Lookup()) | Pointwise(Function(zero=False)):
+            return SURELY
+        case Pointwise(Product()):
+            return min(parts)
+        case Pointwise(Sum()):  # which of two are not each other's opposite
+            return max(parts)
+        case Pointwise(Quotient() | Function()):
+            return next(parts)
+        case _:
+            return MAYBE
+
+
+def sized(graph: Graph, sizes: Iterable[int] = SIZES) -> Iterator[GraphRun]:
+    """The graph at each of the sizes at which all that is derived of its axes has one."""
+    for free in sizes:
+        frame = GraphRun(graph, FreeSizes(free))
+        if all(frame.extent(axis) is not None for axis in graph.axes if axis.is_width):
+            yield frame

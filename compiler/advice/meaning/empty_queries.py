@@ -1,0 +1,203 @@
+"""Queries that see nothing (W0523): a mask under which some items have no key, whatever the sizes.
+
+Masked softmax gives such an item 0 here and NaN elsewhere (pytorch issue 41508), so the item is lost; the cause is a
+comparison that is strict or turned round: `past < seq`, `seq - past > 8`. The mask is worked out by place alone
+(`concrete.py`), at sizes well beyond the numbers it compares with; data may only hide more. Nothing is said where
+something joins what is read before it is mapped: another branch, a share that a sink takes, the item itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ....dsl.source import Span
+from ...graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children, makes, reads
+from ...graph.traits import Arrange, IndexMap, Normalise, Pointwise, Reduce
+from ...graph.values import Role, Value
+from ...problems.marks import EmptyQueries
+from ...sizes.axes import Axis, known
+from ..concrete import GraphRun, Tired, sized
+
+LARGEST = 128  # of the numbers that a mask compares with
+Way = tuple[Call | Repeat, ...]  # the calls and repeats around, outermost first
+
+
+def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
+    """The masks of a graph, and those it gives to what it calls, under which items see nothing."""
+    if not _has_mask(graph, {}):
+        return
+    try:
+        top = next(sized(graph), None)
+        for way, node, key, item in [] if top is None else list(_sites(top, (), {})):
+            found = _empty(graph, way, node, key, item)
+            if found is not None:
+                yield found
+    except (Tired, RecursionError):
+        return
+
+
+def _has_mask(graph: Graph, known: dict[int, bool]) -> bool:
+    if id(graph) not in known:
+        known[id(graph)] = any(
+            _reads_some(node) if isinstance(node, Apply) else any(_has_mask(each, known) for each in children(node))
+            for node in graph.nodes
+        )
+    return known[id(graph)]
+
+
+def _reads_some(node: Apply) -> bool:
+    """Whether an op wants an item that its mask lets through."""
+    match node.traits.reads:
+        case _ if node.mask is None:
+            return False
+        case Normalise(weights=True):
+            return True
+        case Reduce(combination) if combination is not None:
+            return combination.averages or (combination.largest is not None and not combination.truths)
+        case _:
+            return False
+
+
+def _sites(frame: GraphRun, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way, Apply, Axis, Axis]]:
+    """Masked ops over one width, of each item along another one."""
+    for node in frame.graph.nodes:
+        match node:
+            case Apply(mask=Value() as mask) if _reads_some(node):
+                varies = [axis for axis in mask.type.axes if axis.is_width and axis not in mask.type.broadcast_axes]
+                keys, items = [a for a in varies if a in node.axes], [a for a in varies if a not in node.axes]
+                widths = [axis for axis in node.axes if axis.is_width]
+                if keys == widths and len(keys) == len(items) == 1:
+                    yield way, node, keys[0], items[0]
+            case Call() if node.graph.kind == "block" and _has_mask(node.graph, known):
+                yield from _sites(frame.inside(node), (*way, node), known)
+            case Repeat() if _has_mask(node.bodies[0], known):
+                yield from _sites(frame.inside(node), (*way, node), known)
+
+
+def _inner(frame: GraphRun, way: Way) -> GraphRun:
+    for node in way:
+        frame = frame.inside(node)
+    return frame
+
+
+def _empty(graph: Graph, way: Way, node: Apply, key: Axis, item: Axis) -> EmptyQueries | None:
+    assert node.mask is not None
+    small = next(sized(graph))
+    numbers = _numbers(_inner(small, way), node.mask)
+    if numbers is None:
+        return None
+    least = 2 * max(numbers, default=0) + 4
+    said: set[tuple[int, int | None]] = set()
+    for frame in islice(sized(graph, range(least, least + 200)), 2):
+        inner = _inner(frame, way)
+        rows = inner.extent(item) or 0
+        some = {0, 1, 2, rows // 2, rows - 1, *(n + by for n in numbers for by in (-1, 0, 1, n))}
+        if not any(_sees_nothing(inner, node.mask, key, item, row) for row in sorted(some) if 0 <= row < rows):
+            return None
+        frame.sizes.fuel *= 10
+        empty = [row for row in range(rows) if _sees_nothing(inner, node.mask, key, item, row)]
+        if empty != list(range(empty[0], empty[-1] + 1)):
+            return None
+        said.add((empty[0], None if empty[-1] == rows - 1 else len(empty)))
+    if len(said) != 1 or _joined(_inner(small, way), node.out, key, set()):
+        return None
+    return _problem(_inner(small, way), graph, node, key, item, *said.pop())
+
+
+def _sees_nothing(frame: GraphRun, mask: Value, key: Axis, item: Axis, row: int) -> bool:
+    """Whether the mask surely lets no key through; those near the item are looked at first."""
+    keys = frame.extent(key) or 0
+    near = [row, 0, keys - 1] if row < keys else [0, keys - 1]
+    return all(frame.number(mask, {item: row, key: at}) is False for at in (*near, *range(keys)))
+
+
+def _numbers(frame: GraphRun, mask: Value) -> set[int] | None:
+    """The numbers that a mask is made of; None if one is too large to be tried."""
+    found, left, seen = set[int](), [(frame, mask)], set[tuple[int, int]]()
+    while left:
+        at, value = left.pop()
+        if (id(at), value.id) in seen:
+            continue
+        seen.add((id(at), value.id))
+        node = at.makers.get(value.id)
+        match node:
+            case Constant(static, _):
+                number = at.static(static) if known(static) is None else known(static)
+                if isinstance(number, int | float) and not isinstance(number, bool):
+                    if abs(number) > LARGEST:
+                        return None
+                    found.add(int(abs(number)))
+            case Apply():
+                left += [(at, each) for each in reads(node)]
+            case Call() | None:
+                moved = at.moved(value, {})
+                left += [moved[:2]] if moved is not None else []
+    return found
+
+
+# -- what joins it ---------------------------------------------------------------------------------------------------
+
+
+def _joined(frame: GraphRun, value: Value, key: Axis, seen: set[tuple[int, int]]) -> bool:
+    """Whether something else joins what was read before a learned map takes it, or it is not known who takes it."""
+    if (id(frame), value.id) in seen:
+        return False
+    seen.add((id(frame), value.id))
+    for node in frame.graph.nodes:
+        if not any(each.id == value.id for each in reads(node)):
+            continue
+        match node:
+            case Apply() if node.mask is not None and node.mask.id == value.id:
+                continue
+            case Apply(weights=weights) if weights and isinstance(node.traits.reads, Reduce):
+                continue
+            case Apply():
+                if _meets(node, value, key) or _joined(frame, node.out, key, seen):
+                    return True
+            case Call() | Repeat():
+                inner = frame.inside(node)
+                entries = [entry.value for entry, arg in zip(node.graph.inputs if isinstance(node, Call) else
+                           node.bodies[0].inputs, node.args, strict=True) if arg.id == value.id]  # fmt: skip
+                if any(_joined(inner, entry, key, seen) for entry in entries):
+                    return True
+            case Scan():
+                return True
+    for place, output in enumerate(frame.graph.outputs):
+        if output.value.id == value.id:
+            if frame.outer is None or frame.node is None:
+                return frame.graph.kind != "model"
+            if isinstance(frame.node, Call) and _joined(frame.outer, makes(frame.node)[place], key, seen):
+                return True
+    return False
+
+
+def _meets(node: Apply, value: Value, key: Axis) -> bool:
+    """Whether an op puts it together with other data; the keys that it weighs are what is read."""
+    others = [each for each in node.operands if each.id != value.id and each.role is Role.DATA]
+    match node.traits.reads:
+        case Reduce() if key in node.axes:
+            return False
+        case Pointwise() | Arrange(IndexMap.PARTS):
+            return bool(others)
+        case _:
+            return False
+
+
+# -- what is said ----------------------------------------------------------------------------------------------------
+
+
+def _problem(
+    frame: GraphRun, graph: Graph, node: Apply, key: Axis, item: Axis, first: int, count: int | None
+) -> EmptyQueries | None:
+    """It stands at the op, or at the call that is given the mask; nothing is said of a mask that another file makes."""
+    mask, span = node.mask, node.span
+    while mask is not None and mask.id in frame.entries and frame.outer is not None and frame.node is not None:
+        if isinstance(frame.node, Call):
+            span = frame.node.span
+        item, key = frame.actual.get(item, item), frame.actual.get(key, key)
+        mask, frame = reads(frame.node)[frame.entries[mask.id]], frame.outer
+    made: Span | None = None if mask is None else mask.span
+    if span is None or graph.span is None or span.source is not graph.span.source:
+        return None
+    return EmptyQueries(span, node.op, item, key, first, count, made)

@@ -1,0 +1,235 @@
+"""A loss whose targets can be read by the logits that are to tell them (E0704): nothing is learned but copying.
+
+Each item's loss asks a causal model for an item that it was fed: the shift of Radford et al. 2018 (or that of the
+decoder's input, Vaswani et al. 2017) is missing, turned round, or done twice; or the index is clamped and the last
+item, whose target is then itself, counts. Such a loss falls to nothing, and no shape says why.
+
+It is told where it is surely so: at small sizes the target's item is followed through the graph to the logits
+(`concrete.py`), at two sizes, and the logits are proved causal, and read what stands before them. So a model that is
+to copy (an autoencoder), one that is masked by data, and an item that the loss hides are not spoken of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ....dsl.base.records import replace
+from ...causality.places import place_of
+from ...causality.proof import check_causal
+from ...graph.nodes import Apply, Call, Graph, Output, reads
+from ...graph.traits import Choice, Compared, Gather, Normalise, Pointwise, Product, Reduce, Sum
+from ...graph.values import IndexInto, Value
+from ...problems.causality import OwnTarget
+from ...rewrites.picks.follow import follow_picks
+from ...sizes.axes import Axis
+from ..concrete import MAYBE, NO, SURELY, GraphRun, Point, ItemReading, Tired, sized
+
+LOSS = Reduce(None, logits=True)
+Loss = tuple[Apply, Value, Value]  # the op that makes it, the logits and the targets
+Found = tuple[
+    list[int], Value, bool
+]  # items that are asked for what they read, of which input, whether not at ends only
+
+
+def own_targets(graph: Graph) -> Iterator[OwnTarget]:
+    """The losses of a graph, and of the blocks that it calls, whose targets their logits have read."""
+    if graph.inputs and _has_loss(graph, {}):
+        try:
+            yield from _told(graph)
+        except (Tired, RecursionError):
+            return
+
+
+def _has_loss(graph: Graph, known: dict[int, bool]) -> bool:
+    """Whether it makes a loss, or a block does that it calls; what a model makes is told of that."""
+    if id(graph) not in known:
+        known[id(graph)] = any(
+            _is_index(node.operands)
+            if isinstance(node, Apply)
+            else isinstance(node, Call) and node.graph.kind == "block" and _has_loss(node.graph, known)
+            for node in graph.nodes
+        )
+    return known[id(graph)]
+
+
+def _is_index(operands: tuple[Value, ...]) -> bool:
+    """Whether the second operand may be a target."""
+    return len(operands) > 1 and isinstance(operands[1].type.element, IndexInto)
+
+
+def _told(graph: Graph) -> Iterator[OwnTarget]:
+    tops = list(islice(sized(graph), 2))
+    for number, (frame, loss) in enumerate(_losses(tops[0]) if len(tops) == 2 else ()):
+        for axis in loss[0].out.type.axes:
+            if not axis.is_width or axis in loss[0].out.type.broadcast_axes:
+                continue
+            found = _items(tops[0], frame, loss, axis)
+            if not found[0] or not _causal(frame, loss[1], axis) or not _looks_back(tops[0], frame, loss, axis, found):
+                continue
+            again, same = list(_losses(tops[1]))[number]
+            larger = _items(tops[1], again, same, axis)
+            if larger[0]:
+                yield _problem(frame, loss, axis, found)
+
+
+def _losses(frame: GraphRun, known: dict[int, bool] | None = None) -> Iterator[tuple[GraphRun, Loss]]:
+    """Each loss of a graph and of the blocks that it calls."""
+    known = {} if known is None else known
+    for node in frame.graph.nodes:
+        match node:
+            case Apply():
+                found = _loss(frame, node)
+                if found is not None:
+                    yield frame, found
+            case Call() if node.graph.kind == "block" and _has_loss(node.graph, known):
+                yield from _losses(frame.inside(node), known)
+
+
+def _loss(frame: GraphRun, node: Apply) -> Loss | None:
+    """The logits and the targets of a cross-entropy: of the op, or of the log-probability of each target."""
+    match node.traits.reads:
+        case Reduce() as how if how == LOSS and _is_index(node.operands):
+            return node, node.operands[0], node.operands[1]
+        case Reduce() as how if how.combination is not None and how.combination.adds and len(node.operands) == 1:
+            chosen = frame.makers.get(node.operands[0].id)
+            if not isinstance(chosen, Apply) or chosen.traits.meaning != Choice():
+                return None
+            test, logits = frame.makers.get(chosen.operands[0].id), _logits(frame, chosen.operands[1], node.axes)
+            if isinstance(test, Apply) and test.traits.meaning == Compared("==") and logits is not None:
+                targets = [each for each in test.operands if frame.number(each, {}) is None
+                           and not set(node.axes) & set(each.type.axes)]  # fmt: skip
+                return (node, logits, targets[0]) if len(targets) == 1 else None
+        case Gather() if not node.axes[0].is_width and _is_index(node.operands):
+            logits = _logits(frame, node.operands[0], node.axes)
+            return None if logits is None else (node, logits, node.operands[1])
+    return None
+
+
+def _logits(frame: GraphRun, value: Value, axes: tuple[Axis, ...]) -> Value | None:
+    """Of which logits these are the logarithms of the shares."""
+    node = frame.makers.get(value.id)
+    match node:
+        case Apply(traits=traits) if isinstance(traits.reads, Normalise) and traits.reads.logarithm:
+            return node.operands[0] if node.axes == axes else None
+        case _:
+            return None
+
+
+# -- which items ---------------------------------------------------------------------------------------------------
+
+
+def _items(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis) -> Found:
+    """The items along an axis whose targets the logits there have surely read, and that count."""
+    node, logits, targets = loss
+    extent = frame.extent(axis) or 0
+    read, sure, source, between = list[int](), True, targets, False
+    for place in (0, 1, extent - 1) if extent > 2 else ():  # the first, the last, and one for all others
+        point = _point(node, axis, place)
+        origin = _origin(frame, targets, point)
+        counts = NO if origin is None else _counted(top, frame, node, point)
+        if origin is None or counts == NO or ItemReading(*origin).of(frame, logits, point) != SURELY:
+            continue
+        read, sure, source, between = [*read, place], sure and counts == SURELY, origin[1], between or place == 1
+    if not sure and not between:  # it may be data that hides the first or the last
+        return [], source, False
+    return read, source, between
+
+
+def _point(node: Apply, axis: Axis, place: int) -> Point:
+    return {**{each: 0 for each in node.out.type.axes if each.is_width}, axis: place}
+
+
+def _origin(frame: GraphRun, value: Value, point: Point) -> tuple[GraphRun, Value, Point] | None:
+    """The item of an input that a target is; None if it is made of several, or it is not known of which."""
+    found: tuple[GraphRun, Value, Point] | None = (frame, value, point)
+    while found is not None:
+        frame, value, point = found
+        if frame.outer is None and value.id in frame.entries:
+            axes = [axis for axis in value.type.axes if axis.is_width]
+            return (frame, value, {axis: point[axis] for axis in axes}) if all(a in point for a in axes) else None
+        found = frame.moved(value, point)
+    return None
+
+
+def _counted(top: GraphRun, frame: GraphRun, node: Apply, point: Point) -> int:
+    """Whether the loss of an item is part of a result; of one that gives the losses itself, its caller decides."""
+    reading, most = ItemReading(frame, node.out, point), NO
+    for output in top.graph.outputs:
+        widths = [axis for axis in output.value.type.axes if axis.is_width]
+        for there in top.points(widths, {}) if len(widths) < 2 else ():
+            most = max(most, min(reading.of(top, output.value, there), MAYBE if widths else SURELY))
+    return most
+
+
+def _looks_back(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, found: Found) -> bool:
+    """Whether the logits read more than their own item: a map of each item alone is causal, and means nothing by it."""
+    node, logits, _ = loss
+    last = (frame.extent(axis) or 1) - 1
+    widths = [each for each in found[1].type.axes if each.is_width]
+    along = [each for each in widths if top.extent(each) == last + 1]
+    point = _point(node, axis, last)
+    return any(
+        ItemReading(top, found[1], {**dict.fromkeys(widths, 0), along[0]: place}).of(frame, logits, point) != NO
+        for place in range(last) if along
+    )  # fmt: skip
+
+
+def _causal(frame: GraphRun, logits: Value, axis: Axis) -> bool:
+    """Whether logits are proved causal along an axis: in the call that makes them, or in their own graph."""
+    seen: GraphRun | None = frame
+    while seen is not None:
+        node = seen.makers.get(logits.id)
+        match node:
+            case Call():
+                place = next(place for place, out in enumerate(node.outs) if out.id == logits.id)
+                formal = [each for each, actual in node.axes if actual.family == axis.family]
+                output = node.graph.outputs[place]
+                formal = [each for each in formal if each in output.value.type.axes]
+                return any(_proved(node.graph, replace(output, axes=output.value.type.axes), each) for each in formal)
+            case Apply(operands=(one, *_)) if isinstance(node.traits.reads, Pointwise | Reduce):
+                if axis not in one.type.axes:
+                    return False
+                logits = one
+            case None if seen.outer is not None:
+                found = seen.moved(logits, {})
+                if found is None:
+                    return False
+                axis = seen.actual.get(axis, axis)
+                seen, logits, _ = found
+            case _:
+                output = Output(None, logits, logits.type.axes)
+                return _proved(seen.graph, output, axis)
+    return False
+
+
+def _proved(graph: Graph, output: Output, axis: Axis) -> bool:
+    if graph.target or place_of(output.axes, axis, {axis.family}) is None:
+        return False
+    followed, problems = follow_picks(replace(graph, outputs=(output,)))
+    return not problems and graph.span is not None and check_causal(followed, 0, axis, graph.span) is None
+
+
+# -- what is said ----------------------------------------------------------------------------------------------------
+
+
+def _problem(frame: GraphRun, loss: Loss, axis: Axis, found: Found) -> OwnTarget:
+    node = loss[0]
+    items, source, most = found
+    last = (frame.extent(axis) or 0) - 1
+    edge = "" if most else "last" if items == [last] else "first" if items == [0] else ""
+    counts = _counts(frame.graph, node.out) if edge == "last" else None
+    span = node.span if counts is None else counts.span
+    along = next((each for each in source.type.axes if each.is_width), axis)
+    return OwnTarget(span, source.name or "", axis, along, edge, node.axes[0], node.span)
+
+
+def _counts(graph: Graph, value: Value) -> Apply | None:
+    """The op that puts the losses of the items together."""
+    for node in graph.nodes:
+        if isinstance(node, Apply) and value in reads(node):
+            if isinstance(node.traits.reads, Reduce):
+                return node
+            if node.traits.meaning in (Sum((1,)), Sum((-1,)), Product()):
+                value = node.out
+    return None
