@@ -64,6 +64,23 @@ class Plain(Enum):
     ALLOWS_UNKNOWN = "W0519", "a comment allows what is no code (as written)"
     ALLOWS_ERROR = "W0519", "a comment allows an error (the code)"
     TRUSTED_IN_VAIN = "W0518", "a claim that is proved is to be trusted (its axis, the reason)"
+    # mistakes of meaning
+    SQUASHED_SCORES = (
+        "W0524",
+        "numbers between 0 and 1 stand for scores (what takes them, taken or made; there)",
+    )
+    LOGARITHMS_AS_SCORES = "A0524", "logarithms of shares stand for logits (the same)"
+    LOGARITHMS_AVERAGED = "W0524", "logarithms of shares are averaged with (their axis, averaged with or made; there)"
+    SCORES_GROWN = "W0524", "scores are multiplied by a size (those that are summed over; there: the softmax)"
+    SHARES_SCALED = "W0524", "shares are divided by a size, and their scores not (the same)"
+    PADDING_READ = "W0525", "a mask of padding lets padding through (its name)"
+    REAL_SHUT_OUT = "W0525", "a mask of what is to be read shuts that out (its name)"
+    PENALTY_SMALL = "W0525", "a penalty on padding is small (its mask, the axis, how large; there: the softmax)"
+    SCORES_TIMES_ZERO = "W0525", "scores are multiplied by 0 at padding (its mask, the axis; there: the softmax)"
+    ZERO_PICKED = "W0525", "padding is 0 where the largest is picked (the op, the mask; there: the zeros)"
+    SHARES_ZEROED = "W0525", "shares are set to 0 and not made to sum to one anew (the mask; there: the average)"
+    COMPARED_IN_VAIN = "W0525", "a comparison of places that is always alike (where it holds)"
+    OFFSET_ZERO = "W0525", "an offset is 0 wherever the mask lets through (two axes; there: the softmax)"
     # axes and elements
     RENAMED_BACKWARDS = "E0301", "`[new as old]` for `[old as new]` (old, new, the operand; there: it)"
     BROADCAST_TWICE = "E0302", "a value has the axis (the axis, the value)"

@@ -34,10 +34,12 @@ def explain(code: str) -> str | None:
 def normal(code: str) -> str:
     """A code as the catalogue writes it; `502` may be a warning."""
     text = code.strip().upper()
-    digits = text.removeprefix("E").removeprefix("W")
+    digits = text[1:] if text[:1] in ("E", "W", "A") else text
     if not (digits.isascii() and digits.isdecimal()):
         return code
     number = f"{digits:0>4}"
+    if text[0] == "A":
+        return f"A{number}"
     warning = text.startswith("W") or (text[0] != "E" and f"E{number}" not in CATALOGUE and f"W{number}" in CATALOGUE)
     return f"W{number}" if warning else f"E{number}"
 

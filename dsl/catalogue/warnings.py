@@ -517,4 +517,107 @@ model look(x: [seq, model]) -> [seq, model] causal seq {
 }
 """,
     ),
+    Entry(
+        "W0524",
+        "the wrong kind of number",
+        """
+        A softmax takes scores of any size, and so does `cross_entropy`, which takes the softmax itself. Numbers between
+        0 and 1, such as a sigmoid makes, differ by one at most: the softmax of them is almost flat, and a loss of them
+        can hardly fall. Logarithms of weights are no weights: an average needs what sums to one.
+
+        A sum of n products grows with the root of n, so scores are divided by it (Vaswani et al. 2017, section 3.2.1).
+        Where they are multiplied, or the weights divided in their place, the softmax puts nearly all on one item.
+        Nothing is said of queries or keys that are normalised, of scores with a temperature, of weights that are made
+        to sum to one anew, and of those of a router.
+        """,
+        """
+width seq
+width past like seq
+depth model = 32, key = 8
+
+block attention(x: [seq, model]) -> [seq, key] {
+    Q = linear[model -> key](x)
+    K = linear[model -> key](x)
+    V = linear[model -> key](x)
+    weights = softmax[past](dot[key](Q, K[seq as past]) * sqrt(|key|))
+    return dot[past](weights, V[seq as past])
+}
+""",
+        """
+width seq
+width past like seq
+depth model = 32, key = 8
+
+block attention(x: [seq, model]) -> [seq, key] {
+    Q = linear[model -> key](x)
+    K = linear[model -> key](x)
+    V = linear[model -> key](x)
+    weights = softmax[past](dot[key](Q, K[seq as past]) / sqrt(|key|))
+    return dot[past](weights, V[seq as past])
+}
+""",
+    ),
+    Entry(
+        "A0524",
+        "log-probabilities where logits belong",
+        """
+        `cross_entropy` takes a log-softmax of what it is given, and that of log-probabilities is what they are: the
+        loss is right, and the softmax computed twice. Give it the logits; a model of its own can give log-probabilities
+        to those who read them.
+        """,
+        """
+width seq
+depth model = 32, vocab = 50
+
+model loss(x: [seq, model], next: vocab[seq]) -> [] {
+    told = log_softmax[vocab](linear.head[model -> vocab](x))
+    return mean[seq](cross_entropy[vocab](told, next))
+}
+""",
+        """
+width seq
+depth model = 32, vocab = 50
+
+model loss(x: [seq, model], next: vocab[seq]) -> [] {
+    logits = linear.head[model -> vocab](x)
+    return mean[seq](cross_entropy[vocab](logits, next))
+}
+""",
+    ),
+    Entry(
+        "W0525",
+        "a mask that does not mask",
+        """
+        A mask is true where one may look: of an input called `pad`, `padding` or `ignore` that is where one may not
+        (`key_padding_mask` of PyTorch's `nn.MultiheadAttention` is true at padding, too). What is left out of a softmax
+        is left out by `where`, or by a penalty that is large: a score that is lower by one, or times zero, is still
+        read, and weights that are set to zero behind the softmax sum to less than one. Zeros are no mask for a maximum,
+        either.
+
+        Of places, a comparison that holds everywhere or nowhere masks nothing, or all: `abs(a - b) < |a|` is always so.
+        An offset to scores, such as one that falls with distance, is to differ where the mask lets through.
+        """,
+        """
+width word
+width other like word
+depth model = 32
+
+model attention(x: [word, model], padding: bool[word]) -> [word, model] {
+    scores = dot[model](x, x[word as other]) / sqrt(|model|)
+    weights = softmax[other](scores where padding[word as other])
+    return dot[other](weights, x[word as other])
+}
+""",
+        """
+width word
+width other like word
+depth model = 32
+
+model attention(x: [word, model], padding: bool[word]) -> [word, model] {
+    scores = dot[model](x, x[word as other]) / sqrt(|model|)
+    weights = softmax[other](scores where not padding[word as other])
+    return dot[other](weights, x[word as other])
+}
+""",
+    ),
 )

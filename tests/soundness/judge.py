@@ -71,7 +71,8 @@ def accepted(program: Program) -> attnc.Model:
 
 def _warned(spec: attnc.Spec, program: Program) -> None:
     """What looks like a slip is warned of where it was written, and nowhere else."""
-    found = {warning.code for warning in spec.warnings if warning.code >= "W0505"}  # before: what is idle
+    # Before: what is idle. From W0520 on, what may not be meant: a random program means nothing.
+    found = {warning.code for warning in spec.warnings if "W0505" <= warning.code < "W0520"}
     written = {code for code, text in program.slips if _stands(text, program.model.text())}
     models = [unit for unit in program.units if unit.keyword == "model"]
     masks = [formal.val for unit in models for formal in unit.formals if formal.val.element == "bool"]

@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterable
 
 from ...base.problems import Problem
 from ...graph.nodes import Graph
+from .comparisons import masks_of_places
 from .empty_queries import empty_queries
+from .masks import masks_of_data
+from .numbers import wrong_numbers
 from .own_target import own_targets
 
-READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (own_targets, empty_queries)
+READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
+    own_targets,
+    empty_queries,
+    wrong_numbers,
+    masks_of_data,
+    masks_of_places,
+)

@@ -164,6 +164,68 @@ PLAIN = {
         "mend the mistake: `attnc explain {0}` says how",
     ),
     Plain.TRUSTED_IN_VAIN: PlainWords("`causal {0}` is proved: it need not be trusted", 'leave out `trusted "{1}"`'),
+    Plain.SQUASHED_SCORES: PlainWords(
+        "`{0}` takes scores of any size, and these lie between 0 and 1: what it makes of them is almost flat",
+        "give it what the sigmoid is given",
+        "{1} here",
+    ),
+    Plain.LOGARITHMS_AS_SCORES: PlainWords(
+        "`{0}` takes logits, and these are log-probabilities: the same result, computed twice",
+        "give it the logits, from before the softmax",
+        "{1} here",
+    ),
+    Plain.LOGARITHMS_AVERAGED: PlainWords(
+        "values are averaged over `{0}` with logarithms of weights, which are negative and do not sum to one",
+        "average with the weights: ``softmax[{0}](...)``",
+        "{1} here",
+    ),
+    Plain.SCORES_GROWN: PlainWords(
+        "the scores are multiplied by a power of {0}, which they are summed over; one divides by its root",
+        "the usual scale is ``/ sqrt({0})``, once",
+        "the softmax is taken here",
+    ),
+    Plain.SHARES_SCALED: PlainWords(
+        "the scale stands behind the softmax: weights are divided, which sum to one no longer, and the scores are not",
+        "divide the scores: ``softmax[...](scores / sqrt({0}))``",
+        "the softmax is taken here",
+    ),
+    Plain.PADDING_READ: PlainWords(
+        "what `{0}` is true of is let through here, and all else left out",
+        "a mask is true where one may look: turn it round, ``not {0}``",
+    ),
+    Plain.REAL_SHUT_OUT: PlainWords(
+        "what `{0}` is true of is left out here, and all else let through",
+        "turn it round: ``softmax[...](scores where {0})``",
+    ),
+    Plain.PENALTY_SMALL: PlainWords(
+        "what `{0}` leaves out scores {2} less, and is read all the same",
+        "leave it out: ``softmax[{1}](scores where {0})``",
+        "the softmax is taken here",
+    ),
+    Plain.SCORES_TIMES_ZERO: PlainWords(
+        "what `{0}` leaves out scores 0, and is read all the same: a score of 0 weighs 1 before it is normalised",
+        "leave it out: ``softmax[{1}](scores where {0})``",
+        "the softmax is taken here",
+    ),
+    Plain.ZERO_PICKED: PlainWords(
+        "what `{1}` leaves out is 0, which `{0}` picks where all else is on its other side",
+        "leave it out: ``{0}[...](x where {1})``",
+        "set to 0 here",
+    ),
+    Plain.SHARES_ZEROED: PlainWords(
+        "what `{0}` leaves out has its share in the softmax, and then none: the rest sums to less than one",
+        "leave it out of the softmax: ``softmax[...](scores where {0})``",
+        "averaged with here",
+    ),
+    Plain.COMPARED_IN_VAIN: PlainWords(
+        "this holds at {0}, whatever the sizes",
+        "compare with another number, or leave it out",
+    ),
+    Plain.OFFSET_ZERO: PlainWords(
+        "this is 0 wherever the mask lets through, where `{0}` is at most `{1}`",
+        "turn the difference round: ``{1} - {0}``",
+        "the mask of this softmax hides the rest",
+    ),
     Plain.RENAMED_BACKWARDS: PlainWords(
         "`{0} as {1}` renames `{0}`, which is not there",
         "the name that it has comes first: ``[{1} as {0}]``",

@@ -1,0 +1,315 @@
+"""Masks of data that do not mask (W0525): turned round, too small, times zero, or put behind the softmax.
+
+A truth value is followed from the input that it is. It says which items are padding if its name does, or if a softmax
+has it for a mask: what is done with it elsewhere is told only then. PyTorch has masks of both conventions: where
+`key_padding_mask` is true is padding, where the `attn_mask` of `scaled_dot_product_attention` is true is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ....dsl.source import Span
+from ...base.problems import Problem
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, reads
+from ...graph.traits import (
+    Arrange,
+    Choice,
+    Combination,
+    Complement,
+    Conjunction,
+    Gather,
+    IndexMap,
+    Normalise,
+    Pointwise,
+    Product,
+    Reduce,
+    Sum,
+)
+from ...graph.values import Role, Scalar, Value
+from ...problems.plain import Plain
+from ...sizes.axes import Axis, known
+from .flow import Flow, Known
+
+# Names of inputs, and so of what is true: not to be read, or to be read.
+_OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding_mask"
+_IN = r"(is_)?(real|valid|present)|keep|kept|allowed|not_pad|attention_mask"
+_LARGE = 100  # a penalty that shuts out: e ^ -100 is no number of float32
+_SMALL = 10  # one that does not
+
+
+class KnownNumber(NamedTuple):
+    """A number known at build time."""
+
+    value: float
+
+
+class Truth(NamedTuple):
+    """A truth value of an input: as it is, or its opposite.
+
+    at: where it was given to a block that calls it otherwise.
+    """
+
+    name: str
+    root: tuple[Graph, int]
+    holds: bool
+    at: Span | None
+
+    @property
+    def keeps(self) -> bool | None:
+        """Whether it is true of what is to be read, as far as its name says."""
+        return not self.holds if self.out else self.holds if re.fullmatch(_IN, self.name.lower()) else None
+
+    @property
+    def out(self) -> bool:
+        """Whether its name is that of padding."""
+        return re.fullmatch(_OUT, self.name.lower()) is not None
+
+
+class Truths(NamedTuple):
+    """All of these hold, and more, unless it is one `alone`."""
+
+    all: tuple[Truth, ...]
+    alone: bool = True
+
+
+class Two(NamedTuple):
+    """One number where it holds, else another. axes: along which that varies."""
+
+    where: Truth
+    yes: float
+    no: float
+
+
+class Filled(NamedTuple):
+    """A number where it holds, else something, of which this is known."""
+
+    where: Truth
+    number: float
+    other: Kind | None
+    at: Span | None
+
+
+class Shifted(NamedTuple):
+    """Something plus one of two numbers, or times it."""
+
+    two: Two
+    axes: tuple[Axis, ...]
+    times: bool
+    at: Span | None
+
+
+class WholeShares(NamedTuple):
+    """What a softmax without a mask makes."""
+
+    axes: tuple[Axis, ...]
+
+
+class Signed(NamedTuple):
+    """Numbers of both signs: what a learned map or a norm makes."""
+
+
+Kind = KnownNumber | Truths | Two | Filled | Shifted | WholeShares | Signed
+
+
+def masks_of_data(graph: Graph) -> Iterator[Problem]:
+    """What is left out, and read all the same, in a graph and all that it calls."""
+    reading = _Masks()
+    reading.read(graph)
+    yield from reading.found
+    yield from (problem for root, problem in reading.likely if root in reading.masks)
+
+
+class _Masks(Flow[Kind]):
+    """likely: what is wrong if the input is a mask of padding; masks: the inputs that surely are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Problem] = []
+        self.likely: list[tuple[tuple[Graph, int], Problem]] = []
+        self.masks: set[tuple[Graph, int]] = set()
+
+    def entering(self, given: tuple[Kind | None, ...]) -> Sequence[Kind | None]:
+        return [
+            self._entered(place, entry.name, of) if entry.value.type.element is Scalar.BOOL else of
+            for place, (entry, of) in enumerate(zip(self.home.inputs, given, strict=True))
+        ]
+
+    def _entered(self, place: int, name: str, given: Kind | None) -> Kind:
+        if isinstance(given, Truths) and not given.alone:
+            return given
+        root = given.all[0].root if isinstance(given, Truths) else (self.home, place)
+        own = Truth(name, root, True, None)
+        if own.keeps is not None:
+            self.masks.add(root)
+        if isinstance(given, Truths) and own.keeps is None:
+            return given
+        if isinstance(given, Truths) and own.keeps and given.all[0].keeps is False:
+            self._turned(given.all[0], given.all[0].at)
+        return Truths((own,))
+
+    def passed(self, node: Call | Repeat | Scan, known: Known[Kind]) -> list[Kind | None]:
+        """A truth value is told where the block that has its name gives it away."""
+        if isinstance(node, Repeat):
+            return super().passed(node, known)
+        declared = {entry.value.id for entry in self.home.inputs}
+        given = super().passed(node, known)
+        for place, (value, of) in enumerate(zip(node.args, given, strict=True)):
+            if isinstance(of, Truths):
+                at = node.span if value.id in declared else value.span or node.span
+                given[place] = of._replace(all=tuple(one if one.at else one._replace(at=at) for one in of.all))
+        return given
+
+    def one(self, node: Node, known: Known[Kind]) -> Kind | None:
+        if isinstance(node, Constant):
+            return _number(node)
+        if not isinstance(node, Apply):
+            return None
+        given = [known.get(value.id) for value in node.operands]
+        if node.mask is not None and isinstance(mask := known.get(node.mask.id), Truths):
+            self._masked(node, mask)
+        match node.traits.reads:
+            case Normalise(weights=True):
+                return self._softmax(node, given[0])
+            case Normalise(centred=True):
+                return Signed()
+            case Reduce(multiplies=True):
+                for place, one in enumerate(given):
+                    if isinstance(one, Filled) and not node.weights:
+                        self._averaged(node, one, node.operands[place])
+                return Signed() if node.weights else None
+            case Reduce(combination=Combination(largest=bool(), truths=False)):
+                self._picked(node, given[0])
+                return None
+            case _ if not any(given):
+                return None
+            case Arrange(IndexMap.SAME) if isinstance(given[0], WholeShares | Shifted):
+                names = dict(zip(self.named(node.axes), self.named(node.made), strict=True))
+                return given[0]._replace(axes=tuple(names.get(axis, axis) for axis in given[0].axes))
+            case Arrange(IndexMap.SAME | IndexMap.NEW):
+                return given[0]
+            case Arrange() | Gather():
+                return given[0] if isinstance(given[0], Truths | Signed) else None
+            case Pointwise(meaning):
+                return self._pointwise(node, meaning, given)
+            case _:
+                return None
+
+    def _pointwise(self, node: Apply, meaning: object, given: list[Kind | None]) -> Kind | None:
+        match meaning, given:
+            case (Sum((1,)), [one]):
+                return one
+            case (Complement(), [Truths((one,), True)]):
+                return Truths((one._replace(holds=not one.holds),))
+            case (Conjunction(), [one, other]):
+                every = (
+                    *(one.all if isinstance(one, Truths) else ()),
+                    *(other.all if isinstance(other, Truths) else ()),
+                )
+                return Truths(every, alone=False)
+            case (Choice(), [Truths((where,), True), KnownNumber(yes), KnownNumber(no)]):
+                return Two(where, yes, no)
+            case (Choice(), [Truths((where,), True), KnownNumber(yes), other]):
+                return Filled(where, yes, other, node.span)
+            case (Choice(), [Truths((where,), True), other, KnownNumber(no)]):
+                return Filled(where._replace(holds=not where.holds), no, other, node.span)
+            case (Sum() | Product(), [Two(where, yes, no), KnownNumber(number)]):
+                return Two(where, _made(meaning, yes, number), _made(meaning, no, number))
+            case (Sum() | Product(), [KnownNumber(number), Two(where, yes, no)]):
+                return Two(where, _made(meaning, number, yes), _made(meaning, number, no))
+            case (Sum((-1,)), [Two(where, yes, no)]):
+                return Two(where, -yes, -no)
+            case (Sum((1, sign)), [_, Two(where, yes, no)]):
+                return Shifted(Two(where, sign * yes, sign * no), self._along(node.operands[1]), False, node.span)
+            case (Sum((1, 1)), [Two() as two, _]):
+                return Shifted(two, self._along(node.operands[0]), False, node.span)
+            case (Product(), [_, Two() as two]):
+                return Shifted(two, self._along(node.operands[1]), True, node.span)
+            case (Product(), [Two() as two, _]):
+                return Shifted(two, self._along(node.operands[0]), True, node.span)
+            case _:
+                return None
+
+    def _along(self, value: Value) -> tuple[Axis, ...]:
+        return self.named(axis for axis in value.type.axes if axis not in value.type.broadcast_axes)
+
+    def _masked(self, node: Apply, mask: Truths) -> None:
+        """What a mask lets through is padding."""
+        scores = isinstance(node.traits.reads, Normalise) and any(axis.is_width for axis in node.axes)
+        if not scores and not (isinstance(node.traits.reads, Reduce) and node.operands[0].role is Role.DATA):
+            return
+        for one in mask.all:
+            if scores and one.holds:
+                self.masks.add(one.root)
+            if one.keeps is False and (scores or one.holds):  # what is not kept may have a loss of its own
+                self._turned(one, one.at or node.span)
+
+    def _turned(self, where: Truth, at: Span | None) -> None:
+        self.found.append((Plain.PADDING_READ if where.out else Plain.REAL_SHUT_OUT).at(at, where.name))
+
+    def _softmax(self, node: Apply, given: Kind | None) -> Kind | None:
+        axes = self.named(node.axes)
+        if not all(axis.is_width for axis in node.axes):
+            return None
+        match given:
+            case Filled(where, number, _, at) if number <= -_LARGE and where.keeps:
+                self._turned(where._replace(holds=not where.holds), where.at or at)
+            case Shifted(Two(where, yes, no), along, times, at) if {*along} & {*axes}:
+                if not times and yes - no <= -_LARGE and where.keeps:
+                    self._turned(where._replace(holds=not where.holds), where.at or at)
+                elif not times and no - yes <= -_LARGE and where.keeps is False:
+                    self._turned(where, where.at or at)
+                elif node.mask is None and times and 0 in (yes, no):
+                    times_zero = Plain.SCORES_TIMES_ZERO.at(at, where.name, axes[0], there=node.span)
+                    self.likely.append((where.root, times_zero))
+                elif node.mask is None and not times and 0 < abs(yes - no) < _SMALL:
+                    small = Plain.PENALTY_SMALL.at(at, where.name, axes[0], f"{abs(yes - no):g}", there=node.span)
+                    self.likely.append((where.root, small))
+        return WholeShares(axes) if node.mask is None else None
+
+    def _picked(self, node: Apply, given: Kind | None) -> None:
+        """Zeros among what the largest, or the smallest, is picked of."""
+        if node.mask is None and isinstance(given, Filled) and given.number == 0 and isinstance(given.other, Signed):
+            self.likely.append(
+                (given.where.root, Plain.ZERO_PICKED.at(node.span, node.op, given.where.name, there=given.at))
+            )
+
+    def _averaged(self, node: Apply, given: Filled, value: Value) -> None:
+        """WholeShares that are set to zero, and averaged with as they are."""
+        if given.number != 0 or not isinstance(given.other, WholeShares):
+            return
+        if set(given.other.axes) <= {*self.named(node.axes)} and _alone(self.home, value, node):
+            self.likely.append((given.where.root, Plain.SHARES_ZEROED.at(given.at, given.where.name, there=node.span)))
+
+
+_ANYTHING = Truth("", (Graph("", "", (), 0, (), (), (), (), ()), 0), True, None)
+
+
+def _opposite(where: Truth) -> str:
+    return f"not {where.name}" if where.holds else where.name
+
+
+def _number(node: Constant) -> KnownNumber | None:
+    number = known(node.value)
+    return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
+
+
+def _made(meaning: object, one: float, other: float) -> float:
+    return one * other if isinstance(meaning, Product) else one + (other if meaning == Sum((1, 1)) else -other)
+
+
+def _alone(graph: Graph, value: Value, node: Apply) -> bool:
+    """Whether nothing but one node reads what was set to zero: it may be summed, and divided by that."""
+    makers = {each.out.id: each for each in graph.nodes if isinstance(each, Apply)}
+    same = [makers[value.id]]
+    while same[-1].traits.reads in _UNCHANGED and (inner := makers.get(same[-1].operands[0].id)) is not None:
+        same.append(inner)
+    ids = {each.out.id for each in same}
+    others = [each for each in graph.nodes if each is not node and not any(each is one for one in same)]
+    read = {each.id for other in others for each in reads(other)} | {output.value.id for output in graph.outputs}
+    return not ids & read
+
+
+_UNCHANGED = (Pointwise(Sum((1,))), Arrange(IndexMap.SAME), Arrange(IndexMap.NEW))
