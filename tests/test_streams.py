@@ -255,7 +255,9 @@ def test_a_failure_names_the_target_and_leaves_nothing(place: Path) -> None:
 # -- Ctrl-C during the imports
 
 
-@pytest.mark.parametrize("module", ["argparse", "attnc.cli", "attnc.cli.main", "attnc.spec", "attnc.dsl", "attnc.dsl.base.automaton"])
+@pytest.mark.parametrize(
+    "module", ["argparse", "attnc.cli", "attnc.cli.main", "attnc.spec", "attnc.dsl", "attnc.dsl.base.automaton"]
+)
 def test_ctrl_c_during_the_imports_is_quiet(module: str) -> None:
     """As the console script imports: nothing but `entry`, which is light."""
     code = (
