@@ -9,6 +9,7 @@ places: along depths all items count as one. Nothing is computed that nobody ask
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -73,14 +74,22 @@ class GraphRun:
     def __init__(self, graph: Graph, sizes: FreeSizes, outer: GraphRun | None = None, node: Node | None = None,
                  at: int = 0) -> None:  # fmt: skip
         self.graph, self.sizes, self.outer, self.node, self.at = graph, sizes, outer, node, at
-        self.makers: dict[int, Node] = {out.id: each for each in graph.nodes for out in makes(each)}
-        self.entries = {entry.value.id: place for place, entry in enumerate(graph.inputs)}
         self.actual: dict[Axis, Axis] = dict(node.axes) if isinstance(node, Call | Scan) else {}
         self._families = {formal.family: actual for formal, actual in self.actual.items()}
         self._consts: dict[Const, Static] = dict(node.consts) if isinstance(node, Call | Scan) else {}
         self._inside: dict[tuple[int, int], GraphRun] = {}
         self._numbers: dict[object, Number | None] = {}
         self._extents: dict[Axis, int | None] = {}
+
+    @cached_property
+    def makers(self) -> dict[int, Node]:
+        """The node that makes each value."""
+        return {out.id: each for each in self.graph.nodes for out in makes(each)}
+
+    @cached_property
+    def entries(self) -> dict[int, int]:
+        """The number of each input."""
+        return {entry.value.id: place for place, entry in enumerate(self.graph.inputs)}
 
     def inside(self, node: Call | Repeat | Scan, at: int = 0) -> GraphRun:
         """The frame that a node runs: the pass, or the index of a scan, at which it does."""
