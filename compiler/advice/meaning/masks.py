@@ -146,7 +146,7 @@ class _Masks(Flow[Kind]):
             self.masks.add(root)
         if isinstance(given, Truths) and own.keeps is None:
             return given
-        if isinstance(given, Truths) and own.keeps and given.all[0].keeps is False:
+        if isinstance(given, Truths) and given.all[0].at and given.all[0].keeps is (not own.keeps):
             self._turned(given.all[0], given.all[0].at)
         return Truths((own,))
 

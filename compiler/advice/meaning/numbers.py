@@ -69,7 +69,7 @@ class Mapped(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """What a softmax makes, or an average by it. `over`: what its scores were summed over, if that is all they are."""
+    """What a softmax makes. `over`: what its scores were summed over, if that is all they are."""
 
     axes: tuple[Axis, ...]
     over: tuple[Axis, ...]
@@ -136,7 +136,7 @@ class _Numbers(Flow[Kind]):
             case Pointwise(meaning):
                 if _squashes(node):
                     return Squashed(node.span, self.home)
-                if meaning == _LOGARITHM and isinstance(given[0], Shares) and given[0].axes:
+                if meaning == _LOGARITHM and isinstance(given[0], Shares):
                     return Logs(given[0].axes, node.span, self.home)
                 return _joined(meaning, given, node.operands)
             case _:
@@ -183,8 +183,6 @@ class _Numbers(Flow[Kind]):
                 case Logs(axes) if {*axes} <= {*self.named(node.axes)} and _averaged(values, logs, node, other):
                     span, there, what = self._between(one, node, "averaged with")
                     self.found.append(Plain.LOGARITHMS_AVERAGED.at(span, axes[0], what, there=there))
-                case Shares(axes) if axes and set(axes) <= {*self.named(node.axes)}:
-                    return one._replace(axes=())
         match given:
             case [Mapped((), first, grown), Mapped((), second, grown_too)]:
                 return Mapped(self.named(node.axes), _times(first, second), grown_too or grown)
