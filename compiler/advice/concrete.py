@@ -40,7 +40,7 @@ Point = Mapping[Axis, int]
 """An index of each width."""
 
 NO, MAYBE, SURELY = 0, 1, 2
-FUEL = 20_000  # looks at a value at a place, for one question
+FUEL = 6_000  # looks at a value at a place, for one question
 MOST_ITEMS = 100_000  # of the axes that one op puts together
 PASSES = 1  # of a repeat: one that goes round has been read after one, and attention has read all that it may
 SIZES = (4, 6, 8, 12, 16, 24, 32, 48, 64)  # that free widths are given: the first that divides as it must
@@ -339,6 +339,9 @@ class ItemReading:
     def __init__(self, frame: GraphRun, value: Value, item: Point) -> None:
         self.source = (id(frame), value.id)
         self.frame, self.item = frame, item
+        self._around: dict[int, Node | None] = {}  # in each frame around, the node that runs the value's
+        while frame.outer is not None:
+            self._around[id(frame.outer)], frame = frame.node, frame.outer
         self._live: dict[int, set[int]] = {}
         self._known: dict[object, int] = {}
 
@@ -359,7 +362,7 @@ class ItemReading:
                 case Apply(operands=operands, mask=mask):
                     read = any(each.id in found for each in operands) or (mask is not None and mask.id in found)
                 case Call() | Repeat() | Scan():
-                    read = any(each.id in found for each in node.args)
+                    read = any(each.id in found for each in node.args) or self._around.get(id(frame)) is node
                 case _:
                     continue
             if read:
