@@ -18,11 +18,18 @@ def copies(axis: Axis, around: Surroundings, apart: Iterable[Axis] = ()) -> list
     return [name for name in known if name not in not_these] or [name for name in might if name not in not_these]
 
 
-def new_copy(axis: Axis, around: Surroundings, words: Wording) -> tuple[str, str]:
-    """A free name for a copy of an axis, and how it is declared."""
+def new_copy(
+    axis: Axis, around: Surroundings, words: Wording, names: Iterable[str] = ("past", "other", "second")
+) -> tuple[str, str]:
+    """A free name for a copy of an axis, the first of these that is, and how it is declared."""
     taken = around.names.keys() | around.declared
-    copy = next((name for name in ("past", "other", "second") if name not in taken), f"{axis.name}2")
+    copy = next((name for name in names if name not in taken), f"{axis.name}2")
     return copy, declared(axis, copy, axis.name, around, words)
+
+
+def other_copy(axis: Axis, around: Surroundings, words: Wording) -> tuple[str, str]:
+    """The same, of an axis that stands where another one should: neither comes first."""
+    return new_copy(axis, around, words, ("other", "second"))
 
 
 def declared(axis: Axis, copy: str, original: str, around: Surroundings, words: Wording) -> str:

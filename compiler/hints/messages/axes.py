@@ -11,7 +11,7 @@ from ...graph.values import IndexInto, Type
 from ...problems import axes as p
 from ...sizes.axes import Axis, SizeOf
 from .. import missing_axis, unlike
-from ..copies import copies
+from ..copies import copies, other_copy
 from ..table import say, tells
 from ..words import Wording
 
@@ -132,7 +132,7 @@ def _swap(problem: p.RenamedToAnother, at: Span, later: Span, words: Wording) ->
 def axis_twice(problem: p.AxisTwice, words: Wording) -> Diagnostic:
     axis, q = problem.axis, words.quoted
     copy = next(iter(copies(axis, problem.around)), None)
-    declared = q(f"{axis.kind.value} other like {axis.name}")
+    _, declared = other_copy(axis, problem.around, words)
     if problem.mapped is not None:
         call, first = problem.mapped
         begin = Span(first.source, first.start, first.start)
@@ -264,7 +264,7 @@ def typed_twice(problem: p.TypedTwice, words: Wording) -> Diagnostic:
         related=[(problem.first, "first here")],
         help=f"write its copy: `{others[0]}`"
         if others
-        else f"declare a copy: `{axis.kind.value} other like {axis.name}`",
+        else f"declare a copy: {other_copy(axis, problem.around, words)[1]}",
     )
 
 

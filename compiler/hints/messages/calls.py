@@ -15,7 +15,7 @@ from ...graph.typed_value import show, show_axes, show_type
 from ...problems import calls as p
 from ...sizes.axes import Axis
 from .. import unlike
-from ..copies import copies
+from ..copies import copies, other_copy
 from ..table import say, tells
 from ..words import Wording
 from .forms import with_more
@@ -39,8 +39,8 @@ def no_copy_given(problem: p.NoCopyGiven, words: Wording) -> Diagnostic:
 def one_axis_for_two(problem: p.OneAxisForTwo, words: Wording) -> Diagnostic:
     actual, q, (a, b) = problem.actual, words.quoted, problem.parameters
     known = copies(actual, problem.around)
-    declared = q(f"{actual.kind.value} other like {actual.name}")
-    help = f"declare a copy, {declared}, and rename: {q(f'x[{actual.name} as other]')}"
+    copy, declared = other_copy(actual, problem.around, words)
+    help = f"declare a copy, {declared}, and rename: {q(f'x[{actual.name} as {copy}]')}"
     if known:
         renamed = q(f"x[{actual.name} as {known[0]}]")
         help = f"{q(known[0])} is a copy of it: rename, {renamed}, and name it in the brackets"

@@ -15,6 +15,7 @@ from ...graph.values import IndexInto, Scalar
 from ...problems import elements as p
 from ...sizes.axes import Arith, Axis, SizeOf
 from .. import unlike
+from ..copies import other_copy
 from ..table import say, tells
 from ..usage import kept
 from ..words import Wording
@@ -302,10 +303,11 @@ def compared_with_itself(problem: p.ComparedWithItself, words: Wording) -> Diagn
         case _:
             always = "never"
     others = [other for other in problem.around.names.values() if other.family == axis.family and other != axis]
-    other = others[0].name if others else "other"
+    copy, declared = other_copy(axis, problem.around, words)
+    other = others[0].name if others else copy
     later = others[0].id > axis.id if others else True  # keys are the later copy, and stand on the left
     pair = (other, axis.name) if later else (axis.name, other)
-    declare = "" if others else f"declare a copy, `{axis.kind.value} other like {axis.name}`, and "
+    declare = "" if others else f"declare a copy, {declared}, and "
     return say(
         problem,
         f"`{axis.name}` is compared with itself, so this {always} holds",
