@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
 from ..graph.sized import depends
 from ..graph.traits import Gather
-from ..graph.values import Role, Scalar, Value
+from ..graph.values import Role, Scalar, Value, is_real
 from ..sizes.axes import Literal, evaluate
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import SizeScope
-from .work import Meter, core, has_gradient, is_real
+from .work import Meter, core, has_gradient
 
 Root = object
 

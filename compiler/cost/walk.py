@@ -7,7 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce as fold
 
-from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, Weight, makes, reads
+from ..graph.nodes import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    Node,
+    Parameter,
+    Positions,
+    Repeat,
+    Scan,
+    Weight,
+    makes,
+    reads,
+    stops_gradient,
+)
 from ..graph.sized import depends
 from ..graph.traits import (
     SOME_TRUE,
@@ -24,7 +38,7 @@ from ..graph.traits import (
     keeps_truths,
 )
 from ..graph.typed_value import static_element
-from ..graph.values import Role, Scalar, Value
+from ..graph.values import Role, Scalar, Value, is_real
 from ..rewrites.dispatch.rows import picked_alone
 from ..sizes.axes import Axis, evaluate
 from .bands import NOTHING, Facts, Form, IndexBounds, both, either, of_form, step, without
@@ -33,7 +47,7 @@ from .memory import Memory, needed
 from .paths.reach import Reach, Route, Routes, start
 from .polynomials.polynomial import ONE, ZERO, Poly, Values, largest, total
 from .scope import SizeScope, const_symbol
-from .work import NAMES, Meter, Work, contractions, has_gradient, is_real, plain_work, stops_gradient
+from .work import NAMES, Meter, Work, contractions, has_gradient, plain_work
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from ..graph.nodes import Apply, Node, Weight
+from ..graph.nodes import Apply, Weight, stops_gradient
 from ..graph.traits import Gather, Lookup, Pointwise
-from ..graph.values import Role, Scalar, Value
+from ..graph.values import Role, Scalar, Value, is_real
 from ..sizes.axes import Axis
 from .bands import Facts, limits, pairs, uneven_pairs
 from .polynomials.polynomial import ONE, ZERO, Poly, SizeSymbol, Values, product
@@ -126,15 +126,6 @@ class Contraction:
 def core(value: Value) -> tuple[Axis, ...]:
     """The axes that it varies along."""
     return tuple(axis for axis in value.type.axes if axis not in value.type.broadcast_axes)
-
-
-def is_real(value: Value) -> bool:
-    return value.type.element is Scalar.REAL
-
-
-def stops_gradient(node: Node) -> bool:
-    """Whether no gradient goes through it to its operands."""
-    return isinstance(node, Apply) and not node.traits.gradient
 
 
 def has_gradient(node: Apply, graded: Sequence[bool]) -> bool:

@@ -346,6 +346,11 @@ def makes(node: Node) -> tuple[Value, ...]:
     return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
 
 
+def stops_gradient(node: Node) -> bool:
+    """Whether no gradient goes through it to its operands."""
+    return isinstance(node, Apply) and not node.traits.gradient
+
+
 def children(node: Node) -> tuple[Graph, ...]:
     """The graphs nested in a node."""
     match node:

@@ -66,3 +66,7 @@ class Value:
     def is_table(self) -> bool:
         """Whether it is a real that depends on whole numbers and sizes only."""
         return self.type.element is Scalar.REAL and (self.role <= Role.TABLE or self.exact)
+
+
+def is_real(value: Value) -> bool:
+    return value.type.element is Scalar.REAL

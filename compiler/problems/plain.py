@@ -81,6 +81,13 @@ class Plain(Enum):
     SHARES_ZEROED = "W0525", "shares are set to 0 and not made to sum to one anew (the mask; there: the average)"
     COMPARED_IN_VAIN = "W0525", "a comparison of places that is always alike (where it holds)"
     OFFSET_ZERO = "W0525", "an offset is 0 wherever the mask lets through (two axes; there: the softmax)"
+    NEVER_LEARNS = "W0521", "no gradient comes to weights (their paths, the op where it ends)"
+    NEVER_READ = "W0521", "what weights make is bound over before it is read (their paths)"
+    BOTH_ZERO = "W0521", "two factors begin at 0, and stay (the paths of weights that make them so)"
+    SCORES_DROPPED = "W0528", "dropout before a softmax (it; there: it)"
+    LOGITS_DROPPED = "W0528", "dropout on the logits of a loss (it; there: it)"
+    PICKED_DROPPED = "W0528", "dropout on what is ranked (by what; there: that)"
+    LOSS_DROPPED = "W0528", "dropout on losses (what makes them; there: that)"
     # axes and elements
     RENAMED_BACKWARDS = "E0301", "`[new as old]` for `[old as new]` (old, new, the operand; there: it)"
     BROADCAST_TWICE = "E0302", "a value has the axis (the axis, the value)"

@@ -15,6 +15,7 @@ from ..cost.polynomials.polynomial import Poly
 from ..cost.report import Cost, cost
 from ..cost.work import BATCH as ONE_BATCH
 from ..cost.work import Meter
+from ..graph.gradients.learning import learned
 from ..graph.inventory import extent
 from ..graph.nodes import Graph
 from ..graph.values import IndexInto, Value
@@ -24,7 +25,6 @@ from .choose import NoSplit, axes_named, splits_of
 from .collectives import Means, Sending, sendings
 from .estimates.activations import Checkpointing, activations, work_again
 from .estimates.balance import DeviceWork, device_work
-from .estimates.learning import learned
 from .estimates.memory import AHEAD, HALF_STATES, LOSS, LOSS_BY_PARTS, STATES, DeviceMemory, unit
 from .experts.counted import counted
 from .experts.load import ExpertLoad, loads

@@ -488,6 +488,40 @@ model net(x: [seq, d]) -> [seq, d] {
 """,
     ),
     Entry(
+        "W0521",
+        "weights that never learn",
+        """
+        The gradient of every result is 0 for these weights, at every step: all that is made of them is picked by,
+        compared, rounded or normalised over one item, or is bound over before anything reads it; or both factors of a
+        product begin at 0, so that neither moves the other. A router that only says which experts are picked stays as
+        it was drawn: multiply what they make by its weights, too (Shazeer et al. 2017). Of a scale and a map that
+        follow one another, one may begin at 0 (ReZero), not both. Nothing is said of what is `frozen`, or kept from
+        learning by `stop_gradient`.
+        """,
+        """
+width seq
+depth model = 8, expert = 4, chosen = 2
+
+block experts(x: [seq, model]) -> [seq, model] {
+    scores = linear.router[model -> expert](x)
+    best = topk[expert -> chosen](scores)
+    made = linear.made[expert: model -> model](x)
+    return mean[chosen](made[expert = best])
+}
+""",
+        """
+width seq
+depth model = 8, expert = 4, chosen = 2
+
+block experts(x: [seq, model]) -> [seq, model] {
+    scores = linear.router[model -> expert](x)
+    best = topk[expert -> chosen](scores)
+    made = linear.made[expert: model -> model](x)
+    return dot[chosen](softmax[chosen](scores[expert = best]), made[expert = best])
+}
+""",
+    ),
+    Entry(
         "W0523",
         "some items see nothing",
         """
@@ -617,6 +651,36 @@ model attention(x: [word, model], padding: bool[word]) -> [word, model] {
     scores = dot[model](x, x[word as other]) / sqrt(|model|)
     weights = softmax[other](scores where not padding[word as other])
     return dot[other](weights, x[word as other])
+}
+""",
+    ),
+    Entry(
+        "W0528",
+        "dropout at a wrong place",
+        """
+        `dropout` makes an item 0. Among features that leaves it out (Srivastava et al. 2014), and among weights of
+        attention, too (Vaswani et al. 2017). A score, a logit or what is ranked is not left out by 0, which may be the
+        largest of them; and behind a `cross_entropy` whole targets are left out, and the others count for more. Drop
+        what the scores are made of, or the weights behind the softmax.
+        """,
+        """
+width seq
+width past like seq
+depth key = 8
+
+block attend(Q: [seq, key], K: [past, key], V: [past, key]) -> [seq, key] {
+    scores = dropout(dot[key](Q, K) / sqrt(|key|), 0.1)
+    return dot[past](softmax[past](scores where past <= seq), V)
+}
+""",
+        """
+width seq
+width past like seq
+depth key = 8
+
+block attend(Q: [seq, key], K: [past, key], V: [past, key]) -> [seq, key] {
+    scores = dot[key](Q, K) / sqrt(|key|)
+    return dot[past](dropout(softmax[past](scores where past <= seq), 0.1), V)
 }
 """,
     ),

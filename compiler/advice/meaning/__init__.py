@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable
 from ...base.problems import Problem
 from ...graph.nodes import Graph
 from .comparisons import masks_of_places
+from .dropped import wrongly_dropped
 from .empty_queries import empty_queries
 from .masks import masks_of_data
+from .never_learn import never_learn
 from .numbers import wrong_numbers
 from .own_target import own_targets
 
@@ -23,4 +25,6 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     wrong_numbers,
     masks_of_data,
     masks_of_places,
+    never_learn,
+    wrongly_dropped,
 )

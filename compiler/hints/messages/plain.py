@@ -226,6 +226,40 @@ PLAIN = {
         "turn the difference round: ``{1} - {0}``",
         "the mask of this softmax hides the rest",
     ),
+    Plain.NEVER_LEARNS: PlainWords(
+        "no gradient reaches {0}: {1} lets none through",
+        "multiply by something real that is made of it, as by the weights of what is picked; or say that it is meant: "
+        "`frozen` behind a param, or `stop_gradient`",
+        label="the gradient ends here",
+    ),
+    Plain.NEVER_READ: PlainWords(
+        "no gradient reaches {0}: what is made of it is bound over before anything reads it",
+        "read it, or leave it out",
+    ),
+    Plain.BOTH_ZERO: PlainWords(
+        "both factors begin at 0, by {0}, and stay there: neither has a gradient while the other is 0",
+        "let one of the two begin elsewhere: at a constant, or drawn at random",
+    ),
+    Plain.SCORES_DROPPED: PlainWords(
+        "scores are dropped before `{0}`: one that is dropped is 0 there, and keeps its share",
+        "drop the weights, behind `{0}`",
+        "the scores are read here",
+    ),
+    Plain.LOGITS_DROPPED: PlainWords(
+        "logits are dropped: the loss takes one that is dropped for a logit of 0",
+        "drop what the logits are made of, before the last map",
+        "the logits are read here",
+    ),
+    Plain.PICKED_DROPPED: PlainWords(
+        "what `{0}` ranks is dropped: a score that is dropped is 0, and comes before all that are negative",
+        "drop what the scores are made of, before their map",
+        "ranked here",
+    ),
+    Plain.LOSS_DROPPED: PlainWords(
+        "losses are dropped: some targets do not count, and the others count for more",
+        "leave `dropout` out here; it belongs on features, or on the weights of attention",
+        "the losses are made here",
+    ),
     Plain.RENAMED_BACKWARDS: PlainWords(
         "`{0} as {1}` renames `{0}`, which is not there",
         "the name that it has comes first: ``[{1} as {0}]``",

@@ -2,6 +2,5 @@
 
 activations.py   what is kept of a forward pass, by how much of it is done again
 memory.py        what a device holds in a step of training, part by part
-learning.py      which weights a gradient reaches
 balance.py       how evenly work is spread
 """

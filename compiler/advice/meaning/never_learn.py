@@ -1,0 +1,293 @@
+"""Weights that never learn: the gradient of every result is 0 for them, at every step (W0521).
+
+Either no path leads back to them but by picks, comparisons, rounding, a softmax of one item or a factor 0, or nothing
+reads them; or two factors of one product begin at 0, so that neither moves the other: Fixup (Zhang et al. 2019) and
+ReZero (Bachlechner et al. 2021) begin with one. What no result of a block reaches, no caller of it does.
+
+Silent: what is `frozen`, and what `stop_gradient` keeps away on purpose; results of which no model makes a gradient
+(indices, measures beside a loss); biases that begin at 0 and are only picked by, which a rule outside updates
+(DeepSeek-V3); what some pass of a repeat learns; and a part one of whose other results is used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ....dsl.source import Span
+from ...base.problems import Problem
+from ...graph.gradients.learning import Learning
+from ...graph.gradients.zeros import NONE, Zeros, below, body_prefix, factors
+from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight, children, makes, reads
+from ...graph.traits import Normalise, Pointwise, Product, Rounded
+from ...graph.values import Role, Value, is_real
+from ...problems.plain import Plain
+from ...sizes.axes import evaluate
+
+_NOUGHT = re.compile(r"0(\.0*)?")
+_PASS = re.compile(r"(?<=\.)\d+(?=\.)")
+
+
+def never_learn(graph: Graph) -> Iterator[Problem]:
+    """Of a block, or of a model: for each op where a gradient ends, the weights behind it."""
+    own = _own(graph)
+    if not own or not any(is_real(output.value) for output in graph.outputs):
+        return
+    learning = Learning(ends_gradient)
+    reached = by_pass(learning.whole(graph)[0])
+    if reached or "loss" in re.split("[_0-9]+", graph.name.lower()):
+        yield from _Dead(graph, learning, own.keys() - reached, whole=not reached).told()
+    if reached:
+        yield from _stuck(graph, learning, own, reached)
+
+
+def ends_gradient(node: Node) -> bool:
+    """Whether the gradient through it is 0, `stop_gradient` left aside."""
+    if not isinstance(node, Apply):
+        return False
+    match node.traits.reads:
+        case Pointwise(Rounded()):
+            return True
+        case Pointwise(Product()):
+            return any(map(_is_nought, node.operands))
+        case Normalise(weights=True):
+            return all(axis.extent == 1 for axis in node.axes)
+        case _:
+            return False
+
+
+def _is_nought(value: Value) -> bool:
+    """Whether 0 itself is written there: a const may be 0 in one config alone."""
+    span = value.span
+    return value.role is Role.CONSTANT and span is not None and _NOUGHT.fullmatch(span.text) is not None
+
+
+def by_pass(paths: Iterable[str]) -> frozenset[str]:
+    """Paths with `*` for the number of a pass."""
+    return frozenset(_PASS.sub("*", path) for path in paths)
+
+
+def _own(graph: Graph, known: dict[int, dict[str, Weight]] | None = None) -> dict[str, Weight]:
+    """The weights of a graph that are not frozen, by their paths, with `*` for the number of a pass."""
+    known = {} if known is None else known
+    if id(graph) not in known:
+        found = known[id(graph)] = {}
+        for node in graph.nodes:
+            for weight in _weights(node):
+                found[weight.name] = weight
+            for child in children(node):
+                prefix = _prefix(node)
+                inner = _own(child, known).items()
+                found.update((f"{prefix}.{path}" if prefix else path, weight) for path, weight in inner)
+    return known[id(graph)]
+
+
+def _weights(node: Node) -> list[Weight]:
+    match node:
+        case Apply(weights=weights):
+            return [weight for weight in weights if not weight.frozen]
+        case Parameter(weight=weight):
+            return [] if weight.frozen else [weight]
+        case _:
+            return []
+
+
+def _prefix(node: Node) -> str:
+    if isinstance(node, Repeat):
+        return body_prefix(node)
+    return node.name if isinstance(node, Call | Scan) else ""
+
+
+# -- no path -------------------------------------------------------------------------------------------------------
+
+
+class _Dead:
+    """Weights that no path reaches, by the ops where these end. whole: nothing in the graph is reached."""
+
+    def __init__(self, graph: Graph, learning: Learning, dead: frozenset[str] | set[str], whole: bool) -> None:
+        self.graph, self.learning, self.dead, self.whole = graph, learning, dead, whole
+        self.at: dict[Span | None, tuple[Node | None, list[str]]] = {}
+
+    def told(self) -> Iterator[Problem]:
+        if not self.dead:
+            return
+        self._look(self.graph, "", frozenset(self.dead))
+        for span, (end, paths) in self.at.items():
+            names = ", ".join(f"`{path}`" for path in paths[:3]) + (f" and {len(paths) - 3} more" if paths[3:] else "")
+            if end is None:
+                yield Plain.NEVER_READ.at(span, names)
+            else:
+                yield Plain.NEVER_LEARNS.at(span, names, _shown(end))
+
+    def _look(self, graph: Graph, prefix: str, dead: frozenset[str]) -> list[tuple[set[int], list[str]]]:
+        """Follow the dead weights of a graph forward; what leaves it is told by the ids of values, with the paths."""
+        leaves: list[tuple[set[int], list[str]]] = []
+        for node in graph.nodes:
+            for starts, paths in self._starts(node, prefix, dead):
+                ends, live = _Forward(self.learning).of(graph, starts)
+                out = live & {output.value.id for output in graph.outputs}
+                if ends:
+                    first = next(
+                        (end for end in ends if ends_gradient(end)), ends[0]
+                    )  # what is picked is often used beside
+                    if not _set_outside(node, first):
+                        self._note(getattr(first, "span", None), first, paths)
+                elif out:
+                    leaves.append((out, paths))
+                elif len(makes(node)) == 1 and _bound_over(graph, live):
+                    self._note(getattr(node, "span", None) or makes(node)[0].span, None, paths)
+        return leaves
+
+    def _starts(self, node: Node, prefix: str, dead: frozenset[str]) -> list[tuple[set[int], list[str]]]:
+        """The values of a node that dead weights begin to make, with their paths."""
+        own = [prefix + weight.name for weight in _weights(node) if weight.name in dead]
+        if own:
+            return [({makes(node)[0].id}, own)]
+        if isinstance(node, Repeat):
+            inside = below(dead, body_prefix(node))
+            found = []
+            for body in node.bodies if inside and evaluate(node.count) != 0 else ():
+                places = {output.value.id: n for n, output in enumerate(body.outputs)}
+                for ids, paths in self._look(body, f"{prefix}{body_prefix(node)}.", inside):
+                    found.append(({node.outs[places[one]].id for one in ids}, paths))
+            return found
+        if isinstance(node, Call) and not node.graph.target:
+            if node.graph.kind == "model" and not self.whole:
+                return []
+            at = f"{prefix}{node.name}." if node.name else prefix
+            inside = below(dead, node.name)
+            passed = inside & by_pass(self.learning.whole(node.graph)[0]) if inside else inside
+            if inside - passed:  # what no result of it reaches
+                self._look(node.graph, at, inside - passed)
+            if passed:
+                outs = {out.id for n, out in enumerate(node.outs) if passed & self._of_result(node.graph, n)}
+                return [(outs, [at + path for path in sorted(passed)])]
+        return []
+
+    def _of_result(self, graph: Graph, number: int) -> frozenset[str]:
+        used = [n == number for n in range(len(graph.outputs))]
+        return by_pass(self.learning.of(graph, used, NONE, (None,) * len(graph.inputs))[0])
+
+    def _note(self, span: Span | None, end: Node | None, paths: list[str]) -> None:
+        self.at.setdefault(span, (end, []))[1].extend(paths)
+
+
+class _Forward:
+    """From values forward to where their gradients end."""
+
+    def __init__(self, learning: Learning) -> None:
+        self.learning = learning
+
+    def of(self, graph: Graph, starts: set[int]) -> tuple[list[Node], set[int]]:
+        """The nodes through which nothing comes back, in order; and the values before them."""
+        live, found = set(starts), []
+        for node in graph.nodes:
+            hit = {n for n, value in enumerate(reads(node)) if value.id in live and is_real(value)}
+            if not hit:
+                continue
+            match node:
+                case Repeat():
+                    for body in node.bodies:
+                        ends, inner = self.of(body, {body.inputs[n].value.id for n in hit})
+                        found += ends
+                        live |= {
+                            out.id for n, out in enumerate(node.outs) if body.outputs[n].value.id in inner or n in hit
+                        }
+                case Call(graph=inside) if not inside.target and not hit & self.learning.whole(inside)[1]:
+                    found.append(node)
+                case Apply() if ends_gradient(node) or not is_real(node.out):
+                    found.append(node)
+                case _:
+                    live |= {out.id for out in makes(node) if is_real(out)}
+        return found, live
+
+
+def _set_outside(node: Node, end: Node) -> bool:
+    """A bias that begins at 0 and is only ranked by."""
+    picked = isinstance(end, Apply) and end.traits.jumps
+    return isinstance(node, Parameter) and _starts_zero(node.weight) and picked
+
+
+def _bound_over(graph: Graph, live: set[int]) -> bool:
+    """Whether the last of these values has a name that the text binds anew before anything mentions it.
+
+    A name that nothing reads at all is told of already; and what a branch that is not taken mentions is read there.
+    """
+    last = next((out for node in reversed(graph.nodes) for out in makes(node) if out.id in live), None)
+    if last is None or last.name is None or last.span is None:
+        return False
+    rest = last.span.source.text[last.span.end :].partition("\n}")[0]
+    found = re.search(rf"\b{re.escape(last.name)}\b([^\n]*)", rest)
+    if found is None:
+        return False
+    line = rest[: found.start()].rpartition("\n")[2]
+    bound = re.match(r"\s*=(?!=)(.*)", found[1])
+    return not line.strip() and bound is not None and not re.search(rf"\b{re.escape(last.name)}\b", bound[1])
+
+
+def _shown(node: Node) -> str:
+    if isinstance(node, Call):
+        return f"`{node.graph.name}`"
+    if not isinstance(node, Apply):
+        return ""
+    match node.traits.reads:
+        case Normalise():
+            return f"`{node.op}` of one item"
+        case Pointwise(Product()):
+            return "a factor 0"
+        case _:
+            return f"`{node.op}`"
+
+
+# -- two factors that are 0 ----------------------------------------------------------------------------------------
+
+
+def _starts_zero(weight: Weight) -> bool:
+    return weight.init.kind == "zeros" or (weight.init.kind == "constant" and not any(weight.init.args))
+
+
+def _stuck(graph: Graph, learning: Learning, own: dict[str, Weight], reached: frozenset[str]) -> Iterator[Problem]:
+    """Weights that stay 0: those that have no gradient while all of them are 0."""
+    zeros = frozenset(path for path, weight in own.items() if _starts_zero(weight) and path in reached)
+    if not any(_is_factor(own[path], path) for path in zeros):
+        return
+    while zeros:
+        moving = zeros & by_pass(learning.whole(graph, zeros)[0])
+        if not moving:
+            break
+        zeros -= moving
+    if zeros:
+        for node, paths in _products(graph, zeros, learning.zeros, (None,) * len(graph.inputs)):
+            yield Plain.BOTH_ZERO.at(node.span, " and ".join(f"`{path}`" for path in paths))
+
+
+def _is_factor(weight: Weight, path: str) -> bool:
+    """Not the bias of a map or norm."""
+    return not path.endswith(".bias")
+
+
+def _products(
+    graph: Graph, zeros: frozenset[str], known: Zeros, given: tuple[str | None, ...]
+) -> Iterator[tuple[Apply, tuple[str, ...]]]:
+    """The products with two factors that are 0, and the paths of weights that make them so."""
+    null = known.of(graph, zeros, given)
+    for node in graph.nodes:
+        match node:
+            case Apply():
+                paths = [_why(factor, zeros, null) for factor in factors(node)]
+                both = tuple(dict.fromkeys(path for path in paths if path is not None))
+                if sum(path is not None for path in paths) > 1:
+                    yield node, both
+            case Repeat():
+                inside = below(zeros, body_prefix(node))
+                for body in node.bodies:
+                    yield from _products(body, inside, known, known.rounds(node, zeros, null))
+            case Call(graph=callee) if not callee.target:
+                inner = tuple(null.get(value.id) for value in node.args)
+                yield from _products(callee, below(zeros, node.name), known, inner)
+
+
+def _why(factor: Value | Weight, zeros: frozenset[str], null: dict[int, str]) -> str | None:
+    if isinstance(factor, Weight):
+        return factor.name if factor.name in zeros else None
+    return null.get(factor.id)
