@@ -85,9 +85,9 @@ class Plain(Enum):
     NEVER_READ = "W0521", "what weights make is bound over before it is read (their paths)"
     BOTH_ZERO = "W0521", "two factors begin at 0, and stay (the paths of weights that make them so)"
     SCORES_DROPPED = "W0528", "dropout before a softmax (it; there: it)"
-    LOGITS_DROPPED = "W0528", "dropout on the logits of a loss (it; there: it)"
+    LOGITS_DROPPED = "W0528", "dropout on the logits of a loss (there: it)"
     PICKED_DROPPED = "W0528", "dropout on what is ranked (by what; there: that)"
-    LOSS_DROPPED = "W0528", "dropout on losses (what makes them; there: that)"
+    LOSS_DROPPED = "W0528", "dropout on losses (there: what makes them)"
     # axes and elements
     RENAMED_BACKWARDS = "E0301", "`[new as old]` for `[old as new]` (old, new, the operand; there: it)"
     BROADCAST_TWICE = "E0302", "a value has the axis (the axis, the value)"

@@ -114,14 +114,14 @@ def _apply(node: Apply, zeros: Origins, costs: Origins) -> Iterator[Problem]:
     if dropout is not None:
         match reads:
             case Reduce(logits=True):
-                yield Plain.LOGITS_DROPPED.at(dropout.span, node.op, there=node.span)
+                yield Plain.LOGITS_DROPPED.at(dropout.span, there=node.span)
             case Normalise(weights=True):
                 yield Plain.SCORES_DROPPED.at(dropout.span, node.op, there=node.span)
             case Reduce(indices=True):
                 yield Plain.PICKED_DROPPED.at(dropout.span, node.op, there=node.span)
     if _is_dropout(node) and first is not None:
         if first.id in costs:
-            yield Plain.LOSS_DROPPED.at(node.span, costs[first.id].op, there=costs[first.id].span)
+            yield Plain.LOSS_DROPPED.at(node.span, there=costs[first.id].span)
         zeros[node.out.id] = node
         return
     for origins in (zeros, costs):
