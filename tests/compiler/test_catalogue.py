@@ -41,7 +41,7 @@ def test_each_mistake_is_told_with_how_to_mend_it() -> None:
     for path in [file for folder in ("compiler", "dsl", "diagrams") for file in (ROOT / folder).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and re.search(r"(report|fail|error)$", ast.unparse(node.func)) and node.args:
-                told = re.match(r".?[EW]0(?!1)\d{3}", ast.unparse(node.args[0]))
+                told = re.match(r".?[EWA]0(?!1)\d{3}", ast.unparse(node.args[0]))
                 if told:
                     seen.append(path.name)
                 if told and not any(keyword.arg == "help" for keyword in node.keywords):

@@ -36,7 +36,7 @@ def test_pages(entry: Entry) -> None:
     assert page is not None
     assert page.startswith(f"{entry.code}: {entry.title}\n\n")
     assert not entry.title.endswith(".")
-    assert re.fullmatch("[EW][0-9]{4}", entry.code)
+    assert re.fullmatch("[EWA][0-9]{4}", entry.code)
     assert "Wrong:" in page
     assert "Right:" in page
 
