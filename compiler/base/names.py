@@ -105,11 +105,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else ""
 
 
-def undeclared(name: str, known: Iterable[str]) -> str:
-    """What to write for a name of a size or const that nothing declares."""
-    return did_you_mean(name, known) or f"declare it: `depth {name} = 64` or `const {name} = 2`"
-
-
 def listed(names: Iterable[str]) -> str:
     """`a`, `b` and `c`."""
     return _listed(names, " and ")

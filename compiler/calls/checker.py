@@ -1,10 +1,10 @@
 """What is kept of a program while its blocks are checked.
 
-Blocks are checked once on their own (`alone.py`), and specialised where they are called (`block.py`, D8): "A call means
-its body with the arguments put in." So a call elaborates the callee's body for the sizes, the families, the extra axes
-and the kinds of its arguments, once for each distinct combination. A mistake that the body makes by itself was reported
-when the block was checked on its own; what only some calls get wrong is a requirement of the body, and is reported at
-the call.
+Blocks are checked once on their own (`alone.py`), and specialised where they are called (`specialise.py`, D8): "A call
+means its body with the arguments put in." So a call elaborates the callee's body for the sizes, the families, the extra
+axes and the kinds of its arguments, once for each distinct combination. A mistake that the body makes by itself was
+reported when the block was checked on its own; what only some calls get wrong is a requirement of the body, and is
+reported at the call.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ members of one enumeration (`plain.py`). Whoever finds a mistake adds it to the 
 
 Nothing is told while a file is checked. In the end (`compiler/check.py`), `compiler/hints` tells each mistake once: one
 function for each kind makes its diagnostic, from these facts alone; it stands in the file of the same name of
-`hints/messages`, which is imported when it is needed. Whom it tells is in `Words`, which writes a piece of code with
+`hints/messages`, which is imported when it is needed. Whom it tells is in `Wording`, which writes a piece of code with
 the names that its reader knows. So a mistake that only some calls of a block bring about (`AtCall`) is told to the
 caller as to the body, in other words: with the axes and arguments of the call. Facts that a help goes by and that
 change as checking goes on, such as the names known at a place, are copied into the mistake when it is found.
