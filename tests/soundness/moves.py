@@ -301,7 +301,7 @@ def split(use: Use) -> V:
     use.new(use.made, use.axes)
     whole, x = use.axes[0], use.operands[0]
     if math.prod(axis.size for axis in use.made) != whole.size and _open(use):
-        raise use.foul("the parts do not multiply to the whole")
+        raise use.foul("the parts do not multiply to the whole", of_sizes=True)
     _splits(use)[frozenset(keys(use.made))] = (whole.key, tuple(keys(use.made)))
     mark = (x.mark - {whole.key}) | set(keys(use.made)) if whole.key in x.mark else x.mark
     arr = named.split(x.arr, whole.key, keys(use.made), use.sizes())
@@ -327,7 +327,7 @@ def merge(use: Use) -> V:
     if earlier is not None and earlier[0] == made.key and earlier[1] != tuple(keys(use.axes)):
         raise use.foul("merged in another order than split")
     if math.prod(axis.size for axis in use.axes) != made.size:
-        raise use.foul("the whole is not the product of the parts")
+        raise use.foul("the whole is not the product of the parts", of_sizes=True)
     mark = x.mark
     if mark & gone:
         mark = frozenset((mark - gone) | {made.key}) if gone <= mark else frozenset()
@@ -344,7 +344,7 @@ def concat(use: Use) -> V:
         if not x.has(axis) or (x.has(made) and made not in use.axes):
             raise use.foul(f"no {axis.name}, or {made.name} already")
     if sum(axis.size for axis in use.axes) != made.size:
-        raise use.foul("the sizes do not add up")
+        raise use.foul("the sizes do not add up", of_sizes=True)
     use.referee.spread(use.operands, use.line, use.scope, keys(use.axes), outer=True)
     return use.result(named.concat([x.arr for x in use.operands], keys(use.axes), made.key))
 

@@ -41,11 +41,11 @@ RESERVED = {"forward", "train", "eval", "half", "float", "double", "to", "cuda",
 
 
 class Foul(Exception):
-    """What is wrong, and the line (from 1) where it is; line 0: in another file."""
+    """What is wrong, and the line (from 1) where it is; line 0: in another file. of_sizes: right with other sizes."""
 
-    def __init__(self, line: int, why: str) -> None:
+    def __init__(self, line: int, why: str, of_sizes: bool = False) -> None:
         super().__init__(f"line {line}: {why}")
-        self.line, self.why = line, why
+        self.line, self.why, self.of_sizes = line, why, of_sizes
 
 
 @dataclass(eq=False)
@@ -204,7 +204,7 @@ class Referee:
         if expr.kind == "binary":
             a, b = (self.exact(scope, part) for part in expr.parts)
             if expr.text == "/" and (not b or a % b):
-                raise Foul(expr.line, f"{a} / {b} leaves a remainder")
+                raise Foul(expr.line, f"{a} / {b} leaves a remainder", of_sizes=True)
             return {"+": a + b, "-": a - b, "*": a * b, "/": a // b if b else 0}[expr.text]
         return self.value(scope, expr)
 
@@ -405,13 +405,18 @@ class Referee:
             self.own(scope, stmt.text, stmt.line)
 
     def branch(self, scope: Scope, stmt: Stmt) -> None:
+        """A branch that is not taken is right in its names and types, for sizes with which it would be taken."""
         test = self.one(scope, stmt.values[0])
         if not test.static or test.element != "bool":
             raise Foul(stmt.line, "no truth value known at build time")
         taken, other = (stmt.body, stmt.other) if bool(test.arr.data) else (stmt.other, stmt.body)
         kept = self.weights
         self.weights = Weights(0)
-        self.body(self.inside(scope, owned=set(scope.owned)), other)
+        try:
+            self.body(self.inside(scope, owned=set(scope.owned)), other)
+        except Foul as foul:
+            if not foul.of_sizes:
+                raise
         self.weights = kept
         self.body(scope, taken)
 
@@ -547,7 +552,7 @@ class Referee:
         if e.element == "index" and e.into is not None and e.into.family != axis.family:
             raise Foul(line, "indices of another family")
         if e.arr.data.size and (e.arr.data.min() < 0 or e.arr.data.max() >= axis.size):
-            raise Foul(line, "an index out of range")
+            raise Foul(line, "an index out of range", of_sizes=True)
         arr = named.gather(value.arr.full([axis.key], {axis.key: axis.size}), axis.key, e.arr)
         mark = frozenset() if axis.key in value.mark else value.mark
         return replace(value, arr=arr, mark=mark, role=max(value.role, e.role), bare=None, static=False)
@@ -626,7 +631,8 @@ class Referee:
                 self.own(scope, name, line)
             return results
         except Foul as foul:
-            raise Foul(line if foul.line == 0 or module is not self.main else foul.line, foul.why) from None
+            place = line if foul.line == 0 or module is not self.main else foul.line
+            raise Foul(place, foul.why, foul.of_sizes) from None
         finally:
             self.stack.pop()
 
@@ -787,8 +793,8 @@ class Use:
     options: dict[str, Any]
     label: str | None
 
-    def foul(self, why: str) -> Foul:
-        return Foul(self.line, f"`{self.name}`: {why}")
+    def foul(self, why: str, of_sizes: bool = False) -> Foul:
+        return Foul(self.line, f"`{self.name}`: {why}", of_sizes)
 
     def have(self, *axes: Ax) -> None:
         for axis in axes:
