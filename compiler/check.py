@@ -220,7 +220,7 @@ class _Build:
                 continue
             if block.is_model and (part := methods.taken(graph)) is not None:
                 session.problems.add(part)
-            for read in READERS:
+            for read in READERS if not self.sizes else ():  # sizes from outside may leave nothing to learn, or to see
                 for problem in read(graph):
                     session.problems.add(problem)
 

@@ -228,7 +228,7 @@ JUDGED = {
     "softmax[k](softmax[k](s) * 2)": "",
     "l2norm[k](softmax[k](s))": "",
     "cross_entropy[v](softmax[v](l), i)": "W0511",
-    "cross_entropy[v](log_softmax[v](l), i)": "",
+    "cross_entropy[v](log_softmax[v](l), i)": "A0524",
     "cross_entropy[v](raw(softmax[v](l)), i)": "",
     "cross_entropy[v](softmax[q](l), i)": "",
     "x / sqrt(|d|)": "",

@@ -52,7 +52,9 @@ def _draws(graph: Graph, known: dict[int, bool]) -> bool:
 
 
 def _is_dropout(node: Apply) -> bool:
-    return node.traits.random and node.out.role is Role.DATA and evaluate(node.options["p"]) != 0
+    return (
+        node.traits.random and node.out.role is Role.DATA and "p" in node.options and evaluate(node.options["p"]) != 0
+    )
 
 
 class _Dropped:
