@@ -16,7 +16,7 @@ from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
-from .advice.meaning import READERS
+from .advice.meaning import OF_OWN_SIZES, READERS
 from .advice.same_names import SameNames
 from .advice.sizes import unsized_widths
 from .base.problems import Problem, Problems
@@ -220,7 +220,7 @@ class _Build:
                 continue
             if block.is_model and (part := methods.taken(graph)) is not None:
                 session.problems.add(part)
-            for read in READERS if not self.sizes else ():  # sizes from outside may leave nothing to learn, or to see
+            for read in READERS if self.sizes else (*READERS, *OF_OWN_SIZES):
                 for problem in read(graph):
                     session.problems.add(problem)
 

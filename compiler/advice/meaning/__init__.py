@@ -25,6 +25,9 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     wrong_numbers,
     masks_of_data,
     masks_of_places,
-    never_learn,
     wrongly_dropped,
 )
+OF_OWN_SIZES: tuple[Callable[[Graph], Iterable[Problem]], ...] = (never_learn,)
+"""Those that read a file at the sizes that it declares alone: with others a softmax may be over one item, which is no
+mistake of the text.
+"""
