@@ -88,6 +88,11 @@ class Plain(Enum):
     LOGITS_DROPPED = "W0528", "dropout on the logits of a loss (there: it)"
     PICKED_DROPPED = "W0528", "dropout on what is ranked (by what; there: that)"
     LOSS_DROPPED = "W0528", "dropout on losses (there: what makes them)"
+    HEADS_UNLIKE = (
+        "W0527",
+        "heads are cut in another order than what meets them (both, the op mended; there: the other)",
+    )
+    SPLIT_TWO_WAYS = "W0527", "one value is split in two orders (the axis, both, the op mended; there: the other)"
     # axes and elements
     RENAMED_BACKWARDS = "E0301", "`[new as old]` for `[old as new]` (old, new, the operand; there: it)"
     BROADCAST_TWICE = "E0302", "a value has the axis (the axis, the value)"

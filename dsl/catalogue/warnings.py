@@ -655,6 +655,41 @@ model attention(x: [word, model], padding: bool[word]) -> [word, model] {
 """,
     ),
     Entry(
+        "W0527",
+        "heads that are cut in unlike order",
+        """
+        A `split` makes heads of a row of features in one of two orders: `[heads, key]` makes runs of them, `[key,
+        heads]` takes every so many. Queries, keys and values that meet, and the `merge` behind them, must be of one
+        order: else each head compares other features than it is given, and the weights of no other code fit. So grouped
+        keys were read from GGUF files in the order of queries (transformers, issue 31766). One map that holds all three
+        is read in one layout, `[three, heads, key]` as in GPT-2 or `[heads, three, key]` as in GPT-NeoX: else some
+        features are read twice, and others never. Nothing is said of a map that makes heads itself, `linear[model ->
+        heads, key]`: in which order it stores them is its own affair. A wanted shuffle is merged into another axis.
+        """,
+        """
+width seq
+width past like seq
+depth model = 8, heads = 2, key = 4
+
+block look(x: [seq, model]) -> [heads, seq, past] {
+    Q = split[model -> heads, key](linear.Q[model -> model](x))
+    K = split[model -> key, heads](linear.K[model -> model](x))
+    return softmax[past](dot[key](Q, K[seq as past]) / sqrt(|key|))
+}
+""",
+        """
+width seq
+width past like seq
+depth model = 8, heads = 2, key = 4
+
+block look(x: [seq, model]) -> [heads, seq, past] {
+    Q = split[model -> heads, key](linear.Q[model -> model](x))
+    K = split[model -> heads, key](linear.K[model -> model](x))
+    return softmax[past](dot[key](Q, K[seq as past]) / sqrt(|key|))
+}
+""",
+    ),
+    Entry(
         "W0528",
         "dropout at a wrong place",
         """

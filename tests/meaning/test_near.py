@@ -35,6 +35,16 @@ def told(base: str, edits: Edits) -> list[str]:
         ),
         ("decoder", [("cross_entropy[vocab](logits, next)", "-log_softmax[vocab](logits)[vocab = next]")]),
         ("decoder", [("where past <= seq)", "where past <= seq and past < |past|)")]),
+        (  # A wanted shuffle names another axis.
+            "vision",
+            [
+                (
+                    "linear.O[model -> model](merge[heads, key -> model](read))",
+                    "linear.O[mixed -> model](merge[key, heads -> mixed](read))",
+                ),
+                ("inner = 64, label", "inner = 64, mixed = model, label"),
+            ],
+        ),
         (
             "translator",
             [*FOR_PAD, ("memory = encode(dropout(x, drop), real)", "memory = encode(dropout(x, drop), not real)")],

@@ -14,6 +14,7 @@ from ...graph.nodes import Graph
 from .comparisons import masks_of_places
 from .dropped import wrongly_dropped
 from .empty_queries import empty_queries
+from .heads import heads_unlike
 from .masks import masks_of_data
 from .never_learn import never_learn
 from .numbers import wrong_numbers
@@ -26,6 +27,7 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     masks_of_data,
     masks_of_places,
     wrongly_dropped,
+    heads_unlike,
 )
 OF_OWN_SIZES: tuple[Callable[[Graph], Iterable[Problem]], ...] = (never_learn,)
 """Those that read a file at the sizes that it declares alone: with others a softmax may be over one item, which is no

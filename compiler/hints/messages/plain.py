@@ -260,6 +260,16 @@ PLAIN = {
         "leave `dropout` out here; it belongs on features, or on the weights of attention",
         "the losses are made here",
     ),
+    Plain.HEADS_UNLIKE: PlainWords(
+        "{0}, but what it meets is cut in another order: item for item they are other features",
+        "write `{2}`; or give all of them this order",
+        "{1} here",
+    ),
+    Plain.SPLIT_TWO_WAYS: PlainWords(
+        "`{0}` is split into {1} here, and into {2} there: they share features, and others nobody reads",
+        "write `{3}`",
+        "split into {2} here",
+    ),
     Plain.RENAMED_BACKWARDS: PlainWords(
         "`{0} as {1}` renames `{0}`, which is not there",
         "the name that it has comes first: ``[{1} as {0}]``",
