@@ -28,18 +28,19 @@ from .flow import Flow, Known
 
 _SPLIT, _MERGE = IndexMap.DIGITS, IndexMap.NUMBER
 Families = tuple[int, ...]
+Cut = tuple[Span | None, Families]
 
 
 class Order(NamedTuple):
     """In which order axes were cut out of one axis, `whole`: all in families of the first caller's axes.
 
-    given: what was cut is an input of its graph. span: where it was.
+    given: what was cut is an input of its graph. cut: where it was, and into what.
     """
 
     axes: Families
     whole: int
     given: bool
-    span: Span | None
+    cut: Cut
 
 
 class Reshape(NamedTuple):
@@ -120,9 +121,9 @@ class _Heads(Flow[Orders]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reshapes: dict[Span | None, Reshape] = {}
+        self.reshapes: dict[Cut, Reshape] = {}
         self.single: set[int] = set()
-        self.against: list[tuple[Span | None, Span | None]] = []
+        self.against: list[tuple[Cut, Cut]] = []
 
     def one(self, node: Node, known: Known[Orders]) -> Orders | None:
         if not isinstance(node, Apply):
@@ -145,9 +146,7 @@ class _Heads(Flow[Orders]):
                 if node.operands[1].role <= Role.TABLE and len(along) == 1:  # a stretch of an axis
                     return _put(given[0], eaten, self._families(along)) or None
                 return _without(given[0], eaten) or None
-            case Reduce() if node.weights:
-                return tuple(order for order in given[0] if not {*order.axes} & {*eaten}) or None
-            case Arrange():
+            case Arrange() | Reduce() as how if node.weights or isinstance(how, Arrange):
                 return tuple(order for order in given[0] if not {*order.axes} & {*eaten}) or None
             case Reduce():
                 self._meet(given)
@@ -167,15 +166,16 @@ class _Heads(Flow[Orders]):
     def _reshaped(self, node: Apply, given: Orders) -> Orders | None:
         parts, whole = _parts(node)
         axes, (made,) = self._families(parts), self._families((whole,))
-        self.reshapes[node.span] = here = Reshape(node, parts, axes, made)
+        cut = node.span, axes
+        self.reshapes[cut] = here = Reshape(node, parts, axes, made)
         if len({*axes}) < len(axes):
             return None
         if _splits(node):
             outside = any(entry.value.id == node.operands[0].id for entry in self.home.inputs)
-            return (*_put(given, (made,), axes), Order(axes, made, outside, node.span))
+            return (*_put(given, (made,), axes), Order(axes, made, outside, cut))
         for order in given:
             if self._differ(order.axes, axes) and (order.whole == made or self._split_so(here)):
-                self.against.append((order.span, node.span))
+                self.against.append((order.cut, cut))
         return _put(given, axes, (made,)) or None
 
     def _split_so(self, merged: Reshape) -> bool:
@@ -195,21 +195,22 @@ class _Heads(Flow[Orders]):
                 for other in second:
                     foreign = one.whole != other.whole and (one.given or other.given)
                     if not foreign and self._differ(one.axes, other.axes):
-                        self.against.append((one.span, other.span))
+                        self.against.append((one.cut, other.cut))
 
     def told(self) -> Iterator[Problem]:
         for one, other in dict.fromkeys(self.against):
-            here, there = self._fewer(self.reshapes[one], self.reshapes[other])
+            turned = _unlike(one[1], other[1])
+            if turned is None:  # what their parts were cut into was unlike
+                continue
+            here, there = self._fewer(self.reshapes[one], self.reshapes[other], turned)
             mended = iter(sorted((axis for axis in here.axes if axis in there.axes), key=there.axes.index))
             order = [next(mended) if axis in there.axes else axis for axis in here.axes]
             names = dict(zip(here.axes, (axis.name for axis in here.parts), strict=True))
             write = _written(here.node, [names[axis] for axis in order])
             yield Plain.HEADS_UNLIKE.at(here.node.span, _shown(here), _shown(there), write, there=there.node.span)
 
-    def _fewer(self, one: Reshape, other: Reshape) -> tuple[Reshape, Reshape]:
+    def _fewer(self, one: Reshape, other: Reshape, axes: tuple[int, int]) -> tuple[Reshape, Reshape]:
         """Of two, the one that fewer others stand beside first; the one that stands later, if as many do."""
-        axes = _unlike(one.axes, other.axes)
-        assert axes is not None
         for_one = sum({*axes} <= {*each.axes} and not _turned(each, axes) for each in self.reshapes.values())
         for_other = sum({*axes} <= {*each.axes} and _turned(each, axes) for each in self.reshapes.values())
         if for_one != for_other:
