@@ -26,16 +26,19 @@ def collective(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) 
     order = tuple(dict(changed).get(axis, axis) for axis in x.axes)
     if op.kind is SendKind.EXCHANGE:  # first the dimension of which it has a part, then that of which it will
         changed.sort(key=lambda pair: pair[0] not in node.made)
-    places = [str(x.axes.index(a) - len(x.axes)) for a, _ in changed]
-    if op.kind is SendKind.EXCHANGE and len(places) == 1:  # the other is the batch
-        places.insert(0 if node.axes[0] == BATCH_AXIS else 1, "0")
-    if op.kind in (SendKind.GATHER, SendKind.OWN, SendKind.SCATTER, SendKind.EXCHANGE) and not places:
-        places = ["0"]
+    sent = [a for a, _ in changed]
+    if op.kind is SendKind.EXCHANGE and len(sent) == 1:  # the other is the batch
+        sent.insert(0 if node.axes[0] == BATCH_AXIS else 1, BATCH_AXIS)
+    if op.kind in (SendKind.GATHER, SendKind.OWN, SendKind.SCATTER, SendKind.EXCHANGE) and not sent:
+        sent = [BATCH_AXIS]
+    places = ["0" if a == BATCH_AXIS else str(x.axes.index(a) - len(x.axes)) for a in sent]
     words = {}
+    if op.kind in (SendKind.OWN, SendKind.SCATTER, SendKind.EXCHANGE) and sent[-1].extent is None:
+        words = {"of": f'"{sent[-1].name}"'}  # what a message calls it, where its size is known when it runs
     if op.kind is SendKind.GATHER and not op.by_parts:
         words = {"used_by_parts": "False"}
     if op.kind is SendKind.OWN and op.by_parts:
-        words = {"used_by_parts": "True"}
+        words["used_by_parts"] = "True"
     if op.kind is SendKind.SETTLE and not op.largest:
         words = {"largest": "False"}
     code = call(op.kind.value, x.code, *places, f'"{op.along}"', **words)

@@ -38,6 +38,9 @@ def planned(graph: Graph, mesh: Mesh, number: int) -> PlannedStage:
         "count": len(every),
         "inputs": tuple(entry.name for entry in graph.inputs),
         "own": tuple(entry.name for entry in stage.graph.inputs[stage.received :]),
+        "optional": tuple(
+            entry.name for entry in graph.inputs if entry.default is not None or entry.length_of is not None
+        ),
         "held": {path: by for path, by in held.items() if number in by},
         "draws": stage.draws,
         "numbered": dict(stage.numbered),

@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .beside import both, far, full
 from .decoding import decoded
 from .pipelines import piped, unpiped
+from .refusals import refused
 from .subjects import BATCH, WIDTH, inputs, model
 
 STEPS = 10
@@ -193,6 +194,8 @@ def dropped(case: dict[str, Any]) -> dict[str, Any]:
 
 def work(case: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What is to be done for a case."""
+    if case.get("refused"):
+        return refused
     if "micro" in case:
         return unpiped if case.get("unpiped") else piped
     return decoded if case.get("decoded") else dropped if case.get("dropped") else run

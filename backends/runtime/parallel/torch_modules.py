@@ -23,7 +23,7 @@ from torch.utils.checkpoint import checkpoint as done_again
 
 from .torch_draws import draw_from, same_draws
 from .torch_parts import devices_along, gather_parts, use_mesh
-from .torch_training import Loss, losses_and_gradients, total_norm
+from .torch_training import Loss, losses_and_gradients, refuse_uneven, total_norm
 from .torch_weights import Fill, Lies, Own, drawn, filled_from
 
 
@@ -385,9 +385,12 @@ class _Divided(nn.Module):
     division: Division
 
     def batch_part(self, x: Tensor) -> Tensor:
-        """What this device is given of an input of the whole batch, whose first dimension that is."""
+        """What this device is given of an input of the whole batch, whose first dimension that is. Raises ValueError
+        for a batch that does not divide.
+        """
         for axis in self.division.batch:
             group = devices_along(axis)
+            refuse_uneven("the batch", x.shape[0], axis, dist.get_world_size(group))
             x = x.chunk(dist.get_world_size(group))[dist.get_rank(group)]
         return x
 

@@ -18,6 +18,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.distributed.device_mesh import DeviceMesh
 
+from .torch_training import refuse_uneven
+
 _MESHES: list[DeviceMesh] = []
 
 
@@ -153,8 +155,9 @@ def sum_parts(x: Tensor, axis: str) -> Tensor:
     return _Sum.apply(x, axis)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def sum_to_parts(x: Tensor, dim: int, axis: str) -> Tensor:
-    """The sum over devices, of which each keeps its part along `dim`."""
+def sum_to_parts(x: Tensor, dim: int, axis: str, of: str = "") -> Tensor:
+    """The sum over devices, of which each keeps its part along `dim`. of: what that is called, if it is a width."""
+    refuse_uneven(f"`{of}`", x.shape[dim], axis, device_count(axis))
     return _SumToParts.apply(x, dim, axis)  # type: ignore[no-any-return, no-untyped-call]
 
 
@@ -163,15 +166,19 @@ def gather_parts(x: Tensor, dim: int, axis: str, used_by_parts: bool = True) -> 
     return _Gather.apply(x, dim, axis, used_by_parts)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def own_part(x: Tensor, dim: int, axis: str, used_by_parts: bool = False) -> Tensor:
-    """Of what is whole the part of this device along `dim`. used_by_parts: the whole has the gradient of this part."""
+def own_part(x: Tensor, dim: int, axis: str, used_by_parts: bool = False, of: str = "") -> Tensor:
+    """Of what is whole the part of this device along `dim`. used_by_parts: the whole has the gradient of this part.
+    of: what `dim` is called, if it is a width.
+    """
+    refuse_uneven(f"`{of}`", x.shape[dim], axis, device_count(axis))
     if used_by_parts:
         return _own(x, dim, axis)
     return _Own.apply(x, dim, axis)  # type: ignore[no-any-return, no-untyped-call]
 
 
-def exchange_parts(x: Tensor, dim: int, other: int, axis: str) -> Tensor:
-    """Parts along `dim` as parts along `other`."""
+def exchange_parts(x: Tensor, dim: int, other: int, axis: str, of: str = "") -> Tensor:
+    """Parts along `dim` as parts along `other`. of: what that is called, if it is a width."""
+    refuse_uneven(f"`{of}`", x.shape[other], axis, device_count(axis))
     return _Exchange.apply(x, dim, other, axis)  # type: ignore[no-any-return, no-untyped-call]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -21,6 +22,21 @@ from .torch_training import Loss, micro_batch_size, total_norm
 Shapes = Mapping[str, Sequence[int]]
 """Of each input of the model its shape."""
 
+
+_OF_A_STEP = (
+    "stage {0} refuses what it is given, and says why",
+    "numbers of micro-batches differ, from the first stage to the last {1}",
+    "batches differ, from the first stage to the last {1}",
+    "stages do not agree whether it is one with gradients",
+    "shapes of inputs differ",
+)
+"""Of the numbers that stages tell each other before each step, what it means where they differ."""
+
+
+_BROKEN_OFF = (
+    "This was in the middle of a step of stage {}. The others wait for it until this process ends, or the timeout of "
+    "the process group is over: end it. Where a connection was closed, another stage ended first, and says why."
+)
 
 _OWN = "input "
 """Stands before the names of inputs in calls of a schedule, which has arguments of its own, such as `target`."""
@@ -44,7 +60,7 @@ class StagePlace:
     """A stage among the others.
 
     received: what the stage before sends. sends: what this one does, or the results of the model.
-    inputs:   of the whole model. own: those that this stage reads.
+    inputs:   of the whole model. own: those that this stage reads. optional: those that may be left out.
     held:     its weights that other stages have, too, by the stages that do.
     draws:    those of it, of all that the model draws at random, and how many these are; None: it draws its own.
     numbered: of repeats whose passes have weights of their own, the number of the first that it has.
@@ -58,6 +74,7 @@ class StagePlace:
     sends: Sequence[SentTensor]
     inputs: Sequence[str]
     own: Sequence[str]
+    optional: Sequence[str]
     held: Mapping[str, tuple[int, ...]]
     draws: tuple[tuple[int, ...], int] | None
     numbered: Mapping[str, int]
@@ -195,9 +212,10 @@ class PipelinedModule(nn.Module):
         done forward first (GPipe: Huang et al. 2019), else forward and backward by turns (1F1B: Narayanan et al. 2019).
 
         Raises ValueError for a batch that does not divide into micro-batches, TypeError for inputs that are not the
-        model's.
+        model's; both, too, on a stage that is given what it should while another is not: before anything is sent that
+        it would wait for.
         """
-        given = self._named(inputs, named)
+        given = self._agreed(inputs, named, micro)
         learns = torch.is_grad_enabled()
         schedule = self._schedule(given, micro, learns)
         before = {x: x.grad for x in self.parameters() if x.grad is not None}
@@ -208,7 +226,11 @@ class PipelinedModule(nn.Module):
         own = {f"{_OWN}{name}": x for name, x in given.items() if name in self._pipe_place.own}
         target = torch.zeros(micro) if self._pipe_place.is_last else None
         run = schedule.step if learns else schedule.eval
-        run(target=target, losses=losses if self._pipe_place.is_last else None, return_outputs=False, **own)
+        try:
+            run(target=target, losses=losses if self._pipe_place.is_last else None, return_outputs=False, **own)
+        except Exception as error:
+            error.add_note(_BROKEN_OFF.format(self._pipe_place.number))
+            raise
         self._pipe_loss = None
         if learns:
             self._sum_tied()
@@ -241,12 +263,41 @@ class PipelinedModule(nn.Module):
         place = self._pipe_place
         draw_from(seed if place.draws is not None else seed * place.count + place.number)
 
-    def _named(self, inputs: Sequence[Tensor], named: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        names = self._pipe_place.inputs
-        given = dict(zip(names, inputs, strict=False)) | dict(named)
-        if len(inputs) > len(names) or {*given} - {*names}:
-            raise TypeError(f"the inputs of the model are {', '.join(names)}")
+    def _agreed(self, inputs: Sequence[Tensor], named: Mapping[str, Tensor], micro: int) -> dict[str, Tensor]:
+        """The inputs by name, when all stages are about to do the same step: they tell each other what they are given,
+        40 bytes each, and raise ValueError where that differs.
+        """
+        place, wrong = self._pipe_place, None
+        given: dict[str, Tensor] = {}
+        step = [1, 0, 0, 0, 0]
+        try:
+            given = self._named(inputs, named)
+            size = micro_batch_size([*given.values()], micro)
+            shapes = zlib.crc32(str([(name, *given[name].shape) for name in place.inputs if name in given]).encode())
+            step = [0, micro, micro * size, int(torch.is_grad_enabled()), shapes]
+        except (TypeError, ValueError) as error:
+            wrong = error
+        own = torch.tensor(step, device=next(self.parameters(), torch.empty(0)).device)
+        every = own.new_empty(place.count * len(step))
+        dist.all_gather_into_tensor(every, own, group=self._pipe_group)
+        if wrong is not None:
+            raise wrong
+        for what, told in zip(_OF_A_STEP, every.view(place.count, -1).T.tolist(), strict=True):
+            if len({*told}) > 1:
+                raise ValueError(f"no stage does this step: {what.format(told.index(max(told)), told)}")
         return given
+
+    def _named(self, inputs: Sequence[Tensor], named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Raises TypeError where one is missing, too much, or there twice."""
+        names, optional = self._pipe_place.inputs, self._pipe_place.optional
+        given = dict(zip(names, inputs, strict=False))
+        wrong = [f"`{name}` is missing" for name in names if name not in {*given, *named, *optional}]
+        wrong += [f"there is no `{name}`" for name in named if name not in names]
+        wrong += [f"`{name}` is there twice" for name in named if name in given]
+        wrong += [f"{len(inputs)} are too many"] * (len(inputs) > len(names))
+        if wrong:
+            raise TypeError(f"the inputs of the model, the same on every stage, are {', '.join(names)}: {wrong[0]}")
+        return given | dict(named)
 
     def _schedule(self, given: Mapping[str, Tensor], micro: int, learns: bool) -> Any:
         """The schedule for inputs of these shapes; that of the last ones is kept."""

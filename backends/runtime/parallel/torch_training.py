@@ -13,6 +13,17 @@ Loss = Callable[..., Tensor]
 """From the results of a model for one micro-batch to a number."""
 
 
+def refuse_uneven(name: str, size: int, axis: str, devices: int) -> None:
+    """Raises ValueError for so many items that the devices along an axis of the mesh do not divide; all of them do so
+    alike, before they would send parts that do not fit each other, which ends some processes and hangs others.
+    """
+    if rest := size % devices:
+        would = f"{size - rest} or {size - rest + devices}" if size > devices else f"{devices}"
+        raise ValueError(
+            f"{name} has {size} items, which {devices} devices along `{axis}` do not divide: {would} would do"
+        )
+
+
 def micro_batch_size(inputs: Sequence[Tensor], micro: int) -> int:
     """How many examples each of so many micro-batches has. Raises ValueError where they are not equal."""
     batch = {x.shape[0] for x in inputs}
