@@ -15,7 +15,7 @@ from ..cost.polynomials.polynomial import Poly
 from ..cost.report import Cost, cost
 from ..cost.work import BATCH as ONE_BATCH
 from ..cost.work import Meter
-from ..graph.gradients.learning import learned
+from ..graph.flows.learning import learned
 from ..graph.inventory import extent
 from ..graph.nodes import Graph
 from ..graph.values import IndexInto, Value

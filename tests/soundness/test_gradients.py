@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attnc.compiler.advice.meaning.never_learn import by_pass, ends_gradient
-from attnc.compiler.graph.gradients.learning import Learning
+from attnc.compiler.graph.flows.learning import Learning
 
 from .generate import generate
 from .judge import data, lengths, load

@@ -4,6 +4,7 @@
 for nothing.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -73,6 +74,8 @@ class Cache:
     The step at hand treats the items `start` to `end - 1`. `room` is how many there will be, where that is known;
     `batch` the extents of the batch axes, known from the first input on.
     """
+
+    put: Callable[[str, Tensor, int, Tensor], Tensor]  # the items of x at these places; of one with room for all alone
 
     def __init__(
         self, configuration: Configuration, batch: tuple[int, ...] | None = None, whole: "Cache | None" = None
@@ -190,10 +193,6 @@ class Cache:
     def begins(self) -> bool:
         """Whether no step has been yet."""
         return self.whole.first == 0
-
-    def put(self, name: str, x: Tensor, dim: int, places: Tensor) -> Tensor:
-        """The items of x at these places; a cache without room for all, such as this, is never asked."""
-        raise NotImplementedError
 
     def maps(self, x: Tensor, *parts: Any) -> tuple[Tensor, ...]:
         """x through several learned maps: of few rows as one product, where their weights lie side by side."""

@@ -11,34 +11,29 @@ and DropKey); a summand or a factor beside data, such as a residual branch or a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.nodes import Apply, Call, Graph, Repeat, children
-from ...graph.traits import (
-    Arrange,
-    Choice,
-    Function,
-    Gather,
-    Normalise,
-    Pointwise,
-    Product,
-    Quotient,
-    Reduce,
-    Sum,
-)
-from ...graph.values import Role, Value, is_real
+from ...graph.nodes import Apply, Graph, children
+from ...graph.traits import Arrange, Choice, Function, Gather, Normalise, Pointwise, Product, Quotient, Reduce, Sum
+from ...graph.values import Role, is_real
 from ...problems.plain import Plain
 from ...sizes.axes import evaluate
+from .flow import Follower
 
-Origins = dict[int, Apply]
-"""By the ids of values: the dropout that they come from, or the op that made them losses."""
-Given = tuple[Apply | None, ...]
+
+class Dropped(NamedTuple):
+    """What a dropout makes. loss: it is none, but what an op makes that is given logits."""
+
+    at: Span | None
+    loss: bool = False
 
 
 def wrongly_dropped(graph: Graph) -> Iterator[Problem]:
     """Each dropout whose zeros are taken for scores, or that stands behind a loss."""
     if _draws(graph, {}):
-        yield from _Dropped().of(graph, (None,) * len(graph.inputs), (None,) * len(graph.inputs))
+        yield from _Zeros().told(graph)
 
 
 def _draws(graph: Graph, known: dict[int, bool]) -> bool:
@@ -57,102 +52,45 @@ def _is_dropout(node: Apply) -> bool:
     )
 
 
-class _Dropped:
-    """Graphs forward, once for each choice of their inputs that are dropped, or are losses."""
-
-    def __init__(self) -> None:
-        self.done: dict[tuple[int, tuple[int, ...], tuple[int, ...]], tuple[Given, Given, list[Problem]]] = {}
-
-    def of(self, graph: Graph, dropped: Given, losses: Given) -> list[Problem]:
-        return self._results(graph, dropped, losses)[2]
-
-    def _results(self, graph: Graph, dropped: Given, losses: Given) -> tuple[Given, Given, list[Problem]]:
-        """Of each result what it comes from, and what is found."""
-        key = id(graph), tuple(map(id, dropped)), tuple(map(id, losses))
-        if key not in self.done:
-            zeros: Origins = _origins(graph, dropped)
-            costs: Origins = _origins(graph, losses)
-            found: list[Problem] = []
-            for node in graph.nodes:
-                match node:
-                    case Apply():
-                        found += _apply(node, zeros, costs)
-                    case Call(graph=callee) if not callee.target:
-                        given = _given(node.args, zeros), _given(node.args, costs)
-                        found += self._pass(node.outs, self._results(callee, *given), zeros, costs)
-                    case Repeat(carried=carried):  # what comes round is not known to be dropped
-                        fresh: Given = (None,) * carried
-                        given = fresh + _given(node.args[carried:], zeros), fresh + _given(node.args[carried:], costs)
-                        for body in node.bodies:
-                            found += self._pass(node.outs, self._results(body, *given), zeros, costs)
-            results = [output.value for output in graph.outputs]
-            self.done[key] = _given(results, zeros), _given(results, costs), found
-        return self.done[key]
-
-    def _pass(
-        self, outs: tuple[Value, ...], results: tuple[Given, Given, list[Problem]], zeros: Origins, costs: Origins
-    ) -> list[Problem]:
-        for kept, origins in ((results[0], zeros), (results[1], costs)):
-            for out, origin in zip(outs, kept, strict=True):
-                if origin is not None:
-                    origins[out.id] = origin
-        return results[2]
+class _Zeros(Follower[Dropped]):
+    def of(self, node: Apply, given: list[Dropped | None]) -> Dropped | None:
+        reads, first = node.traits.reads, given[0] if given else None
+        if first is not None and not first.loss:
+            match reads:
+                case Reduce(logits=True):
+                    self.found.append(Plain.LOGITS_DROPPED.at(first.at, there=node.span))
+                case Normalise(weights=True):
+                    self.found.append(Plain.SCORES_DROPPED.at(first.at, node.op, there=node.span))
+                case Reduce(indices=True):
+                    self.found.append(Plain.PICKED_DROPPED.at(first.at, node.op, there=node.span))
+        if isinstance(reads, Reduce) and reads.logits:
+            return Dropped(node.span, loss=True)
+        if not _is_dropout(node):
+            return _through(node, given)
+        if first is not None and first.loss:
+            self.found.append(Plain.LOSS_DROPPED.at(node.span, there=first.at))
+        return Dropped(node.span)
 
 
-def _origins(graph: Graph, given: Given) -> Origins:
-    return {entry.value.id: one for entry, one in zip(graph.inputs, given, strict=True) if one is not None}
-
-
-def _given(values: list[Value] | tuple[Value, ...], origins: Origins) -> Given:
-    return tuple(origins.get(value.id) for value in values)
-
-
-def _apply(node: Apply, zeros: Origins, costs: Origins) -> Iterator[Problem]:
-    first = node.operands[0] if node.operands else None
-    dropout = zeros.get(first.id) if first is not None else None
-    reads = node.traits.reads
-    if isinstance(reads, Reduce) and reads.logits:
-        costs[node.out.id] = node
-    if dropout is not None:
-        match reads:
-            case Reduce(logits=True):
-                yield Plain.LOGITS_DROPPED.at(dropout.span, there=node.span)
-            case Normalise(weights=True):
-                yield Plain.SCORES_DROPPED.at(dropout.span, node.op, there=node.span)
-            case Reduce(indices=True):
-                yield Plain.PICKED_DROPPED.at(dropout.span, node.op, there=node.span)
-    if _is_dropout(node) and first is not None:
-        if first.id in costs:
-            yield Plain.LOSS_DROPPED.at(node.span, there=costs[first.id].span)
-        zeros[node.out.id] = node
-        return
-    for origins in (zeros, costs):
-        origin = _through(node, origins)
-        if origin is not None:
-            origins[node.out.id] = origin
-
-
-def _through(node: Apply, origins: Origins) -> Apply | None:
+def _through(node: Apply, given: list[Dropped | None]) -> Dropped | None:
     """What the result comes from, if each item of it is one of such a value, scaled or moved by numbers or weights."""
     if not is_real(node.out) or node.traits.random:
         return None
+    operands = node.operands
     match node.traits.reads:
         case Pointwise(Sum() | Product()):
-            needed, others = node.operands, 0
+            pass
         case Pointwise(Choice()):
-            needed, others = node.operands[1:], 0
-        case Pointwise(Quotient()) | Gather() | Arrange():
-            needed, others = node.operands, 1
+            operands, given = operands[1:], given[1:]
+        case Gather():  # its indices may be data
+            operands, given = operands[:1], given[:1]
+        case Pointwise(Quotient()) | Arrange() if given[0] is not None:
+            pass
         case Pointwise(Function(zero=True, rising=True, greatest=greatest)) if greatest < float("inf"):  # a soft cap
-            needed, others = node.operands, 1
+            pass
         case _:
             return None
-    found = [origins.get(value.id) for value in needed]
-    if others and found[0] is None:
-        return None
-    beside = [value for value, origin in zip(needed, found, strict=True) if origin is None]
-    if isinstance(node.traits.reads, Gather):  # its indices may be data
-        beside = beside[:0]
-    if any(value.role is Role.DATA for value in beside):
-        return None
-    return next((origin for origin in found if origin is not None), None)
+    origin = next((one for one in given if one is not None), None)
+    alike = (one is not None and origin is not None and one.loss == origin.loss for one in given)
+    beside = [value for value, same in zip(operands, alike, strict=True) if not same]
+    return None if any(value.role is Role.DATA for value in beside) else origin

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
+from ...graph.flows.flow import Known
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, reads
 from ...graph.traits import (
     Arrange,
@@ -31,7 +32,7 @@ from ...graph.traits import (
 from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Axis, known
-from .flow import Flow, Known
+from .flow import Follower
 
 # Names of inputs, and so of what is true: not to be read, or to be read.
 _OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding_mask"
@@ -117,17 +118,15 @@ Kind = KnownNumber | Truths | Two | Filled | Shifted | WholeShares | Signed
 def masks_of_data(graph: Graph) -> Iterator[Problem]:
     """What is left out, and read all the same, in a graph and all that it calls."""
     reading = _Masks()
-    reading.read(graph)
-    yield from reading.found
+    yield from reading.told(graph)
     yield from (problem for root, problem in reading.likely if root in reading.masks)
 
 
-class _Masks(Flow[Kind]):
+class _Masks(Follower[Kind]):
     """likely: what is wrong if the input is a mask of padding; masks: the inputs that surely are."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Problem] = []
         self.likely: list[tuple[tuple[Graph, int], Problem]] = []
         self.masks: set[tuple[Graph, int]] = set()
 
@@ -150,26 +149,30 @@ class _Masks(Flow[Kind]):
             self._turned(given.all[0], given.all[0].at)
         return Truths((own,))
 
-    def passed(self, node: Call | Repeat | Scan, known: Known[Kind]) -> list[Kind | None]:
+    def passed(self, node: Call | Repeat | Scan, known: Known[Kind]) -> tuple[Kind | None, ...]:
         """A truth value is told where the block that has its name gives it away."""
-        if isinstance(node, Repeat):
-            return super().passed(node, known)
-        declared = {entry.value.id for entry in self.home.inputs}
         given = super().passed(node, known)
-        for place, (value, of) in enumerate(zip(node.args, given, strict=True)):
-            if isinstance(of, Truths):
-                at = node.span if value.id in declared else value.span or node.span
-                given[place] = of._replace(all=tuple(one if one.at else one._replace(at=at) for one in of.all))
-        return given
+        if isinstance(node, Repeat):
+            return given
+        declared = {entry.value.id for entry in self.home.inputs}
+        at = [node.span if value.id in declared else value.span or node.span for value in node.args]
+        return tuple(
+            of._replace(all=tuple(one if one.at else one._replace(at=there) for one in of.all))
+            if isinstance(of, Truths)
+            else of
+            for there, of in zip(at, given, strict=True)
+        )
 
     def one(self, node: Node, known: Known[Kind]) -> Kind | None:
-        if isinstance(node, Constant):
-            return _number(node)
-        if not isinstance(node, Apply):
-            return None
-        given = [known.get(value.id) for value in node.operands]
-        if node.mask is not None and isinstance(mask := known.get(node.mask.id), Truths):
+        if isinstance(node, Apply) and node.mask is not None and isinstance(mask := known.get(node.mask.id), Truths):
             self._masked(node, mask)
+        return super().one(node, known)
+
+    def number(self, node: Constant) -> Kind | None:
+        number = known(node.value)
+        return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
+
+    def of(self, node: Apply, given: list[Kind | None]) -> Kind | None:
         match node.traits.reads:
             case Normalise(weights=True):
                 return self._softmax(node, given[0])
@@ -186,8 +189,7 @@ class _Masks(Flow[Kind]):
             case _ if not any(given):
                 return None
             case Arrange(IndexMap.SAME) if isinstance(given[0], WholeShares | Shifted):
-                names = dict(zip(self.named(node.axes), self.named(node.made), strict=True))
-                return given[0]._replace(axes=tuple(names.get(axis, axis) for axis in given[0].axes))
+                return given[0]._replace(axes=self.renamed(node, given[0].axes))
             case Arrange(IndexMap.SAME | IndexMap.NEW):
                 return given[0]
             case Arrange() | Gather():
@@ -282,18 +284,6 @@ class _Masks(Flow[Kind]):
             return
         if set(given.other.axes) <= {*self.named(node.axes)} and _alone(self.home, value, node):
             self.likely.append((given.where.root, Plain.SHARES_ZEROED.at(given.at, given.where.name, there=node.span)))
-
-
-_ANYTHING = Truth("", (Graph("", "", (), 0, (), (), (), (), ()), 0), True, None)
-
-
-def _opposite(where: Truth) -> str:
-    return f"not {where.name}" if where.holds else where.name
-
-
-def _number(node: Constant) -> KnownNumber | None:
-    number = known(node.value)
-    return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
 def _made(meaning: object, one: float, other: float) -> float:

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 
 from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.gradients.learning import Learning
-from ...graph.gradients.zeros import NONE, Zeros, below, body_prefix, factors
-from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight, children, makes, reads
+from ...graph.flows.learning import Learning
+from ...graph.flows.zeros import NONE, Zeros, below, factors, prefix_of
+from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Weight, children, makes, reads
 from ...graph.traits import Normalise, Pointwise, Product, Rounded
 from ...graph.values import Role, Value, is_real
 from ...problems.plain import Plain
@@ -76,7 +76,7 @@ def _own(graph: Graph, known: dict[int, dict[str, Weight]] | None = None) -> dic
             for weight in _weights(node):
                 found[weight.name] = weight
             for child in children(node):
-                prefix = _prefix(node)
+                prefix = prefix_of(node)
                 inner = _own(child, known).items()
                 found.update((f"{prefix}.{path}" if prefix else path, weight) for path, weight in inner)
     return known[id(graph)]
@@ -90,12 +90,6 @@ def _weights(node: Node) -> list[Weight]:
             return [] if weight.frozen else [weight]
         case _:
             return []
-
-
-def _prefix(node: Node) -> str:
-    if isinstance(node, Repeat):
-        return body_prefix(node)
-    return node.name if isinstance(node, Call | Scan) else ""
 
 
 # -- no path -------------------------------------------------------------------------------------------------------
@@ -144,11 +138,11 @@ class _Dead:
         if own:
             return [({makes(node)[0].id}, own)]
         if isinstance(node, Repeat):
-            inside = below(dead, body_prefix(node))
+            inside = below(dead, prefix_of(node))
             found = []
             for body in node.bodies if inside and evaluate(node.count) != 0 else ():
                 places = {output.value.id: n for n, output in enumerate(body.outputs)}
-                for ids, paths in self._look(body, f"{prefix}{body_prefix(node)}.", inside):
+                for ids, paths in self._look(body, f"{prefix}{prefix_of(node)}.", inside):
                     found.append(({node.outs[places[one]].id for one in ids}, paths))
             return found
         if isinstance(node, Call) and not node.graph.target:
@@ -279,9 +273,9 @@ def _products(
                 if sum(path is not None for path in paths) > 1:
                     yield node, both
             case Repeat():
-                inside = below(zeros, body_prefix(node))
+                inside = below(zeros, prefix_of(node))
                 for body in node.bodies:
-                    yield from _products(body, inside, known, known.rounds(node, zeros, null))
+                    yield from _products(body, inside, known, known.of_passes(node, zeros, null))
             case Call(graph=callee) if not callee.target:
                 inner = tuple(null.get(value.id) for value in node.args)
                 yield from _products(callee, below(zeros, node.name), known, inner)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.nodes import Apply, Constant, Graph, Node
+from ...graph.nodes import Apply, Constant, Graph
 from ...graph.traits import (
     ADDED,
     Arrange,
@@ -35,7 +35,7 @@ from ...graph.values import Role, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, known
 from ...sizes.functions import Power
-from .flow import Flow, Known
+from .flow import Follower
 
 _UNIT = Normalise(squares=ADDED, skips_zeros=True)
 _LOGARITHM = Function(above=0, harmless=1, rising=True)
@@ -97,23 +97,15 @@ Kind = Factor | Turn | Short | Mapped | Shares | Logs | Squashed
 
 def wrong_numbers(graph: Graph) -> Iterator[Problem]:
     """What stands where another kind of number belongs, in a graph and all that it calls."""
-    reading = _Numbers()
-    reading.read(graph)
-    yield from reading.found
+    yield from _Numbers().told(graph)
 
 
-class _Numbers(Flow[Kind]):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[Problem] = []
+class _Numbers(Follower[Kind]):
+    def number(self, node: Constant) -> Kind | None:
+        powers = _powers(node.value, self.names)
+        return None if powers is None else Factor(_sorted(powers))
 
-    def one(self, node: Node, known: Known[Kind]) -> Kind | None:
-        if isinstance(node, Constant):
-            powers = _powers(node.value, self.names)
-            return None if powers is None else Factor(_sorted(powers))
-        if not isinstance(node, Apply):
-            return None
-        given = [known.get(value.id) for value in node.operands]
+    def of(self, node: Apply, given: list[Kind | None]) -> Kind | None:
         if node.weights:
             plain = isinstance(node.traits.reads, Reduce) and not isinstance(given[0], Short)
             return Mapped((), (), None) if plain else None
@@ -213,16 +205,15 @@ class _Numbers(Flow[Kind]):
 
     def _arranged(self, node: Apply, given: list[Kind | None]) -> Kind | None:
         """Items elsewhere, of which the same is known."""
-        first, axes = given[0], self.named(node.axes)
+        first = given[0]
         match node.traits.reads:
             case Arrange(IndexMap.SAME) if isinstance(first, Shares | Logs):
-                names = dict(zip(axes, self.named(node.made), strict=True))
-                return first._replace(axes=tuple(names.get(axis, axis) for axis in first.axes))
+                return first._replace(axes=self.renamed(node, first.axes))
             case Arrange(IndexMap.PARTS):
                 same = first and all(isinstance(one, Mapped) and one[:2] == first[:2] for one in given)
                 return first if same else None
             case _:
-                return None if isinstance(first, Shares | Logs) and {*first.axes} & {*axes} else first
+                return None if isinstance(first, Shares | Logs) and {*first.axes} & {*self.named(node.axes)} else first
 
 
 def _averaged(values: Value, logs: Value, node: Apply, other: Kind | None) -> bool:

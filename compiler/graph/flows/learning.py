@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ...sizes.axes import evaluate
 from ..nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight, children, makes, reads, stops_gradient
 from ..values import is_real
-from .zeros import NONE, Given, Zeros, below, body_prefix, factors
+from .zeros import NONE, Given, Zeros, below, factors, prefix_of
 
 Reached = tuple[frozenset[str], frozenset[int]]
 """Of a graph: its weights that a gradient reaches, by their paths in it, and the numbers of such inputs."""
@@ -75,8 +75,8 @@ class Learning:
         count = evaluate(node.count)
         weights: set[str] = set()
         numbers: set[int] = set()
-        given = self.zeros.rounds(node, zeros, null)
-        inside = below(zeros, body_prefix(node))
+        given = self.zeros.of_passes(node, zeros, null)
+        inside = below(zeros, prefix_of(node))
         for number in reversed(range(count if isinstance(count, int) else 2)):
             found, inputs = self.of(node.bodies[node.runs(number)], wanted, inside, given)
             weights.update(
