@@ -24,7 +24,7 @@ from ...graph.traits import Arrange, Gather, IndexMap, Reduce
 from ...graph.values import Role
 from ...problems.plain import Plain
 from ...sizes.axes import Axis
-from .flow import Flow, Known
+from .flow import Follower
 
 _SPLIT, _MERGE = IndexMap.DIGITS, IndexMap.NUMBER
 Families = tuple[int, ...]
@@ -60,8 +60,8 @@ def heads_unlike(graph: Graph) -> Iterator[Problem]:
     graphs = _graphs(graph)
     if _may_differ(graphs):
         reading = _Heads()
-        reading.read(graph)
-        yield from reading.told()
+        reading.known(graph)
+        yield from reading.unlike()
     for each in graphs:
         yield from _read_twice(each)
 
@@ -116,7 +116,7 @@ def _unlike(one: Families, other: Families) -> tuple[int, int] | None:
     return None
 
 
-class _Heads(Flow[Orders]):
+class _Heads(Follower[Orders]):
     """The orders in which the axes of each value were cut."""
 
     def __init__(self) -> None:
@@ -125,12 +125,10 @@ class _Heads(Flow[Orders]):
         self.single: set[int] = set()
         self.against: list[tuple[Cut, Cut]] = []
 
-    def one(self, node: Node, known: Known[Orders]) -> Orders | None:
-        if not isinstance(node, Apply):
-            return None
+    def of(self, node: Apply, known: list[Orders | None]) -> Orders | None:
+        given = [orders or () for orders in known]
         if _cuts(node):
-            return self._reshaped(node, known.get(node.operands[0].id, ()))
-        given = [known.get(value.id, ()) for value in node.operands]
+            return self._reshaped(node, given[0])
         if not any(given):
             return None
         eaten = self._families(node.axes)
@@ -197,7 +195,7 @@ class _Heads(Flow[Orders]):
                     if not foreign and self._differ(one.axes, other.axes):
                         self.against.append((one.cut, other.cut))
 
-    def told(self) -> Iterator[Problem]:
+    def unlike(self) -> Iterator[Problem]:
         for one, other in dict.fromkeys(self.against):
             turned = _unlike(one[1], other[1])
             if turned is None:  # what their parts were cut into was unlike
