@@ -17,8 +17,9 @@ from ..base import theme
 from ..base.paper import Paper, paper
 from ..formats import dot, export, tikz
 from ..hints.hints import NONE, Hints
+from ..page import write as html_page
+from ..page.levels import Levels
 from ..scene.opening import UnknownBlock
-from . import page as html_page
 from .hatching import DrawnMesh
 from .making import FigureMaker, TooLarge
 from .panels import Panel
@@ -37,8 +38,7 @@ class Diagram:
     def __init__(
         self,
         panel: Panel,
-        redraw: html_page.Redraw,
-        openable: tuple[str, ...],
+        maker: FigureMaker,
         panels: tuple[Diagram, ...] = (),
         *,
         type: float | None = None,
@@ -48,8 +48,7 @@ class Diagram:
         self._type = type
         self._paper = sheet.picture if titled or panel.suffix else sheet.untitled
         self._graph = panel.graph
-        self._redraw = redraw
-        self._openable = openable
+        self._maker = maker
         self.letter = panel.letter
         self.suffix = panel.suffix
         self.panels = panels
@@ -87,8 +86,11 @@ class Diagram:
         return tikz.write(self._paper, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
 
     def html(self) -> str:
-        """One page by itself: hover, click, keyboard. ExportError where Graphviz is missing."""
-        return html_page.write(self._graph, self._sheet, self._openable, self._redraw)
+        """One page by itself, the living figure: blocks open and close, with the spec beside it."""
+        maker = self._maker
+        levels = Levels(maker.level, maker.colors)
+        title = self._graph.name if maker.title is None else maker.title
+        return html_page.write(self._graph, levels, maker.opening.shown(self._graph), title=title)
 
     def graphviz(self) -> Source:
         """The figure as an object of the package `graphviz`: `.view()`, `.render()`, `.pipe()`, a notebook's display.
@@ -184,9 +186,8 @@ def draw(
         legend or mesh is not None, devices,
     )  # fmt: skip
     drawn = maker.panels()
-    openable = maker.opening.openable(graph)
-    others = tuple(Diagram(panel, maker.redraw, openable, type=points) for panel in drawn[1:])
-    return Diagram(drawn[0], maker.redraw, openable, others, type=points, titled=title is not None)
+    others = tuple(Diagram(panel, maker, type=points) for panel in drawn[1:])
+    return Diagram(drawn[0], maker, others, type=points, titled=title is not None)
 
 
 def _see_that_it_can_be(theme: str, depth: int | None, title: str | None) -> None:

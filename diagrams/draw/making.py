@@ -11,7 +11,7 @@ from ..base.theme import CAPTION, Theme
 from ..hints.apply import Applied
 from ..hints.hints import Hints
 from ..scene.opening import Opening
-from ..scene.steps import Scene
+from ..scene.steps import Path, Scene
 from ..scene.unfold import scene_of
 from .hatching import DrawnMesh
 from .panels import Panel, PanelPart, Rows, panels
@@ -67,11 +67,13 @@ class FigureMaker:
                 panel.sheet.scale = min(panel.sheet.scale, one)
         return drawn
 
-    def redraw(self, toggled: frozenset[str]) -> Sheet:
-        """The figure with these blocks closed if they were open, and open if they were closed."""
-        opening = self._opened()
-        opening.grown, opening.toggled = self.opening.grown, toggled
-        return self._sheet(PanelPart(self.graph, opening, self.hints))  # what hints name may be closed now
+    def level(self, graph: Graph, path: Path, width: float, folded: bool) -> Sheet:
+        """For a page: the inside of a block, with no title, at a width of the drawing. What hints name and what was
+        asked to be closed may not be in it. folded: with all of its blocks as boxes."""
+        own = Opening(graph)
+        own.close = tuple(own.names(graph)) if folded else self.closed
+        maker = replace(self, title="", paper=Paper(width, None, CAPTION, CAPTION), legend=self.legend and not path)
+        return maker._sheet(PanelPart(graph, own, self.hints, "", path))
 
     def _opened(self) -> Opening:
         return Opening(self.graph, self.opened, self.depth, self.closed)

@@ -58,11 +58,10 @@ class Opening:
         self.fixed: dict[int, How | None] = {}
         self.canonical = Canonical()
         self.grown: set[int] = set()
-        self.toggled: frozenset[str] = frozenset()  # blocks to open if they would be closed, and close if open
         self.apart: set[str] = set()  # blocks with a panel of their own: boxes, whatever else is said
         self.letters: dict[int, str] = {}  # of those panels, by call
         self.growth: list[int] = []  # calls (by id) that a small figure might also open, smallest first
-        known = sorted(self._names(graph))
+        known = sorted(self.names(graph))
         for names, verb in ((self.open, "open"), (self.close, "close")):
             for name in names:
                 if name not in known:
@@ -74,23 +73,12 @@ class Opening:
     def how(self, call: Call | Scan, level: int) -> How:
         if call.graph.kind == "op":
             return How.CLOSED
-        how = self._how(call, level)
-        if call.graph.name in self.toggled:
-            return How.REGION if how is How.CLOSED else How.CLOSED
-        return how
+        return self._how(call, level)
 
-    def openable(self, graph: Graph) -> tuple[str, ...]:
-        """The names of the blocks under `graph`, in the order in which they are called."""
-        names: dict[str, None] = {}
-
-        def walk(graph: Graph) -> None:
-            for call in _calls(graph):
-                if call.graph.name not in names:
-                    names[call.graph.name] = None
-                    walk(call.graph)
-
-        walk(graph)
-        return tuple(names)
+    def shown(self, graph: Graph) -> tuple[str, ...]:
+        """The names of the blocks under `graph` that are drawn open."""
+        reached = self._reached(graph, ())
+        return tuple(dict.fromkeys(c.graph.name for c, path in reached if self.how(c, len(path)) is not How.CLOSED))
 
     def letter(self, call: Call | Scan) -> str:
         """Of the panel that a box has; as long as none is given, one as wide, so that its room is known."""
@@ -109,7 +97,7 @@ class Opening:
         """The calls under `graph` that have panels of their own, what to open in each, and the path to its inside."""
         for call, path in self._reached(graph, ()):
             if call.graph.name in self.apart:
-                within = self._names(call.graph)
+                within = self.names(call.graph)
                 depth = None if self.depth is None else max(0, self.depth - len(path) - 1)
                 open, close = ([name for name in names if name in within] for names in (self.open, self.close))
                 yield call, Opening(call.graph, open, depth, close), (*path, called(call))
@@ -127,7 +115,7 @@ class Opening:
             return How.CLOSED
         if any(name in names for name in self.open):
             return How.REGION
-        if any(name in self._names(call.graph) for name in self.open):  # on the way to it
+        if any(name in self.names(call.graph) for name in self.open):  # on the way to it
             return How.INLINE if self._structure(call.graph) or self._glue(call.graph) else How.REGION
         if call is self.alone and self.depth is None:
             return How.INLINE
@@ -144,13 +132,13 @@ class Opening:
 
     # -- what there is
 
-    def _names(self, graph: Graph) -> frozenset[str]:
-        """The names of every call under it."""
+    def names(self, graph: Graph) -> frozenset[str]:
+        """What every call under it is named by."""
         if id(graph) not in self.named:
             names: set[str] = set()
             for node in graph.nodes:
                 for inner in children(node):
-                    names |= self._names(inner)
+                    names |= self.names(inner)
                 if isinstance(node, Call | Scan) and node.graph.kind != "op":
                     names |= called(node)
             self.named[id(graph)] = frozenset(names)

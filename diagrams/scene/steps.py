@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from ...compiler.graph.nodes import Apply, Graph
+from ...compiler.graph.nodes import Apply, Call, Graph, Scan
 from ...compiler.graph.values import IndexInto, Scalar, Value
 from ...compiler.sharding.sends import Collective
 from ...compiler.sizes.axes import Axis
@@ -105,7 +105,8 @@ class DrawStep:
     tip: str = ""
     late: bool = False  # a SOURCE that stands just before the step that reads it
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
-    block: str = ""  # of a closed block: its name
+    block: str = ""  # of a closed block: its name,
+    call: Call | Scan | None = None  # and what calls it
     title: str = ""  # of a block: what it is called, wherever it occurs
     panel: str = ""  # of a closed block: the letter of the panel that shows its contents
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them

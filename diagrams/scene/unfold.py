@@ -444,7 +444,7 @@ class _Unfolding(Steps):
         step.sends = sends_in(node.graph)
         step.panel = self.opening.letter(node)
         step.tint = self.titles.tint(step.title)
-        step.block = node.graph.name
+        step.block, step.call = node.graph.name, node
         if node.name and isinstance(node, Call) and self.opening.learns(node.graph):
             step.weights, step.whose = self.key(frame, node.name), frame.prefix + node.name
         if node.graph.kind == "op":

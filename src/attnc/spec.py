@@ -767,8 +767,8 @@ class Model:
                 give some.
 
         The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.panels`, `.save(path)` (.svg, .pdf,
-        .png, .dot, .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot and
-        .tex need the program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a
+        .png, .dot, .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot, .tex
+        and .html need the program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a
         graphviz.ExecutableNotFound too.
         Raises ValueError for a block that is not there, an unknown theme, a width that no page or a size that no
         letters have, an unknown page, a mesh that `plan` refuses; AttnError, with every mistake, for hints that are

@@ -73,15 +73,17 @@ def test_too_narrow_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert "give it a width of" in capsys.readouterr().err
 
 
-def test_tex_and_equations_need_no_graphviz(
+def test_tex_pages_and_equations_need_no_graphviz(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["draw", "a.attn:net", "-o", "a.tex"]) == 0
     assert "tikzpicture" in Path("a.tex").read_text(encoding="utf-8")
+    assert main(["draw", "a.attn:net", "-o", "a.html"]) == 0
+    assert Path("a.html").read_text(encoding="utf-8").endswith("</html>\n")
     assert main(["show", "a.attn:part", "--latex"]) == 0
     assert "Multi-Head" in capsys.readouterr().out
-    assert "apt-get install graphviz" in says(capsys, "-o", "a.html")
+    assert "apt-get install graphviz" in says(capsys, "-o", "a.svg")
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")

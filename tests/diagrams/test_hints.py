@@ -337,7 +337,7 @@ def test_a_file_that_is_not_there_or_says_nothing(folder: Path, capsys: pytest.C
 
 def test_levels_of_a_page_may_lack_what_notes_speak_of() -> None:
     made = drawn({"open": "heads", "note": [{"at": "scores", "text": "s"}, {"at": "gain", "text": "g"}]}, "net")
-    sheet = made._redraw(frozenset({"heads"}))
+    sheet = made._maker.level(made._graph, (), 500, False)
     assert [note.text for note in sheet.scene.callouts] == ["g"] and faults(sheet) == []
 
 

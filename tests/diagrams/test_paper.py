@@ -1,8 +1,7 @@
-"""What papers take: TikZ, equations, fonts. And the page for screens, in a real browser where there is one."""
+"""What papers take: TikZ, equations, fonts."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -14,14 +13,12 @@ import pytest
 
 import attnc
 from attnc.diagrams import ExportError, draw
-from attnc.diagrams.draw.page import states
 
 from . import graphs
 from .tex_reader import Reader
 
 ROOT = Path(__file__).parent.parent.parent
 STD = sorted((ROOT / "compiler" / "std").glob("*.attn"))
-CHROMIUM = next((p for p in ("chromium", "chromium-browser", "google-chrome") if shutil.which(p)), None)
 
 
 def has_tex(*files: str) -> bool:
@@ -317,77 +314,3 @@ def test_fonts_are_embedded_and_the_page_is_as_wide_as_asked(tmp_path: Path) -> 
     info = subprocess.run(["pdfinfo", path], capture_output=True, text=True, check=True).stdout
     wide = float(re.search(r"Page size:\s+([0-9.]+)", info)[1])  # type: ignore[index]
     assert wide <= 5.5 * 72 + 1
-
-
-# -- the page ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def page() -> str:
-    if shutil.which("dot") is None:
-        pytest.skip("Graphviz is not installed")
-    return attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw().html()
-
-
-def test_the_page_needs_no_network(page: str) -> None:
-    head, _, rest = page.partition('<script id="data"')
-    data, _, script = rest.partition("</script>")
-    assert "http" not in head + script
-    assert "src=" not in head + script
-    facts = json.loads(data.partition(">")[2])
-    assert facts["levels"][0]["state"] == []
-    assert any(name.endswith("transformer.attn") for name in facts["sources"])
-    axis = facts["levels"][0]["axes"]["model"]
-    assert axis["kind"] == "depth"
-    assert axis["size"] == 512
-
-
-def test_levels_stay_few() -> None:
-    names = [f"b{i}" for i in range(40)]
-    found = states(names)
-    assert len(found) == len(set(found)) == 24
-    assert found[0] == frozenset()
-    assert len(states(["a", "b", "c"])) == 8
-
-
-PROBE = """<script>
-{
-const log = {}, level = () => document.body.dataset.level;
-const block = () => document.querySelector("#figure [data-block=multihead]");
-log.start = level();
-block().dispatchEvent(new MouseEvent("click", {bubbles: true})); log.click = level();
-log.softmax = document.querySelectorAll("#figure .softmax").length;
-block().dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true})); log.enter = level();
-document.dispatchEvent(new KeyboardEvent("keydown", {key: "]"})); log.next = level();
-document.dispatchEvent(new KeyboardEvent("keydown", {key: "0"})); log.zero = level();
-const wire = [...document.querySelectorAll("g.wire")].find(g => g.classList.contains("depth"));
-wire.dispatchEvent(new PointerEvent("pointerenter"));
-log.about = document.getElementById("about").textContent;
-log.line = document.querySelector("pre .here").textContent;
-log.lit = document.querySelectorAll(".lit").length;
-const dims = document.querySelectorAll(".dim").length; log.dim = dims > 0;
-document.body.setAttribute("data-log", btoa(JSON.stringify(log)));
-}
-</script></html>"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_the_page_in_chromium(page: str, tmp_path: Path) -> None:
-    from base64 import b64decode
-
-    (tmp_path / "a.html").write_text(page.replace("</html>", PROBE), encoding="utf-8")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--dump-dom"]
-    flags.append(f"--user-data-dir={tmp_path / 'profile'}")
-    command = [str(CHROMIUM), *flags, f"file://{tmp_path / 'a.html'}"]
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
-    found = re.search(r'data-log="([^"]+)"', dom)
-    assert found, dom[-500:]
-    log = json.loads(b64decode(found[1]))
-    assert (log["start"], log["click"], log["enter"], log["zero"]) == ("", "multihead", "", "")
-    assert log["next"] not in ("", "multihead")
-    assert log["softmax"] == 3 or log["softmax"] == 0  # `attend` may be a box of its own in there
-    assert log["lit"] >= 1
-    assert log["dim"]
-    assert "512" in log["about"]
-    assert "depth" in log["about"]
-    assert log["line"].strip()

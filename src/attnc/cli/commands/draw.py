@@ -116,7 +116,7 @@ def page(text: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
-    ending of OUT. All but DOT and TikZ need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
+    ending of OUT. All but DOT, TikZ and HTML need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
     from ...compiler.cost.bill import CostError
     from ...compiler.sharding.choose import NoSplit

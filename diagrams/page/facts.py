@@ -1,0 +1,75 @@
+"""What the page tells of a figure: of each step its op, its shapes and its words of the spec; of each wire its axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from ...compiler.sizes.axes import Axis
+from ...dsl.source import Source, Span
+from ..base.text import plain
+from ..canvas.drawing import Canvas
+from ..scene.steps import DrawStep, StepKind
+from .parts import PartFinder
+
+_CALLED = {StepKind.COPY: "copy", StepKind.SINK: "the result", StepKind.ENTER: "begins", StepKind.EXIT: "ends"}
+
+
+@dataclass
+class PageFacts:
+    """Numbers of what several figures of a page speak of: axes, and places in the spec (source, from, to)."""
+
+    axes: dict[tuple[object, ...], int] = field(default_factory=dict)
+    sources: dict[Source, int] = field(default_factory=dict)
+    places: dict[tuple[int, int, int], int] = field(default_factory=dict)
+
+    def axis(self, axis: Axis) -> int:
+        key = (axis.name, axis.label, axis.kind.value, axis.extent, axis.family)
+        return self.axes.setdefault(key, len(self.axes))
+
+    def place(self, span: Span | None) -> int | None:
+        """None for what no spec says, or what is a whole block of it."""
+        if span is None or span.text.startswith(("block ", "model ")):
+            return None
+        source = self.sources.setdefault(span.source, len(self.sources))
+        return self.places.setdefault((source, span.start, span.end), len(self.places))
+
+    def data(self) -> dict[str, object]:
+        keys = ("name", "label", "kind", "size", "family")
+        return {
+            "axes": [dict(zip(keys, axis, strict=True)) for axis in self.axes],
+            "sources": [[source_name(source.name), source.text] for source in self.sources],
+            "places": [list(place) for place in self.places],
+        }
+
+    def steps(self, sheet: Canvas) -> list[dict[str, object]]:
+        """In the order of the scene."""
+        return [self._step(step) for step in sheet.scene.steps]
+
+    def _step(self, step: DrawStep) -> dict[str, object]:
+        said = step.tip or (f"repeat ×{step.border.title} " if step.border is not None and step.border.repeat else "")
+        if step.kind in _CALLED and not step.tip:
+            said = f"{said}{_CALLED[step.kind]}"
+        shapes = [[[self.axis(axis) for axis in t.axes] for t in side] for side in (step.ins, step.outs)]
+        names = [t.name for t in step.outs if t.name]
+        found: dict[str, object] = {"t": said or step.mark, "i": shapes[0], "o": shapes[1]}
+        if (place := self.place(step.span)) is not None:
+            found["p"] = place
+        if names:
+            found["n"] = ", ".join(names)
+        if note := plain(step.note):
+            found["f"] = note
+        if step.kind is StepKind.COPY:
+            found["q"] = 1  # nothing is computed there
+        return found
+
+    def wires(self, sheet: Canvas) -> dict[str, int]:
+        """The axis of each wire that has one."""
+        made = PartFinder(sheet).wires.items()
+        return {str(number): self.axis(wire.axis) for number, (wire, _) in made if wire.axis is not None}
+
+
+def source_name(name: str) -> str:
+    """What a page calls a file: never by where it lies on the machine that made the page."""
+    path = PurePath(name)
+    return path.name if path.is_absolute() or ".." in path.parts else name

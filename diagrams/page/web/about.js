@@ -1,0 +1,23 @@
+// Beside the figure: what is pointed at, in words.
+function say(...lines) {
+  $("about").replaceChildren(...lines.filter(Boolean).map((line, k) => make(k ? "p" : "b", { html: 1 }, line)));
+}
+
+function tell(what) {
+  if (!what) return say(data.name, "Point at anything in the figure, the equations, the spec or the code.");
+  if (what.said) return say(what.said);
+  const facts = what.step === undefined ? null : data.levels[what.level].steps[what.step];
+  if (what.axis !== undefined) {
+    const { name, label, kind, size } = data.axes[what.axis];
+    return say(`axis ${name}` + (label !== name ? ` (${label})` : ""), `kind: ${kind}`, `size: ${size ?? state.sizes[data.axes[what.axis].family] ?? "known at run time"}`, `from: ${originOf(facts)}`);
+  }
+  if (facts) {
+    const named = facts.h ? `${facts.h}${label(facts) ? ` (${label(facts)})` : ""}` : facts.t;
+    return say(named, facts.i.length ? `takes ${facts.i.map(shapeOf).join(", ")}` : "", facts.o.length ? `gives ${facts.n ? facts.n + " " : ""}${facts.o.map(shapeOf).join(", ")}` : "",
+      facts.f ? `with ${facts.f}` : "", facts.b !== undefined ? "a block: click it, or press Enter, to open or close it" : "");
+  }
+  if (what.places.length) return say(what.places.slice(0, 3).map(p => textOf(data.places[p]).replace(/\s+/g, " ")).join("; "));
+  return null;
+}
+
+const originOf = facts => facts.h || facts.t;

@@ -1,0 +1,198 @@
+"""The living figure: what the page holds, and how it answers to real clicks, touches and keys in real browsers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import attnc
+
+from .browser import CHROMIUM, FIREFOX, Chromium, Firefox
+
+ROOT = Path(__file__).parent.parent.parent
+SIZES = {"phone": (390, 844), "laptop": (1280, 800), "projector": (1920, 1080)}
+in_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+in_firefox = pytest.mark.skipif(FIREFOX is None, reason="Firefox is not installed")
+
+NET = """
+width t
+depth m = 8, f = 16
+block swell(x: [m]) -> [m] {
+    y = linear.up[m -> f](x)
+    z = relu(y)
+    return linear.down[f -> m](z)
+}
+block turn(x: [t, m]) -> [t, m] {
+    a = swell(x) + x
+    b = layernorm[m](a)
+    c = linear.one[m -> f](b)
+    d = linear.two[f -> m](tanh(c))
+    return d * 2
+}
+model net(x: [t, m]) -> [t, m] { return turn(x) }
+"""
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    read: dict[str, Any] = json.loads(found[1])
+    return read
+
+
+@pytest.fixture(scope="module")
+def small() -> str:
+    return attnc.loads(NET, name="net.attn").model("net").draw().html()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("page") / "transformer.html"
+    attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw().save(file)
+    return file
+
+
+def test_the_page_needs_no_network_and_tells_no_path(small: str) -> None:
+    assert "src=" not in small
+    assert not re.search(r"https?://(?!www\.w3\.org/)", small)
+    file = attnc.load(ROOT / "examples" / "transformer.attn")
+    assert str(ROOT) not in file.block("join").draw().html()
+
+
+def test_every_block_is_drawn_once(small: str) -> None:
+    data = data_of(small)
+    levels = {level["name"]: level for level in data["levels"]}
+    assert set(levels) == {"net", "turn", "swell"}
+    assert data["levels"][data["root"]]["name"] == "net"
+    (box,) = (step for step in levels["turn"]["steps"] if "b" in step)
+    assert data["levels"][box["b"]]["name"] == "swell"
+    for level in levels.values():
+        assert len(level["drawn"]) == 3
+        for number in level["drawn"]:
+            for _, _, svg in data["drawings"][number]["rows"]:
+                used = {int(k) for k in re.findall(r'data-s="(\d+)"', svg)}
+                assert used <= set(range(len(level["steps"])))
+    axes = {axis["name"]: axis for axis in data["axes"]}
+    assert (axes["m"]["kind"], axes["m"]["size"], axes["t"]["size"]) == ("depth", 8, None)
+
+
+def test_what_was_asked_to_be_open_is_open_at_first() -> None:
+    model = attnc.loads(NET, name="net.attn").model("net")
+    assert data_of(model.draw(depth=2).html())["open"] == ["turn", "swell"]
+    assert data_of(model.draw(open="turn").html())["open"] == ["turn"]
+    assert data_of(model.draw(depth=0).html())["open"] == []
+
+
+def test_places_are_words_of_the_spec(small: str) -> None:
+    data = data_of(small)
+    words = {data["sources"][source][1][a:b] for source, a, b in data["places"]}
+    assert {"linear.up[m -> f](x)", "relu(y)", "swell(x)", "turn(x)"} <= words
+
+
+@pytest.mark.slow
+def test_it_is_light(page: Path) -> None:
+    assert page.stat().st_size < 400_000
+
+
+@pytest.fixture(scope="module")
+def chromium(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    browser = Chromium(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()
+
+
+@pytest.mark.slow
+@in_chromium
+@pytest.mark.parametrize("size", SIZES)
+def test_it_is_laid_out_for_the_window(chromium: Chromium, page: Path, size: str) -> None:
+    chromium.size(*SIZES[size])
+    chromium.open(page)
+    assert chromium.errors == []
+    heights = chromium.run(
+        "[...figure.querySelectorAll('text')].map(t => parseFloat(t.getAttribute('font-size')) * t.getScreenCTM().a)"
+    )
+    assert min(heights) >= {"phone": 8.5, "laptop": 10, "projector": 13}[size]
+    assert chromium.run("figure.scrollWidth <= figure.clientWidth + 1")
+    assert chromium.run("document.documentElement.scrollWidth <= innerWidth")
+    paint = "performance.getEntriesByType('paint')[0].startTime"
+    assert chromium.run(f"new Promise(done => requestAnimationFrame(() => setTimeout(() => done({paint}), 50)))") < 1000
+    assert [url for url in chromium.asked if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.slow
+@in_chromium
+def test_every_part_answers(chromium: Chromium, page: Path) -> None:
+    """Each piece that is drawn says something when it is pointed at in its middle, or is covered by one that does."""
+    chromium.size(1280, 800)
+    chromium.open(page)
+    dumb = chromium.run("""[...figure.querySelectorAll('text, rect, circle, ellipse, path')].filter(e => !aboutOf(e)
+        && !e.closest('.room') && !e.classList.contains('lens')).map(e => e.outerHTML)""")
+    assert dumb == []
+
+
+@pytest.mark.slow
+@in_chromium
+@pytest.mark.parametrize("how", ["click", "key", "touch"])
+def test_blocks_open_in_place(chromium: Chromium, page: Path, how: str) -> None:
+    chromium.size(*(SIZES["phone"] if how == "touch" else SIZES["laptop"]))
+    chromium.open(page)
+    before = chromium.run("figure.querySelectorAll('.level').length")
+    x, y = chromium.at("#figure [data-box]")
+
+    def act() -> None:
+        if how == "click":
+            chromium.click(x, y)
+        elif how == "touch":
+            chromium.touch(x, y)
+        else:
+            chromium.run("figure.focus()")
+            for _ in range(30):
+                if chromium.run("state.held && !!data.levels[state.held.level].steps[state.held.step].h"):
+                    break
+                chromium.press("ArrowRight")
+            chromium.press("Enter")
+
+    act()
+    assert chromium.run("figure.querySelectorAll('.level').length") == before + 1
+    assert chromium.run("document.body.dataset.open.split(' ').length") == 1
+    if how != "key":  # it stands where it stood
+        assert chromium.at("#figure [data-box]") == pytest.approx((x, y), abs=2)
+    act()
+    assert chromium.run("figure.querySelectorAll('.level').length") == before
+    assert chromium.errors == []
+
+
+@pytest.mark.slow
+@in_chromium
+def test_zoom_keeps_its_place(chromium: Chromium, page: Path) -> None:
+    chromium.size(1280, 800)
+    chromium.open(page)
+    chromium.run("zoom(2)")
+    box = "[...figure.querySelectorAll('[data-box]')][1].getBoundingClientRect()"
+    chromium.run(f"figure.scrollTo({box}.x - 200, {box}.y - 200)")
+    x, y = chromium.run(f"[{box}.x - figure.getBoundingClientRect().x, {box}.y - figure.getBoundingClientRect().y]")
+    chromium.run(f"zoom(3, {x}, {y})")
+    again = chromium.run(f"[{box}.x - figure.getBoundingClientRect().x, {box}.y - figure.getBoundingClientRect().y]")
+    assert again == pytest.approx([x, y], abs=3)
+
+
+@pytest.mark.slow
+@in_firefox
+def test_it_answers_in_firefox(page: Path, tmp_path: Path) -> None:
+    browser = Firefox(tmp_path)
+    try:
+        browser.open(page)
+        before = browser.run("figure.querySelectorAll('.level').length")
+        browser.click("#figure [data-box] rect, #figure [data-box] path")
+        assert browser.run("figure.querySelectorAll('.level').length") == before + 1
+        assert "Multi-Head" in browser.run("document.getElementById('about').textContent")
+        browser.run("figure.focus()")
+        browser.press("ArrowRight")
+        assert "step" in browser.run("document.getElementById('about').textContent")
+    finally:
+        browser.close()
