@@ -522,6 +522,42 @@ block experts(x: [seq, model]) -> [seq, model] {
 """,
     ),
     Entry(
+        "W0522",
+        "padding that is left out here and read there",
+        """
+        An attention has a mask over its keys, an input; and another layer, a mean or other pooling, a normalisation or
+        a loss takes the items of the same input together without it. What is computed of an example then hangs on how
+        long the longest of its batch is. Leave the padding out there, too: `mean[word](x where real)`. Nothing is said
+        where there is any mask, such as that of a loss or of a causal model that is padded on the right, of what the
+        mask has a part in, and of ragged widths, whose padding is always left out.
+
+        A course on embeddings took the mean of what an encoder gives with the padding in it (jsboige/CoursIA, issue
+        15045: a sentence's vector changed with its neighbours in the batch), and so did BERT-whitening-pytorch (issue
+        13, which measures what it costs); the cross-attention of a video model read the padding of its texts
+        (aigc-apps/VideoX-Fun, issue 258).
+        """,
+        """
+width word
+width other like word
+depth model = 32
+
+model sentence(x: [word, model], real: bool[word]) -> [model] {
+    weights = softmax[other](dot[model](x, x[word as other]) / sqrt(|model|) where real[word as other])
+    return mean[word](dot[other](weights, x[word as other]))
+}
+""",
+        """
+width word
+width other like word
+depth model = 32
+
+model sentence(x: [word, model], real: bool[word]) -> [model] {
+    weights = softmax[other](dot[model](x, x[word as other]) / sqrt(|model|) where real[word as other])
+    return mean[word](dot[other](weights, x[word as other]) where real)
+}
+""",
+    ),
+    Entry(
         "W0523",
         "some items see nothing",
         """

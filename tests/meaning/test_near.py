@@ -62,3 +62,42 @@ def test_what_is_to_be_read_is_given_for_padding() -> None:
 def test_a_scale_behind_the_average_is_told_once() -> None:
     average = "dot[past](dropout(weights, drop), V[seq as past])"
     assert told("decoder", [("/ sqrt(|key|)", ""), (average, f"{average} / sqrt(|key|)")]) == ["W0504"]
+
+
+POOLED = """
+width word
+width other like word
+depth model = 8
+
+block attend(x: [word, model], SEEN: bool[word]) -> [word, model] {
+    scores = dot[model](x, x[word as other]) / sqrt(|model|)
+    return dot[other](softmax[other](scores where MASK), x[word as other])
+}
+
+model read(x: [word, model], SEEN: bool[word], chosen: bool[word]) -> [model] {
+    y = attend(x, SEEN)
+    return END
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "mask", "end", "help"),
+    [
+        ("real", "real[word as other]", "mean[word](y)", "`mean[word](y where real)`"),
+        ("pad", "not pad[word as other]", "mean[word](y)", "`mean[word](y where not pad)`"),
+        ("real", "real[word as other]", "l2norm[word](y)[word = 0]", "`select(real, x, 0)`"),
+        ("real", "real[word as other]", "dot[word](y, x)", "`select(real, x, 0)`"),
+        ("real", "real[word as other]", "y[word = |word| - 1]", "`[word = max(sum[word](1 where real) - 1, 0)]`"),
+        ("real", "real[word as other]", "sum[word](y where real) / |word|", "`max(sum[word](1 where real), 1)`"),
+        ("real", "real[word as other]", "mean[word](y where chosen)", ""),
+        ("real", "real[word as other]", "mean[word](y where word > 0)", ""),
+        ("real", "real[word as other]", "dot[word](y, select(real, x, 0))", ""),
+        ("real", "real[word as other]", "y[word = 0] / |word|", ""),
+        ("real", "real[word as other] and other <= word", "y[word = |word| - 1]", ""),  # padded on the left, maybe
+    ],
+)
+def test_padding_that_is_left_out_is_left_out_everywhere(name: str, mask: str, end: str, help: str) -> None:
+    text = POOLED.replace("SEEN", name).replace("MASK", mask).replace("END", end)
+    found = [each for each in attnc.check(text) if each.code == "W0522"]
+    assert [help in each.help for each in found] == [True] * bool(help)

@@ -19,6 +19,7 @@ from .masks import masks_of_data
 from .never_learn import never_learn
 from .numbers import wrong_numbers
 from .own_target import own_targets
+from .padding import padding_read
 
 READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     own_targets,
@@ -26,6 +27,7 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     wrong_numbers,
     masks_of_data,
     masks_of_places,
+    padding_read,
     wrongly_dropped,
     heads_unlike,
 )

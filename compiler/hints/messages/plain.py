@@ -36,6 +36,7 @@ class PlainWords(NamedTuple):
 _UNDECLARED = "declare it: `depth {0} = 64` or `const {0} = 2`"
 _ONE_OF_TWO = "declare `{0}` in this file (its declaration then holds in both), or rename one: `{1} as other`"
 _CHOOSE = "choose between values with ``select(condition, x, y)``"
+_LEFT_OUT = "padding is left out here"
 
 PLAIN = {
     Plain.PARAM_OUTSIDE: PlainWords(
@@ -225,6 +226,36 @@ PLAIN = {
         "this is 0 wherever the mask lets through, where `{0}` is at most `{1}`",
         "turn the difference round: ``{1} - {0}``",
         "the mask of this softmax hides the rest",
+    ),
+    Plain.PADDING_MIXED: PlainWords(
+        "`{0}` reads the padding of `{1}`, too, which attention leaves out by a mask",
+        "leave it out here, too: ``{2}``{3}",
+        _LEFT_OUT,
+    ),
+    Plain.PADDING_SUMMED: PlainWords(
+        "`{0}` reads the padding of `{1}`, too, which attention leaves out by a mask",
+        "let it add nothing, as zeros: ``select({2}, x, 0)`` for what varies along `{1}`{3}",
+        _LEFT_OUT,
+    ),
+    Plain.PADDING_NORMED: PlainWords(
+        "`{0}` reads the padding of `{1}`, too, which attention leaves out by a mask",
+        "take the mean, and that of the squares, of what is real: ``mean[{1}](x where {2})``{3}",
+        _LEFT_OUT,
+    ),
+    Plain.PADDING_COUNTED: PlainWords(
+        "what is summed is real, and it is divided by the number of all places of `{0}`, with the padding",
+        "divide by how many are real: ``max(sum[{0}](1 where {1}), 1)``{2}",
+        _LEFT_OUT,
+    ),
+    Plain.PADDING_LAST: PlainWords(
+        "the last place of `{0}` is padding, but of the longest example; attention leaves that out by a mask",
+        "take the last one that is real: ``[{0} = max(sum[{0}](1 where {1}) - 1, 0)]``{2}",
+        _LEFT_OUT,
+    ),
+    Plain.PADDING_CALLED: PlainWords(
+        "`{0}` is given no mask here, and reads the padding of `{1}`, which is left out elsewhere",
+        "give it the mask, too: ``{2}``{3}",
+        _LEFT_OUT,
     ),
     Plain.NEVER_LEARNS: PlainWords(
         "no gradient reaches {0}: {1} lets none through",

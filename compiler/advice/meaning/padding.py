@@ -1,0 +1,364 @@
+"""Padding that attention leaves out, and that is read elsewhere (W0522): in a layer without the mask, a mean or another
+pooling, a normalisation, a loss. What is computed of an example then hangs on how far the others of its batch are long.
+
+Of each value it is known along which axis its items are those of which input: `x[word]` of `ids[word]`, also behind
+maps of each item by itself and under another name of the axis. A truth value of an input is a mask of padding if a
+softmax over keys, for queries of data, has it; what it leaves out there is padding of the input that the keys are of.
+
+Silent: what has any mask of its own (places, as where a causal model is padded on the right; other data); what the mask
+has a part in (`select(real, x, 0)`); masks beside which another mask is used on the same keys, so that they may choose
+among real items; pooling alone, where nothing is attended to; ragged widths, which have no padding.
+
+A mean that takes the padding in is issue 15045 of jsboige/CoursIA, and issue 13 of BERT-whitening-pytorch, which
+measures what it costs; a cross-attention that reads the padding of texts, issue 258 of aigc-apps/VideoX-Fun.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ....dsl.source import Span
+from ...base.problems import Problem
+from ...graph.flows.flow import Known
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan
+from ...graph.traits import (
+    ADDED,
+    Arrange,
+    Compared,
+    Complement,
+    Gather,
+    IndexMap,
+    Normalise,
+    Pointwise,
+    Product,
+    Quotient,
+    Reduce,
+    Running,
+    Sum,
+)
+from ...graph.values import Role, Scalar, Value
+from ...problems.plain import Plain
+from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static
+from .flow import Follower
+
+Items = frozenset[tuple[Axis, int]]
+"""Axes along which the items are those of an input, by its number; by `-3 - number` those of its opposite."""
+
+_NOTHING: Items = frozenset()
+_SPOKEN = -1  # no input's: along this axis all that is to be said is said, or nothing is known
+_OTHER = -2  # no input's: a mask that is computed
+_GIVEN = re.compile(r"\bwhere\b")
+
+
+class _Scope(NamedTuple):
+    """A graph with what is known in it. call: the one in it that is read, if any."""
+
+    graph: Graph
+    known: Known[Items]
+    names: Mapping[Axis, Axis]
+    call: Call | None
+
+
+class _Left(NamedTuple):
+    """Where a mask leaves out padding of these inputs. turned: its opposite does; ordered: it orders places, too."""
+
+    inputs: frozenset[int]
+    turned: bool
+    ordered: bool
+    node: Apply
+    scopes: tuple[_Scope, ...]
+
+
+class _Read(NamedTuple):
+    """Where items of these inputs are put together along an axis. kept: masks that have a part in it."""
+
+    inputs: frozenset[int]
+    kept: frozenset[int]
+    axis: Axis
+    node: Apply
+    plain: Plain
+    scopes: tuple[_Scope, ...]  # the last is that of the node
+
+
+def padding_read(graph: Graph) -> Iterator[Problem]:
+    """Padding that a graph, or what it calls, leaves out at one place and reads at another."""
+    reading = _Padding(graph)
+    if reading.paddings and graph.span is not None:
+        yield from reading.told(graph)
+
+
+class _Padding(Follower[Items]):
+    """truths: the inputs that are truth values; paddings: those that may be masks, of one width."""
+
+    def __init__(self, top: Graph) -> None:
+        super().__init__()
+        self.top, self.source = top, None if top.span is None else top.span.source
+        self.truths = frozenset(n for n, one in enumerate(top.inputs) if one.value.type.element is Scalar.BOOL)
+        self.paddings = frozenset(n for n in self.truths if len(_widths(top.inputs[n].value)) == 1)
+        self.masked: dict[int, list[_Left]] = {}
+        self.attended: list[tuple[frozenset[int], frozenset[int]]] = []  # inputs, and the masks of their keys
+        self.seen: list[_Read] = []
+        self.scopes: tuple[_Scope, ...] = ()
+        self.now: Known[Items] = {}  # in the graph that is read
+
+    def told(self, graph: Graph) -> list[Problem]:
+        self.known(graph)
+        return [found for read in self.seen for found in self._wrong(read)] if self.masked else []
+
+    # -- what is known -----------------------------------------------------------------------------------------------
+
+    def entering(self, given: tuple[Items | None, ...]) -> tuple[Items | None, ...]:
+        if self.home is not self.top:
+            return given
+        return tuple(frozenset((axis, n) for axis in _widths(one.value)) for n, one in enumerate(self.top.inputs))
+
+    def passed(self, node: Call | Repeat | Scan, known: Known[Items]) -> tuple[Items | None, ...]:
+        self.scopes = self._around(known, node if isinstance(node, Call) else None)
+        return super().passed(node, known)
+
+    def _around(self, known: Known[Items], call: Call | None = None) -> tuple[_Scope, ...]:
+        """The graphs around, outermost first, and this one."""
+        graphs = [scope.graph for scope in self.scopes]
+        outer = self.scopes[: graphs.index(self.home)] if self.home in graphs else self.scopes
+        return (*outer, _Scope(self.home, known, self.names, call))
+
+    def one(self, node: Node, known: Known[Items]) -> Items | None:
+        self.now = known
+        return super().one(node, known)
+
+    def of(self, node: Apply, given: list[Items | None]) -> Items | None:
+        if node.traits.meaning == Quotient():
+            self._divided(node)
+        items = _NOTHING
+        for each in given:
+            if each and each is not items:
+                items = items | each if items else each
+        if not items:
+            return None
+        reads, widths = node.traits.reads, [axis for axis in node.axes if axis.is_width]
+        if isinstance(reads, Pointwise):
+            return self._pointwise(node, items)
+        if node.weights:
+            items = frozenset((axis, n) for axis, n in items if n >= 0 and n not in self.truths)
+        if not widths:
+            return items
+        if isinstance(reads, Normalise | Reduce):
+            self._together(node, widths, items)
+        elif isinstance(reads, Gather):
+            self._taken(node, items)
+        elif reads == Arrange(IndexMap.SAME):
+            axes = self.renamed(node, [axis for axis, _ in items])
+            return frozenset(zip(axes, [n for _, n in items], strict=True))
+        if isinstance(reads, Normalise | Running):
+            return items | {(axis, _SPOKEN) for axis in self.named(widths)}
+        gone = {*self.named(widths)} - {*self.named(node.made)}
+        return frozenset(one for one in items if one[0] not in gone)
+
+    def _pointwise(self, node: Apply, items: Items) -> Items:
+        if node.traits.meaning == Complement():
+            return frozenset((axis, -3 - n if n != _SPOKEN else n) for axis, n in items)
+        if any(n in self.truths for _, n in items):  # shares that are set to 0 behind: told of as such (W0525)
+            self.seen = [read for read in self.seen if not any(read.node.out is value for value in node.operands)]
+        chosen = self.named(_by_place(node))
+        return items | {(axis, _SPOKEN) for axis in chosen} if chosen else items
+
+    # -- what is found -----------------------------------------------------------------------------------------------
+
+    def _together(self, node: Apply, widths: list[Axis], items: Items) -> None:
+        """Items along widths are put together: with a mask, or without one."""
+        mask = _NOTHING if node.mask is None else self.now.get(node.mask.id, _NOTHING)
+        for axis, along in zip(widths, self.named(widths), strict=True):
+            inputs, kept = self._here(items, along)
+            if not inputs or (along, _SPOKEN) in items:
+                continue
+            if isinstance(node.traits.reads, Normalise) and node.traits.reads.weights:
+                kept |= self._here(mask, along)[1]
+                if not kept and node.mask is not None and node.mask.role is Role.DATA:
+                    kept |= {_OTHER}
+                if kept:
+                    self.attended.append((inputs, kept))
+                if any(other != along and n >= 0 and n not in self.truths for other, n in items):  # of queries
+                    ordered, scopes = (along, _SPOKEN) in mask, self._around(self.now)
+                    for n in kept & self.paddings:
+                        turned = (along, -3 - n) in mask
+                        self.masked.setdefault(n, []).append(_Left(inputs, turned, ordered, node, scopes))
+            if node.mask is None and _reads_all(node):
+                self._found(_Read(inputs, kept, axis, node, _how(node), self._around(self.now)))
+
+    def _here(self, items: Items, along: Axis) -> tuple[frozenset[int], frozenset[int]]:
+        """Of which inputs these are the items along an axis, and which masks had a part in them."""
+        here = frozenset(max(n, -3 - n) for axis, n in items if axis == along) - {_SPOKEN, _OTHER}
+        return here - self.truths, here & self.truths
+
+    def _taken(self, node: Apply, items: Items) -> None:
+        """The last place of all is taken."""
+        match self._static(node.operands[1]):
+            case Arith(meaning=Sum((1, -1)), args=(SizeOf(axis), Literal(1))) if axis == node.axes[0]:
+                inputs, kept = self._here(items, *self.named((axis,)))
+                self._found(_Read(inputs, kept, axis, node, Plain.PADDING_LAST, self._around(self.now)))
+
+    def _divided(self, node: Apply) -> None:
+        """A sum of real items is divided by the number of all. A loss is the same one if it is scaled."""
+        static = self._static(node.operands[1])
+        if not isinstance(static, SizeOf) or not node.out.type.axes:
+            return
+        for each in self.home.nodes:
+            match each:
+                case Apply(out=out, mask=Value() as mask, axes=(axis,)) if out is node.operands[0] and _adds(each):
+                    (along,) = self.named((axis,))
+                    inputs, _ = self._here(self.now.get(each.operands[0].id, _NOTHING), along)
+                    _, kept = self._here(self.now.get(mask.id, _NOTHING), along)
+                    if axis == static.axis:
+                        self._found(_Read(inputs, kept, axis, node, Plain.PADDING_COUNTED, self._around(self.now)))
+
+    def _static(self, value: Value) -> Static | None:
+        if value.role is not Role.CONSTANT:
+            return None
+        return next((node.value for node in self.home.nodes if isinstance(node, Constant) and node.out is value), None)
+
+    def _found(self, read: _Read) -> None:
+        if read.inputs and not read.axis.ragged:
+            self.seen.append(read)
+
+    # -- what is said ------------------------------------------------------------------------------------------------
+
+    def _wrong(self, read: _Read) -> Iterator[Problem]:
+        """What is read although a mask leaves it out elsewhere."""
+        for n, places in self.masked.items():
+            place = next((one for one in places if one.inputs & read.inputs), None)
+            counted = read.plain is Plain.PADDING_COUNTED
+            if place is None or (n in read.kept) is not counted:
+                continue
+            if any(inputs & read.inputs and n not in kept for inputs, kept in self.attended):  # it chooses
+                continue
+            if read.plain is Plain.PADDING_LAST and place.ordered:  # padded on the left
+                continue
+            found = self._problem(read, n, place)
+            if found is not None:
+                yield found
+            return
+
+    def _problem(self, read: _Read, n: int, place: _Left) -> Problem | None:
+        """It stands at the op, or at the call that gives it no mask."""
+        node, home = read.node, read.scopes[-1]
+        along = home.names.get(read.axis, read.axis)
+        own = node.span is not None and (read.plain is not Plain.PADDING_MIXED or _GIVEN.search(node.span.text) is None)
+        span, depth = self._stands(node, read.scopes, own)
+        formal = {entry.value.id for entry in place.scopes[-1].graph.inputs}
+        masked = place.node.mask is None or place.node.mask.id not in formal
+        there = self._stands(place.node, place.scopes, masked)[0]
+        scope = read.scopes[depth]
+        if span is None:
+            return None
+        if scope.call is None:
+            return _problem(read, span, *self._mask(read.scopes, read.axis, along, n, place.turned), there)
+        axis = next((actual for _, actual in scope.call.axes if scope.names.get(actual, actual) == along), along)
+        mask, to_give = self._mask(read.scopes[: depth + 1], axis, along, n, place.turned)
+        return Plain.PADDING_CALLED.at(span, scope.call.graph.name, axis, mask, to_give, there=there)
+
+    def _stands(self, node: Apply, scopes: tuple[_Scope, ...], own: bool) -> tuple[Span | None, int]:
+        """Where it is written in this file, and in which of the graphs around: the op itself, if it is its own."""
+        nodes = [scope.call for scope in scopes[:-1]] + ([node] if own else [])
+        for depth in range(len(nodes) - 1, -1, -1):
+            each = nodes[depth]
+            if each is not None and each.span is not None and each.span.source is self.source:
+                return each.span, depth
+        return None, 0
+
+    def _mask(self, scopes: tuple[_Scope, ...], axis: Axis, along: Axis, n: int, turned: bool) -> tuple[str, str]:
+        """A mask as it is written where it stands, and, where it is not known there, where it is to be given."""
+        for scope in reversed(scopes):
+            for entry in scope.graph.inputs:
+                known = scope.known.get(entry.value.id, _NOTHING)
+                for own in _widths(entry.value) if entry.value.type.element is Scalar.BOOL else ():
+                    outer = scope.names.get(own, own)
+                    for number in {n, -3 - n} & {number for each, number in known if each == outer}:
+                        return _written(entry.name, own, outer == along, axis, (number < 0) is not turned), ""
+            if scope.graph.kind != "repeat":
+                break
+        (own,) = _widths(self.top.inputs[n].value)
+        name = self.top.inputs[n].name
+        text = _written(name, own, own == along, axis, turned)
+        return text, f"; `{scopes[-1].graph.name}` is to be given `{name}`"
+
+
+def _problem(read: _Read, span: Span, mask: str, to_give: str, there: Span | None) -> Problem:
+    op, axis = read.node.op, read.axis
+    match read.plain:
+        case Plain.PADDING_LAST:
+            return Plain.PADDING_LAST.at(span, axis, mask, to_give, there=there)
+        case Plain.PADDING_COUNTED:
+            return Plain.PADDING_COUNTED.at(span, axis, mask, to_give, there=there)
+        case Plain.PADDING_SUMMED:
+            return Plain.PADDING_SUMMED.at(span, op, axis, mask, to_give, there=there)
+        case Plain.PADDING_NORMED:
+            return Plain.PADDING_NORMED.at(span, op, axis, mask, to_give, there=there)
+        case _:
+            text = _with_mask(span.text, mask) or f"{op}[{axis.name}](... where {mask})"
+            return Plain.PADDING_MIXED.at(span, op, axis, text, to_give, there=there)
+
+
+def _written(name: str, own: Axis, same: bool, axis: Axis, turned: bool) -> str:
+    """A mask, in the axis of the keys."""
+    return ("not " if turned else "") + (name if same else f"{name}[{own.name} as {axis.name}]")
+
+
+def _widths(value: Value) -> list[Axis]:
+    """The widths along which a value varies."""
+    return [axis for axis in value.type.axes if axis.is_width and axis not in value.type.broadcast_axes]
+
+
+def _adds(node: Apply) -> bool:
+    reads = node.traits.reads
+    return isinstance(reads, Reduce) and reads.combination == ADDED and not reads.multiplies
+
+
+def _by_place(node: Apply) -> list[Axis]:
+    """The widths along which what is made of data is chosen, or weighed in pairs, by places; or chosen by data."""
+    if isinstance(node.traits.meaning, Compared):
+        return _widths(node.out)
+    if node.out.type.element not in (Scalar.REAL, Scalar.BOOL):
+        return []
+    weighs = node.traits.meaning == Product()
+    tables = [value for value in node.operands if value.role is Role.TABLE]
+    bools = [value.type.element is Scalar.BOOL for value in tables]
+    return [axis for value, is_bool in zip(tables, bools, strict=True) for axis in _widths(value)
+            if is_bool or (weighs and len(_widths(value)) > 1)]  # fmt: skip
+
+
+def _how(node: Apply) -> Plain:
+    """How it reads padding: what takes no mask can be given zeros, if these change nothing."""
+    match node.traits.reads:
+        case _ if node.traits.masked:
+            return Plain.PADDING_MIXED
+        case Reduce(skips_zeros=True) | Normalise(skips_zeros=True):
+            return Plain.PADDING_SUMMED
+        case _:
+            return Plain.PADDING_NORMED
+
+
+def _reads_all(node: Apply) -> bool:
+    """Whether it puts together numbers of data, and no weights stand for the number of items."""
+    match node.traits.reads:
+        case Normalise():
+            return True
+        case Reduce(combination, indices=False):
+            known = combination is not None and not combination.truths
+            return known and not node.weights and all(value.role is Role.DATA for value in node.operands)
+        case _:
+            return False
+
+
+def _with_mask(text: str, mask: str) -> str:
+    """`op[axis](x)` with a mask behind its one argument; "" if it is written otherwise."""
+    written = re.fullmatch(r"(\w+(?:\.\w+)?\[[^]]*\])\((.*)\)", text, re.DOTALL)
+    if written is None:
+        return ""
+    depth = 0
+    for letter in written[2]:
+        depth += (letter in "([") - (letter in ")]")
+        if depth < 0 or (letter == "," and not depth):
+            return ""
+    return f"{written[1]}({' '.join(written[2].split())} where {mask})"
