@@ -27,7 +27,7 @@ How a graph becomes a figure, and the object after each stage:
     picture   formats/dot.py        DOT; formats/export.py has Graphviz make SVG, PDF or PNG of it
 """
 
-from .draw.diagram import Diagram, TooLarge, UnknownBlock, draw
+from .draw.diagram import Diagram, TooLarge, UnknownBlock, draw, draw_diff
 from .formats.export import ExportError
 
-__all__ = ["Diagram", "ExportError", "TooLarge", "UnknownBlock", "draw"]
+__all__ = ["Diagram", "ExportError", "TooLarge", "UnknownBlock", "draw", "draw_diff"]

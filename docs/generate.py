@@ -135,6 +135,8 @@ def pictures() -> Iterator[tuple[str, Diagram]]:
     yield "transformer.svg", attnc.load(EXAMPLES / "transformer.attn").model("transformer").draw()
     llama = attnc.load(EXAMPLES / "zoo" / "llama.attn").model("llama")
     splits = {"model": ["groups", "inner", "vocab", "seq"]}
+    mixtral = attnc.load(EXAMPLES / "zoo" / "mixtral.attn").model("mixtral")
+    yield "diff.svg", llama.draw_diff(mixtral, width=7)
     yield "mesh.svg", llama.draw(mesh={"data": 2, "model": 4}, splits=splits, open="swiglu", title="")
 
 

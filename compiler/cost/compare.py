@@ -38,17 +38,31 @@ class Crossing:
 
 def text(a: Bill, b: Bill, crossings: Sequence[Crossing], *, depth: int | None, column: str) -> list[str]:
     """The report. column: the figure that is compared part by part."""
-    names = _names(a, b)
-    totals = [["", *names, "ratio"]]
-    for figure, get in FIGURES.items():
-        x, y = get(a), get(b)
-        totals.append([COLUMNS[figure][0], _cell(x, figure), _cell(y, figure), ratio(x, y)])
-    totals.append(["estimated time", duration(a.seconds), duration(b.seconds), ratio(a.seconds, b.seconds)])
-    parts = [["", *names, "ratio"], *_parts(a, b, depth, column)]
-    out = [*_padded(totals), "", f"{COLUMNS[column][0]}, part by part:", *_padded(parts)]
+    parts = [["", *_names(a, b), "ratio"], *_parts(a, b, depth, column)]
+    out = [*totals(a, b), "", f"{COLUMNS[column][0]}, part by part:", *_padded(parts)]
     if crossings:
         out += ["", *(_said(found) for found in crossings)]
     return out
+
+
+def totals(a: Bill, b: Bill) -> list[str]:
+    """The figures of both, as a table."""
+    rows = [["", *_names(a, b), "ratio"]]
+    for figure, get in FIGURES.items():
+        x, y = get(a), get(b)
+        rows.append([COLUMNS[figure][0], _cell(x, figure), _cell(y, figure), ratio(x, y)])
+    rows.append(["estimated time", duration(a.seconds), duration(b.seconds), ratio(a.seconds, b.seconds)])
+    return _padded(rows)
+
+
+def figures(a: Bill, b: Bill) -> list[dict[str, object]]:
+    """The same as plain data."""
+    rows: list[dict[str, object]] = [
+        {"figure": name, "first": get(a), "second": get(b), "ratio": ratio(get(a), get(b))}
+        for name, get in FIGURES.items()
+    ]
+    seconds = {"first": a.seconds, "second": b.seconds, "ratio": f"{b.seconds / a.seconds:.3g}"}
+    return [*rows, {"figure": "seconds", **seconds}]
 
 
 def _said(found: Crossing) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from graphviz import Source
 
+from ...compiler.diff import Difference
 from ...compiler.graph.nodes import Graph
 from ...compiler.sharding.mesh import Mesh
 from ..base import theme
@@ -20,11 +21,12 @@ from ..hints.hints import NONE, Hints
 from ..page import write as html_page
 from ..page.levels import Levels
 from ..scene.opening import UnknownBlock
+from .beside import beside
 from .hatching import DrawnMesh
 from .making import FigureMaker, TooLarge
 from .panels import Panel
 
-__all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw"]
+__all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw", "draw_diff"]
 
 
 class Diagram:
@@ -38,7 +40,7 @@ class Diagram:
     def __init__(
         self,
         panel: Panel,
-        maker: FigureMaker,
+        maker: FigureMaker | None,
         panels: tuple[Diagram, ...] = (),
         *,
         type: float | None = None,
@@ -86,8 +88,12 @@ class Diagram:
         return tikz.write(self._paper, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
 
     def html(self) -> str:
-        """One page by itself, the living figure: blocks open and close, with the spec beside it."""
+        """One page by itself, the living figure: blocks open and close, with the spec beside it. Raises ExportError for
+        a figure of two models.
+        """
         maker = self._maker
+        if maker is None:
+            raise export.ExportError("a figure of two models is no page: write .svg, .pdf, .png, .dot or .tex")
         levels = Levels(maker.level, maker.colors)
         title = self._graph.name if maker.title is None else maker.title
         return html_page.write(self._graph, levels, maker.opening.shown(self._graph), title=title)
@@ -188,6 +194,18 @@ def draw(
     drawn = maker.panels()
     others = tuple(Diagram(panel, maker, type=points) for panel in drawn[1:])
     return Diagram(drawn[0], maker, others, type=points, titled=title is not None)
+
+
+def draw_diff(found: Difference, *, width: float | None = None, theme: str = "color") -> Diagram:
+    """The diagram of two models, one above the other, in which what came, went and changed is tinted.
+
+    width, theme: as of `draw`.
+
+    Raises ValueError for an unknown theme and a width that no page has, TooLarge for more than 2000 steps.
+    """
+    _see_that_it_can_be(theme, None, None)
+    sheet = beside(found, _paper(width, None, None), _themes()[theme])
+    return Diagram(Panel("", 1, found.new, sheet), None)
 
 
 def _see_that_it_can_be(theme: str, depth: int | None, title: str | None) -> None:

@@ -11,7 +11,7 @@ from ..base.theme import CAPTION, Theme
 from ..hints.apply import Applied
 from ..hints.hints import Hints
 from ..scene.opening import Opening
-from ..scene.steps import Path, Scene
+from ..scene.steps import Marks, Path, Scene
 from ..scene.unfold import scene_of
 from .hatching import DrawnMesh
 from .panels import Panel, PanelPart, Rows, panels
@@ -48,10 +48,15 @@ class FigureMaker:
     sizes: bool
     legend: bool
     mesh: DrawnMesh | None = None
+    marks: Marks | None = None
     opening: Opening = field(init=False)
 
     def __post_init__(self) -> None:
         self.opening = self._opened()
+
+    def alone(self) -> Sheet:
+        """The whole figure on one sheet, whatever its page has room for."""
+        return self._sheet(PanelPart(self.graph, self.opening, self.hints))
 
     def panels(self) -> list[Panel]:
         """The figure first, then what the page had no room for."""
@@ -92,7 +97,9 @@ class FigureMaker:
 
     def _scene(self, part: PanelPart, *, strict: bool = False) -> Scene:
         own = Applied(part.hints, part.graph, strict=strict)
-        made = scene_of(part.graph, part.opening, None if part.letter else self.title, own.arrange, part.path)
+        made = scene_of(
+            part.graph, part.opening, None if part.letter else self.title, own.arrange, part.path, self.marks
+        )
         own.annotate(made)
         return made
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from ..base import theme
 from ..base.curves import straight
 from ..base.picture import Box, Cluster, Edge, Node, Point
-from ..base.text import Rich, Run, joined, plain, width
+from ..base.text import Rich, Run, bold, joined, plain, width
 from ..canvas.drawing import Canvas
 from ..layout.glyph_sizes import born, covered, gone
 from ..layout.wires import Lane, Wire
@@ -173,10 +173,21 @@ def _middle(places: Sequence[Place]) -> float:
 
 def draw_plates(sheet: Canvas) -> None:
     """Colours behind glyphs, as in the equations."""
-    for k, (mark, color) in enumerate(sheet.scene.tints):
-        box = _box(sheet, (mark, None))
+    for k, tint in enumerate(sheet.scene.tints):
+        box = _box(sheet, (tint.mark, None))
         if box is not None:
-            _plate(sheet, f"tint{k}", box, _shade(sheet, color))
+            _plate(sheet, f"tint{k}", box, shade(sheet, tint.color))
+            if tint.sign:
+                _sign(sheet, box, bold(tint.sign))
+
+
+def _sign(sheet: Canvas, box: Box, sign: Rich) -> None:
+    """Beside a corner of the plate, where there is room."""
+    half = width(sign, theme.CAPTION) / 2 + 1
+    places = [(x, y) for y in (box[1] - 7, box[3] + 7) for x in (box[0] + half, box[2] - half)]
+    places += [(x, y) for x in (box[0] - half, box[2] + half) for y in (box[1] + 6, box[3] - 6)]
+    free = (p for p in places if sheet.occupied.free((p[0] - half, p[1] - 6, p[0] + half, p[1] + 6)))
+    sheet.write(*next(free, places[0]), sign, theme.CAPTION, cls="note")
 
 
 def draw_notes(sheet: Canvas, placed: Sequence[_PlacedNote]) -> None:
@@ -187,7 +198,7 @@ def draw_notes(sheet: Canvas, placed: Sequence[_PlacedNote]) -> None:
         for k in range(len(sheet.rows)):
             edges[k] = _edge(sheet, k, [p for p in placed if p.row == k and p.above is above], above=above)
     for n, p in enumerate(placed):
-        boxes, color = _boxes(sheet, p.note), _shade(sheet, p.note.color)
+        boxes, color = _boxes(sheet, p.note), shade(sheet, p.note.color)
         edge = (tops if p.above else feet)[p.row][p.level]
         box = (p.x, edge - p.high, p.x + p.wide, edge) if p.above else (p.x, edge, p.x + p.wide, edge + p.high)
         for k, (around, is_wire) in enumerate(_joined(boxes)):
@@ -236,7 +247,7 @@ def _edge(sheet: Canvas, row: int, notes: Sequence[_PlacedNote], *, above: bool)
     return found
 
 
-def _shade(sheet: Canvas, color: str) -> str:
+def shade(sheet: Canvas, color: str) -> str:
     """A tint of the author's; where there are no colours, the gray that is as light."""
     if sheet.theme.width != sheet.theme.ink:
         return color

@@ -10,7 +10,7 @@ from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.errors import AttnError
 from ..base.names import spaced
 from ..base.text import italic, roman
-from ..scene.steps import Callout, DrawStep, Scene, Section, StepKind
+from ..scene.steps import Callout, DrawStep, Scene, Section, StepKind, Tint
 from .hints import TINTS, Hints, Said
 from .naming import FigureNames
 
@@ -67,7 +67,7 @@ class Applied:
             if isinstance(mark, Diagnostic):
                 wrong += [] if self.hints.every else [mark]
             else:
-                scene.tints.append((mark[0], TINTS[tint]))
+                scene.tints.append(Tint(mark[0], TINTS[tint]))
         self._raise(wrong)
 
     def rest(self, scene: Scene) -> Hints:

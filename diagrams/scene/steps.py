@@ -139,13 +139,36 @@ class Callout:
     marks: list[Mark]
 
 
+@dataclass(frozen=True, slots=True)
+class Tint:
+    """A colour behind a glyph or an open block. sign: a character in its corner, where colours do not say it all."""
+
+    mark: DrawStep | Section
+    color: str
+    sign: str = ""
+
+
+Look = tuple[str, str]
+"""A colour and a sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What to tint. looks: of what makes a value, by the graph and the value (by their ids); within: of a glyph that
+    shows such a thing among others.
+    """
+
+    looks: Mapping[tuple[int, int], Look]
+    within: Look
+
+
 @dataclass(slots=True)
 class Scene:
     title: str
     steps: list[DrawStep] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     callouts: list[Callout] = field(default_factory=list)
-    tints: list[tuple[DrawStep | Section, str]] = field(default_factory=list)  # colours behind glyphs
+    tints: list[Tint] = field(default_factory=list)  # colours behind glyphs
 
 
 Item = Tensor | Symbolic | Learned

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Output, Parameter, Positions, Repeat, Scan, makes
+from ...compiler.graph.nodes import (
+    Apply,
+    Call,
+    Constant,
+    Graph,
+    Node,
+    Output,
+    Parameter,
+    Positions,
+    Repeat,
+    Scan,
+    makes,
+    reads,
+)
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Axis, Static, evaluate
 from ..base.names import listed, name_text, spaced
@@ -16,7 +29,7 @@ from .opening import How, Opening, called, pointwise, uses
 from .opsteps import Steps
 from .passes import BodyPasses, Part, passes_text, plan
 from .selecting import in_box
-from .steps import DrawStep, Frame, Item, Path, Scene, Section, StepKind
+from .steps import DrawStep, Frame, Item, Look, Marks, Path, Scene, Section, StepKind, Tint
 from .tensors import Learned, Tensor, tail
 from .whose import tell_apart
 from .wording import sends_in
@@ -27,16 +40,17 @@ _UNKNOWN = 8  # how many passes are assumed where their number is not known
 
 def scene_of(
     graph: Graph, opening: Opening, title: str | None = None, arrange: Callable[[Scene], None] | None = None,
-    path: Path = (),
+    path: Path = (), marks: Marks | None = None,
 ) -> Scene:  # fmt: skip
     """What is drawn of a graph, with its blocks open or closed as `opening` says.
 
     arrange: changes the scene while each value still has one tensor for all of its readers.
     path:    of a block that has a panel of its own, the blocks around it, and itself.
+    marks:   what to tint.
     """
     titles = Titles(graph)
     scene = Scene(titles.of(graph) if title is None else title)
-    _Unfolding(scene, titles, opening, path).top(graph)
+    _Unfolding(scene, titles, opening, path, marks).top(graph)
     if arrange is not None:
         arrange(scene)
     prune(scene)
@@ -46,10 +60,11 @@ def scene_of(
 
 
 class _Unfolding(Steps):
-    def __init__(self, scene: Scene, titles: Titles, opening: Opening, path: Path) -> None:
+    def __init__(self, scene: Scene, titles: Titles, opening: Opening, path: Path, marks: Marks | None) -> None:
         super().__init__(scene, titles, path)
-        self.opening = opening
+        self.opening, self.marks = opening, marks
         self.met: dict[Axis, Axis] = {}  # the figure's axes
+        self.later: set[tuple[int, int]] = set()  # values to be tinted that no step makes: their readers are
 
     # -- graphs
 
@@ -91,6 +106,7 @@ class _Unfolding(Steps):
         if frame.graph.kind == "op":  # an op that the user wrote in Python: its inside is not known
             self.foreign(frame)
         for node in self.opening.canonical.nodes(frame.graph):
+            before = len(self.scene.steps)
             match node:
                 case Constant(value, out):
                     frame.items[out.id] = self.static(frame, value)
@@ -108,6 +124,33 @@ class _Unfolding(Steps):
                     self.repeat(frame, node)
                 case Scan():
                     self.scan(frame, node)
+            if self.marks is not None:
+                self.tint(frame, node, self.marks, before)
+
+    def tint(self, frame: Frame, node: Node, marks: Marks, before: int) -> None:
+        """The colour that is asked for behind what makes a value, of a block that is drawn in line behind all of it;
+        where another step shows it, behind that.
+        """
+        for out in makes(node):
+            look = marks.looks.get((id(frame.graph), out.id))
+            if look is None and any((id(frame.graph), value.id) in self.later for value in reads(node)):
+                look = marks.within
+            item = frame.items.get(out.id)
+            step = self.maker.get(id(item)) if isinstance(item, Tensor) else None
+            if look is not None and step is None:
+                self.later.add((id(frame.graph), out.id))
+            elif look is not None and step is not None and step.number <= before:
+                self.tinted(step, marks.within)
+            elif look is not None and step is not None and step.border is not None:
+                self.tinted(step.border, look)
+            elif look is not None:
+                for each in self.scene.steps[before:]:
+                    self.tinted(each, look)
+
+    def tinted(self, mark: DrawStep | Section, look: Look) -> None:
+        bare = isinstance(mark, DrawStep) and mark.kind is StepKind.COPY
+        if not bare and all(tint.mark is not mark for tint in self.scene.tints):
+            self.scene.tints.append(Tint(mark, *look))
 
     def called(self, frame: Frame, value: Value, *names: str) -> None:
         """What hints call the step that has made a value: by the value's name, and by these."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .compiler.check import Program
     from .compiler.cost.report import Cost
     from .compiler.decoding import Decoding
+    from .compiler.diff import Difference
     from .compiler.graph.inventory import WeightSpec
     from .compiler.graph.nodes import Graph
     from .compiler.graph.report import Report
@@ -781,6 +782,27 @@ class Model:
             graph, open=open, close=close, depth=depth, width=width, type=type, page=page, theme=theme, title=title,
             sizes=sizes, legend=legend, hints=self._hints(hints, tint), mesh=devices,
         )  # fmt: skip
+
+    @deep()
+    def diff(self, new: Model) -> Difference:
+        """What another model has otherwise than this one: sizes, and parts that came, went or changed.
+
+        `print` shows it; it has `.same`, `.sizes`, `.parts` and `.data()`. Parts are set side by side by their names.
+        """
+        from .compiler.diff import difference
+
+        return difference(self._graph, new._graph)
+
+    @deep()
+    def draw_diff(
+        self, new: Model, *, width: float | None = None, theme: Literal["color", "mono"] = "color"
+    ) -> Diagram:
+        """This model and another, one above the other, what differs tinted: what is only here, what is only there, and
+        what changed. Blocks that differ within are open. width, theme: as of `draw`. A page (.html) there is none of.
+        """
+        from . import diagrams
+
+        return diagrams.draw_diff(self.diff(new), width=width, theme=theme)
 
     def _sent(self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]]) -> tuple[Graph, Mesh]:
         """The graph with the collectives of a mesh in it, and that mesh."""

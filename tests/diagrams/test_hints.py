@@ -383,7 +383,7 @@ def test_panels_have_what_the_author_says_of_them() -> None:
     assert notes[""] == ["of the figure", "of two panels"]
     (deep,) = [letter for letter, said in notes.items() if "of a block in a block" in said]
     assert own[deep]._sheet.scene.title == "inner" and "not drawn" in own[deep].dot
-    assert [color for _, color in own[deep]._sheet.scene.tints] == [TINTS["violet"]]
+    assert [tint.color for tint in own[deep]._sheet.scene.tints] == [TINTS["violet"]]
     with pytest.raises(AttnError, match="weight"):
         net.draw(depth=3, page=(5.5, 2.6), hints={"note": [{"at": "one.weight", "text": "misspelt"}]})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ..arguments import above_zero, memory_size, mesh_sizes, sizes, split_axes, target
-from ..commands.cost import opened, whole
 from ..output import CLEAN, CannotRun
+from ..reports.cost import opened, whole
 
 REALS = ("float64", "float32", "bfloat16", "float16")
 SUMMARY = "plan a model over many devices"

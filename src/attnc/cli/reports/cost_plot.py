@@ -6,10 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .output import CannotRun
+from ..output import CannotRun
 
 if TYPE_CHECKING:
-    from ..compiler.cost.compare import Crossing
+    from ...compiler.cost.compare import Crossing
 
 NEEDS = 'a plot needs matplotlib: pip install "matplotlib>=3.9"'
 

@@ -10,9 +10,9 @@ from ...dsl.errors import AttnError
 from ...dsl.files import read, readable
 from ...spec import Model, Setting, Size
 from ..arguments import sizes
-from ..cost_plot import plot, require
 from ..output import CLEAN, CannotRun, report, say, writable
 from ..target import open_model, open_spec, split
+from .cost_plot import plot, require
 
 if TYPE_CHECKING:
     from ...compiler.cost.compare import Crossing
@@ -117,23 +117,16 @@ def shown(bills: list[CountedSpec], args: argparse.Namespace) -> None:
 
 
 def compared(bills: list[CountedSpec], args: argparse.Namespace) -> None:
-    from ...compiler.cost.compare import FIGURES, ratio, shared_widths, text
+    from ...compiler.cost.compare import figures, shared_widths, text
 
     a, b = (bill.cost() for bill in bills)
-    figures = dict.fromkeys((args.formula, "macs", "kept", "moved", "peak"))
-    found = [one for width in shared_widths(a, b) for one in crossed(bills, width, list(figures))]
+    asked = dict.fromkeys((args.formula, "macs", "kept", "moved", "peak"))
+    found = [one for width in shared_widths(a, b) for one in crossed(bills, width, list(asked))]
     if args.json:
         import json
 
-        rows = [
-            {"figure": name, "first": get(a), "second": get(b), "ratio": ratio(get(a), get(b))}
-            for name, get in FIGURES.items()
-        ]
-        rows.append(
-            {"figure": "seconds", "first": a.seconds, "second": b.seconds, "ratio": f"{b.seconds / a.seconds:.3g}"}
-        )
         places = [{"figure": c.figure, "width": c.width, "size": c.size, "cheaper": c.cheaper} for c in found]
-        print(json.dumps({"first": a.name, "second": b.name, "figures": rows, "crossings": places}, indent=2))
+        print(json.dumps({"first": a.name, "second": b.name, "figures": figures(a, b), "crossings": places}, indent=2))
         return
     print("\n".join(text(a, b, found, depth=args.depth, column=args.formula)))
 
