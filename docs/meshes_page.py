@@ -155,7 +155,7 @@ def staged(
     absent = {"vocab"} if part == "middle" else set()
     splits = {"model": [name for name in WHOLE if name not in absent | ({"seq"} if "context" in mesh else set())]}
     return stage(part, layers).plan(
-        mesh, {"seq": seq}, splits=splits, batch=batch, micro=micro, stage=zero, reduce="float32"
+        mesh, {"seq": seq}, splits=splits, batch=batch, micro=micro, zero=zero, reduce="float32"
     )
 
 
@@ -175,11 +175,11 @@ def unmeasured() -> list[tuple[Run, int]]:
         shown = ", ".join(f"{name} = {count}" for name, count in mesh.items())
         runs.append((Run("Llama 3 405B", shown, plans, "none", {}), 16))
     deepseek = attnc.load(ZOO / "mixed" / "latent.attn", sizes={"layers": 4, "dense": 0}).model("decoder")
-    plan = deepseek.plan({"data": 2, "expert": 64}, {"seq": 4096}, batch=15360, micro=120, stage=1)
+    plan = deepseek.plan({"data": 2, "expert": 64}, {"seq": 4096}, batch=15360, micro=120, zero=1)
     runs.append((Run("DeepSeek-V3", "data = 2, expert = 64", [(plan, 16)], "full", {}), 16))
     gpt = attnc.load(ZOO / "gpt2.attn", sizes={**GPT_175B, "layers": 8}).model("gpt2")
     depths = {"model": ["heads", "inner", "vocab"]}
-    plan = gpt.plan({"data": 4, "model": 8}, {"seq": 2048}, splits=depths, batch=1536, micro=384, stage=0)
+    plan = gpt.plan({"data": 4, "model": 8}, {"seq": 2048}, splits=depths, batch=1536, micro=384, zero=0)
     runs.append((Run("GPT-3 175B", "data = 4, model = 8", [(plan, 12)], "full", {}), 12))
     return runs
 
@@ -220,7 +220,7 @@ def page() -> str:
         limit = "computing" if computing > sending else "sending"
         figures = " | ".join(f"{each / GB:.0f}" for each in (states, held.activations + held.again, held.all))
         text.append(
-            f"| {run.model} | {plan.mesh.devices * stages:,} | {run.mesh}; {stages} stages | {plan.stage} | "
+            f"| {run.model} | {plan.mesh.devices * stages:,} | {run.mesh}; {stages} stages | {plan.zero} | "
             f"{run.how} | {figures} | no published memory | {share} | {limit} |\n"
         )
     return "".join(text) + END.format(gathered=round(gathered), kept=round(kept))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from functools import reduce as fold
 
 from ..graph.nodes import (
@@ -520,26 +521,29 @@ class _Passes:
     def together(self, runs: Mapping[int, Part]) -> Part:
         """A part of the passes with these numbers."""
         some = list(runs.values())
-        last = some[-1]
+        last, alike = some[-1], Counter(map(id, some))  # most passes are the same part
+        ones = {id(part): part for part in some}
 
-        def summed(figures: Sequence[Poly]) -> Poly:
-            if all(figure == figures[0] for figure in figures):
-                return figures[0] * (self.count if self.left or len(some) == self.passes else Poly.of(len(some)))
-            return total(figures) + figures[-1] * self.left
+        def summed(what: Callable[[Part], Poly]) -> Poly:
+            figures = {key: what(part) for key, part in ones.items()}
+            if all(figure == what(last) for figure in figures.values()):
+                every = self.count if self.left or len(some) == self.passes else Poly.of(len(some))
+                return what(last) * every
+            return total(figure * alike[key] for key, figure in figures.items()) + what(last) * self.left
 
-        first, *others = (tuple(map(_but_gradients, part.parts)) for part in some)
-        unlike = any(part.unlike for part in some) or any(parts != first for parts in others)
-        peaks = [part.peak for part in some if part.peak is not None]
+        first, *others = (tuple(map(_but_gradients, part.parts)) for part in ones.values())
+        unlike = any(part.unlike for part in ones.values()) or any(parts != first for parts in others)
+        peaks = [part.peak for part in ones.values() if part.peak is not None]
         return replace(
             last,
-            work=Work(**{name: summed([part.work[name] for part in some]) for name in NAMES}),
+            work=Work(**{name: summed(partial(_figure, name)) for name in NAMES}),
             weights=self._weights(runs),
             sets=total(share * mine[-1].sets for _, share, mine in self._variants(runs)),
-            steps=summed([part.steps for part in some]),
-            count=summed([part.count for part in some]),
+            steps=summed(lambda part: part.steps),
+            count=summed(lambda part: part.count),
             unlike=unlike,
             parts=self._parts(runs) if unlike else last.parts,
-            unknown=frozenset[str]().union(*(part.unknown for part in some)),
+            unknown=frozenset[str]().union(*(part.unknown for part in ones.values())),
             peak=largest(peaks, self.values) if peaks else None,
         )
 
@@ -566,21 +570,28 @@ class _Passes:
         """Those of one name are taken together, in the order of the passes; of several in one pass each for itself."""
         found: dict[tuple[object, ...], dict[int, Part]] = {}
         order: list[tuple[object, ...]] = []
+        known: dict[int, list[tuple[tuple[object, ...], Part]]] = {}  # of passes that are the same part
         for number, run in runs.items():
-            times: Counter[tuple[str, str, str]] = Counter()
-            mine = []
-            for part in run.parts if run.unlike else [_times(part, run.count, run.sets) for part in run.parts]:
-                name = part.name, part.kind, part.what
-                mine.append((*name, times[name]))
-                times[name] += 1
-                found.setdefault(mine[-1], {})[number] = part
-            at = len(order)
-            for key in reversed(mine):  # what others do not have goes before what follows it
-                if key in order:
-                    at = order.index(key)
-                else:
-                    order.insert(at, key)
+            if id(run) not in known:
+                times: Counter[tuple[str, str, str]] = Counter()
+                mine = known[id(run)] = []
+                for part in run.parts if run.unlike else [_times(part, run.count, run.sets) for part in run.parts]:
+                    name = part.name, part.kind, part.what
+                    mine.append(((*name, times[name]), part))
+                    times[name] += 1
+                at = len(order)
+                for key, _ in reversed(mine):  # what others do not have goes before what follows it
+                    if key in order:
+                        at = order.index(key)
+                    else:
+                        order.insert(at, key)
+            for key, part in known[id(run)]:
+                found.setdefault(key, {})[number] = part
         return tuple(self.together(found[key]) for key in order)
+
+
+def _figure(name: str, part: Part) -> Poly:
+    return part.work[name]
 
 
 def _times(part: Part, count: Poly, sets: Poly) -> Part:

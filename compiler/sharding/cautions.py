@@ -36,7 +36,7 @@ def _far(plan: ShardingPlan, host: int) -> Iterator[str]:
     for number, axis in enumerate(plan.mesh.axes):
         span = axis.size * math.prod(after.size for after in plan.mesh.axes[number + 1 :])
         times = sum(one.times for one in plan.sent if one.mesh == number) * plan.micro
-        if number in plan.unsplit or span <= host or axis.size == 1 or not times:
+        if number in plan.parts.unsplit or span <= host or axis.size == 1 or not times:
             continue
         if axis.copies:
             yield (
@@ -62,6 +62,6 @@ def _uneven(plan: ShardingPlan) -> Iterator[str]:
 
 def _often(plan: ShardingPlan) -> Iterator[str]:
     """Dubey et al. 2024, section 3.3.2: weights are not scattered again between micro-batches."""
-    if plan.stage == 3 and plan.micro > 1 and plan.copied:
+    if plan.zero == 3 and plan.micro > 1 and plan.copied:
         times = f"{2 * plan.micro:,} times"
         yield f"weights are gathered {times} in a step: with --zero 2 once, where there is memory for them"

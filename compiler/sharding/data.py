@@ -24,7 +24,7 @@ def data(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int) -> di
                 name: axis.name for name, axis in zip(names, placed.place, strict=True) if axis is not None
             },
             "summed": [names[number] for number in sorted(placed.partial)],
-            "scattered": [names[number] for number in plan.copied] if plan.stage else [],
+            "scattered": [names[number] for number in plan.copied] if plan.zero else [],
             "items": plan.items(path),
         }
         for path, placed in plan.weights.items()
@@ -56,7 +56,7 @@ def data(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int) -> di
         "batch_of_a_device": plan.cost.batch,
         "dtype": plan.cost.dtype,
         "gradients_summed_in": plan.reduce,
-        "zero": plan.stage,
+        "zero": plan.zero,
         "weights": weights,
         "parameters": {"device": plan.parameters, "model": plan.whole},
         "sent": sent,

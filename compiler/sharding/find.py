@@ -11,8 +11,9 @@ from ..graph.nodes import Graph
 from .choose import NoSplit, grouped, input_widths
 from .estimates.activations import Checkpointing
 from .mesh import PIPE, Indivisible
+from .options import PlanOptions
 from .page import aligned, percent, size, time
-from .plan import PlanOptions, ShardingPlan, planned
+from .plan import ShardingPlan, planned
 from .stages import PipelinePlan, Stage, planned_stages, stages
 
 SHOWN = 5
@@ -119,7 +120,7 @@ class MeshSearch:
             return None
         self.tried += 1
         beside = frozenset(mesh) - {PIPE}
-        given = {name: axes for name, axes in self.how.splits.items() if name in mesh}
+        given = {name: axes for name, axes in (self.how.splits or {}).items() if name in mesh}
         for known in ([{"model": self.chosen[beside]}] if beside in self.chosen else []) + [{}]:
             try:
                 plan = self.planned(mesh, {**known, **given}, copies)
@@ -174,7 +175,7 @@ def found(search: MeshSearch) -> list[str]:
         (
             str(one.plan.mesh),
             f"{one.plan.micro:,}",
-            f"{one.plan.stage}",
+            f"{one.plan.zero}",
             one.checkpointing,
             time(one.seconds),
             time(one.each),

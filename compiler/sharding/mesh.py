@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,20 +62,34 @@ def mesh_of(sizes: Mapping[str, int], splits: Mapping[str, tuple[str, ...]]) -> 
     """The mesh with these axes, in order. Raises ValueError for a size below 1."""
     for name, size in sizes.items():
         if size < 1:
-            raise ValueError(f"the mesh axis `{name}` has {size} devices: it takes 1 or more")
+            raise ValueError(f"the mesh axis `{name}` is {size}: it takes 1 device or more")
     return Mesh(tuple(MeshAxis(name, size, splits.get(name, ())) for name, size in sizes.items()))
 
 
-class Indivisible(ValueError):
-    """An axis that does not divide over the devices that split it."""
+class CannotDivide(ValueError):
+    """What a mesh cannot do. What to write instead is an argument for who calls from Python, which is its text, and an
+    option for who writes commands.
+    """
 
-    def __init__(self, axis: Axis, by: Sequence[MeshAxis], devices: int) -> None:
-        assert axis.extent is not None
-        fitting = [str(n) for n in range(2, min(axis.extent, 4096) + 1) if axis.extent % n == 0][:8]
+    def __init__(self, said: str, write: tuple[str, Sequence[str]] | None = None) -> None:
+        """said: with a `{}` for what the axis `write[0]` of a mesh should split."""
+        mesh, axes = write or ("", ())
+        argument = f"splits={{{json.dumps(mesh)}: {json.dumps([*axes])}}}"
+        super().__init__(said.replace("{}", f"`{argument}`"))
+        self.on_command_line = said.replace("{}", f"`--split {mesh}={','.join(axes)}`")
+
+
+class Indivisible(CannotDivide):
+    """An axis that does not divide over the devices that split it. size: of an axis that has no fixed one."""
+
+    def __init__(self, axis: Axis, by: Sequence[MeshAxis], devices: int, size: int | None = None) -> None:
+        items = axis.extent if size is None else size
+        assert items is not None
+        fitting = [str(n) for n in range(2, min(items, 4096) + 1) if items % n == 0][:8]
         able = f"it divides over {', '.join(fitting)}" if fitting else "it does not divide at all"
-        others = ",".join(each for each in by[0].splits if each != axis.name) or "OTHERS"
+        others = [each for each in by[0].splits if each != axis.name]
         super().__init__(
-            f"`{axis.name}` has {axis.extent:,} items, which the {devices:,} devices of "
-            f"{listed([one.name for one in by])} do not divide: {able}; or leave it whole, "
-            f"`--split {by[0].name}={others}`"
+            f"`{axis.name}` has {items:,} items, which the {devices:,} devices of "
+            f"{listed([one.name for one in by])} do not divide: {able}{'; or leave it whole, {}' if others else ''}",
+            (by[0].name, others),
         )

@@ -16,7 +16,7 @@ from .weights import PlacedWeight
 UNITS = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 HEADS = ("all kept", "selective", "full checkpointing")
 PARTS = {"optimiser": "AdamW", "again": "a pass done again", "loss": "logits in the loss"}
-STAGES = {1: "optimiser", 2: "optimiser and gradients", 3: "optimiser, gradients and weights"}
+SCATTERED = {1: "optimiser", 2: "optimiser and gradients", 3: "optimiser, gradients and weights"}
 
 
 def page(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int = HOST) -> list[str]:
@@ -26,8 +26,8 @@ def page(plan: ShardingPlan, *, bandwidth: float, flops: float, host: int = HOST
     sizes = {axis.name: plan.cost.sizes[axis.name] for axis in plan.cost.graph.axes if axis.name in plan.cost.sizes}
     shown = (f"{name} = {count:,}" for name, count in sizes.items() if not name.endswith("_part"))
     lines = [
-        f"{plan.cost.name} on {plan.mesh.devices:,} devices: {plan.mesh}",
-        "splits   " + "; ".join(f"{axis.name}: {', '.join(axis.splits)}" for axis in plan.mesh.axes),
+        f"{plan.cost.name} on {number_of(plan.mesh.devices, 'device')}: {plan.mesh}",
+        "splits   " + "; ".join(f"{axis.name}: {', '.join(axis.splits) or 'nothing'}" for axis in plan.mesh.axes),
         f"a step   a batch of {plan.batch:,}, {_shares(plan)}, {plan.cost.dtype}",
         "sizes    " + ", ".join(shown),
     ]
@@ -102,9 +102,9 @@ def _memory(plan: ShardingPlan) -> list[str]:
         if any(parts):
             rows.append((PARTS.get(part.name, part.name), *(size(each) if each else "" for each in parts)))
     lines = aligned([*rows, ("", *(size(one.all) for one in held))])
-    if not plan.stage or not plan.copied:
+    if not plan.zero or not plan.copied:
         return lines
-    return [*lines, f"{STAGES[plan.stage]} scattered over the devices that have the same of them"]
+    return [*lines, f"{SCATTERED[plan.zero]} scattered over the devices that have the same of them"]
 
 
 def _time(plan: ShardingPlan, bandwidth: float, flops: float) -> list[str]:
@@ -121,6 +121,11 @@ def _time(plan: ShardingPlan, bandwidth: float, flops: float) -> list[str]:
         f"balance    most work of a device: {plan.imbalance:.2f} times the mean; memory is the same on each",
         f"limited by {'computing' if working >= sending else 'sending'}",
     ]
+
+
+def number_of(count: int, what: str) -> str:
+    several = "es" if what.endswith("ch") else "s"
+    return f"{count:,} {what}{'' if count == 1 else several}"
 
 
 def percent(part: float, whole: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...compiler.sharding.mesh import BATCH, MeshAxis
+from ...compiler.sharding.mesh import BATCH, PIPE, MeshAxis
 from ...compiler.sharding.sends import Collective
 from ...compiler.sizes.axes import Axis
 from ..base import theme
@@ -78,8 +78,10 @@ def _meshes(mesh: DrawnMesh | None, hatched: frozenset[int]) -> list[Entry]:
 
 def _mesh(axis: MeshAxis, number: int, hatched: bool) -> Entry:
     """An axis of the mesh: a hatched wire, how many devices it has, and what it splits that has no wire."""
-    named = (name if name != BATCH else "the batch" for name in axis.splits)
-    said = "" if hatched and not axis.copies else f", splits {', '.join(named)}"
+    named = ", ".join(name if name != BATCH else "the batch" for name in axis.splits) or "nothing"
+    said = "" if hatched and not axis.copies else f", splits {named}"
+    if axis.name == PIPE:
+        said = ", stages: runs of passes"
     text = roman(f"{spaced(axis.name)} = {axis.size} (mesh axis{said})")
     wide = width(text, theme.CAPTION)
     bare = not hatched

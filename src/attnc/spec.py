@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from .compiler.sizes.limits import deep
 from .dsl.base.records import record, replace
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .compiler.graph.values import Type
     from .compiler.problems.causality import Tried
     from .compiler.sharding.mesh import Mesh
+    from .compiler.sharding.options import PlanKeywords
     from .compiler.sharding.plan import ShardingPlan
     from .compiler.sharding.stages import PipelinePlan
     from .compiler.sizes.axes import Axis, Value
@@ -394,52 +395,35 @@ class Model:
 
     @deep()
     def plan(
-        self,
-        mesh: Mapping[str, int],
-        sizes: Mapping[str, Size] | None = None,
-        /,
-        *,
-        splits: Mapping[str, Sequence[str]] | None = None,
-        batch: int | None = None,
-        dtype: str = "bfloat16",
-        stage: int = 3,
-        reduce: str | None = None,
-        micro: int = 1,
+        self, mesh: Mapping[str, int], sizes: Mapping[str, Size] | None = None, /, **step: Unpack[PlanKeywords]
     ) -> ShardingPlan:
         """What it comes to on a mesh of devices, `{"data": 2, "model": 4}`: where each weight lies, what is sent, what
         each device holds and does in a step of training.
 
+        sizes:  as of `cost`. step: keywords, as follow.
         splits: for an axis of the mesh the names of the axes of the spec that it splits, "batch" among them; of those
                 that are not here `data` splits the batch, `model` the depths that shorten a step most, `expert` the
-                axes of experts and then the batch, `context` the widths of inputs.
-        sizes:  as of `cost`. batch: of all devices together; None: one item for each copy of the model.
-        stage:  what is scattered over the devices that have the same of it (ZeRO): 1 the optimiser's state, 2
-                gradients, too, 3 weights, too; 0 nothing.
+                axes of experts and then the batch, `context` the widths of inputs. It hangs on the model and the mesh
+                alone, not on `sizes`: `parallelize`, `draw` and `files` split alike.
+        batch:  of all devices together; None: one item for each copy of the model.
+        dtype:  of what is computed, "bfloat16" where nothing is said.
+        zero:   what is scattered over the devices that have the same of it (ZeRO): 1 the optimiser's state, 2
+                gradients, too, 3 (as is, where nothing is said) weights, too; 0 nothing.
         reduce: the dtype in which gradients are summed and kept; None: `dtype`.
-        micro:  in how many micro-batches the batch of a step is done, one after another.
+        micro:  in how many micro-batches the batch of a step is done, one after another: 1.
 
         Raises Indivisible or NoSplit (each a ValueError) for an axis that does not divide over the devices that split
-        it and for an axis of the mesh that has nothing to split, ValueError for another `stage` or `reduce` and for a
+        it and for an axis of the mesh that has nothing to split, ValueError for another `zero` or `reduce` and for a
         step without items, CostError as `cost` does.
         """
-        from .compiler.sharding.plan import PlanOptions, planned
+        from .compiler.sharding.options import PlanOptions
+        from .compiler.sharding.plan import planned
 
-        how = PlanOptions(splits or {}, _of_bill(sizes or {}), batch, dtype, stage, reduce, micro)
-        return planned(self._sized, mesh, how)
+        return planned(self._sized, mesh, PlanOptions(_of_bill(sizes or {}), **step))
 
     @deep()
     def plan_stages(
-        self,
-        mesh: Mapping[str, int],
-        sizes: Mapping[str, Size] | None = None,
-        /,
-        *,
-        splits: Mapping[str, Sequence[str]] | None = None,
-        batch: int | None = None,
-        dtype: str = "bfloat16",
-        stage: int = 3,
-        reduce: str | None = None,
-        micro: int = 1,
+        self, mesh: Mapping[str, int], sizes: Mapping[str, Size] | None = None, /, **step: Unpack[PlanKeywords]
     ) -> PipelinePlan:
         """What it comes to in the stages of a pipeline, on a mesh that has an axis `pipe`: a plan of each stage on the
         rest of the mesh, what stages send, how long devices wait. Everything else as for `plan`.
@@ -447,13 +431,12 @@ class Model:
         Raises NoSplit (a ValueError), too, for more stages than passes, and for a model without repeats.
         """
         from .compiler.sharding.mesh import PIPE
-        from .compiler.sharding.plan import PlanOptions
+        from .compiler.sharding.options import PlanOptions
         from .compiler.sharding.stages import planned_stages
 
         if PIPE not in mesh:
             raise ValueError(f"stages are those of the mesh axis `{PIPE}`, and there is none: `plan`")
-        how = PlanOptions(splits or {}, _of_bill(sizes or {}), batch, dtype, stage, reduce, micro)
-        return planned_stages(self._sized, mesh, how)
+        return planned_stages(self._sized, mesh, PlanOptions(_of_bill(sizes or {}), **step))
 
     @cached_property
     @deep()
@@ -552,8 +535,8 @@ class Model:
         """The files of a model that is divided over a mesh."""
         from . import backends
         from .compiler.pipeline import passes_without
+        from .compiler.sharding.choose import mesh_over
         from .compiler.sharding.mesh import PIPE
-        from .compiler.sharding.plan import mesh_over
 
         over, passes = mesh_over(self._sized, mesh, splits), passes_without(without)
         if PIPE in mesh:
@@ -632,8 +615,8 @@ class Model:
         """
         from . import backends
         from .compiler.pipeline import passes_without
+        from .compiler.sharding.choose import mesh_over
         from .compiler.sharding.mesh import PIPE
-        from .compiler.sharding.plan import mesh_over
 
         names = mesh.mesh_dim_names
         if not names:
@@ -806,8 +789,8 @@ class Model:
 
     def _sent(self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]]) -> tuple[Graph, Mesh]:
         """The graph with the collectives of a mesh in it, and that mesh."""
+        from .compiler.sharding.choose import mesh_over
         from .compiler.sharding.drawn import with_collectives
-        from .compiler.sharding.plan import mesh_over
         from .compiler.sharding.spread import spread
 
         found = mesh_over(self._sized, mesh, splits)

@@ -11,8 +11,8 @@ import pytest
 import attnc
 from attnc.cli import main
 from attnc.compiler.graph.nodes import Apply, Call, Graph, Repeat
+from attnc.compiler.sharding.choose import mesh_over
 from attnc.compiler.sharding.drawn import is_sent, with_collectives
-from attnc.compiler.sharding.plan import mesh_over
 from attnc.compiler.sharding.sends import Collective
 from attnc.compiler.sharding.spread import spread
 

@@ -11,8 +11,8 @@ import torch
 
 from attnc.backends.text.carried import PARALLEL, TORCH, helpers
 from attnc.backends.torch.parallel_file import parallel_code
+from attnc.compiler.sharding.choose import mesh_over
 from attnc.compiler.sharding.mesh import mesh_of
-from attnc.compiler.sharding.plan import mesh_over
 from attnc.compiler.sharding.spread import spread
 from attnc.compiler.sharding.weights import placed_weights
 

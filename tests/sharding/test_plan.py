@@ -79,13 +79,13 @@ ZERO = {0: 120.0, 1: 31.4, 2: 16.6, 3: 1.9}
 """Gigabytes of 7.5 billion weights on 64 devices, by stage (Rajbhandari et al. 2020, figure 1)."""
 
 
-@pytest.mark.parametrize(("stage", "published"), ZERO.items())
-def test_memory_by_stage_of_zero(stage: int, published: float) -> None:
+@pytest.mark.parametrize(("zero", "published"), ZERO.items())
+def test_memory_by_stage_of_zero(zero: int, published: float) -> None:
     text = (
         "width seq\ndepth a = 75000, b = 100000\n"
         "model large(x: [seq, a]) -> [seq, b] { return linear.W[a -> b](x, bias = false) }\n"
     )
-    plan = attnc.loads(text).model("large").plan({"data": 64}, {"seq": 1}, stage=stage)
+    plan = attnc.loads(text).model("large").plan({"data": 64}, {"seq": 1}, zero=zero)
     assert plan.whole == 7_500_000_000
     held = plan.weight_bytes + plan.gradient_bytes + plan.optimiser_bytes
     assert round(held / 1e9, 1) == published
@@ -115,6 +115,12 @@ def test_groups_fewer_than_devices_stay_whole() -> None:
         (["--mesh", "model=2", "--split", "model=hads"], "no axis is named so: did you mean `heads`?"),
         (["--mesh", "model=2", "--split", "data=batch"], "there is no mesh axis `data` to split `batch`"),
         (["--mesh", "expert=2"], "`expert` has nothing to split: no map has weights of its own"),
+        (["--mesh", "model=3", "--split", "model=heads,inner"], "or leave it whole, `--split model=inner`"),
+        (["--mesh", "data=2", "--split", "data=heads,batch"], "which comes first: `--split data=batch,heads`"),
+        (
+            ["--mesh", "context=2", "--set", "source=33"],
+            "`source` has 33 items, which the 2 devices of `context` do not",
+        ),
         (["--mesh", "model=0"], "`model=0` is not NAME=DEVICES, such as data=2"),
         (["--mesh", "model=2,model=2"], "the mesh has two axes named `model`"),
         (["--find", "4", "--memory", "80XB"], "`80XB` is no size of memory: write a number and its unit, such as 80GB"),
@@ -128,15 +134,27 @@ def test_messages(arguments: list[str], says: str, capsys: pytest.CaptureFixture
     assert says in capsys.readouterr().err
 
 
+def test_messages_name_the_argument_in_python() -> None:
+    of = model("transformer")
+    with pytest.raises(
+        NoSplit, match=r'what does the mesh axis `tensor` split\? Say `splits={"tensor": \["AXIS", "AXIS"\]}`'
+    ):
+        of.plan({"tensor": 2})
+    with pytest.raises(Indivisible, match=r'or leave it whole, `splits={"model": \["inner"\]}`$'):
+        of.plan({"model": 3}, splits={"model": ["heads", "inner"]})
+    with pytest.raises(Indivisible, match=r"do not divide: it divides over 2, 4$"):
+        of.plan({"model": 3}, splits={"model": ["heads"]})
+
+
 def test_sizes_of_memory() -> None:
     assert [memory_size(text) for text in ("80", "80GB", "1.5 GiB", "512mb")] == [80e9, 80e9, 1.5 * 2**30, 512e6]
 
 
-@pytest.mark.parametrize("wrong", [{"stage": 4}, {"micro": 0}, {"batch": 0}, {"reduce": "float8"}])
+@pytest.mark.parametrize("wrong", [{"zero": 4}, {"micro": 0}, {"batch": 0}, {"reduce": "float8"}])
 def test_steps_that_cannot_be(wrong: dict[str, Any]) -> None:
     of = attnc.load(LLAMA).model("llama")
     for plan, mesh in ((of.plan, {"data": 2}), (of.plan_stages, {"pipe": 2})):
-        with pytest.raises(ValueError, match=r"it is 0, 1, 2 or 3|0 micro-batches|a batch of 0 items|'float8'"):
+        with pytest.raises(ValueError, match=r"zero is 4: it is 0|micro is 0: a|batch is 0: a|'float8'"):
             plan(mesh, **wrong)
 
 

@@ -36,7 +36,7 @@ def test_another_step_is_that_of_a_plan_of_its_own(mesh: dict[str, int]) -> None
     """So a search plans each mesh once."""
     of = model("zoo/gpt2")
     plan = of.plan_stages if "pipe" in mesh else of.plan
-    found, own = plan(mesh, SIZES, batch=2).with_step(24, 3, 1), plan(mesh, SIZES, batch=24, micro=3, stage=1)
+    found, own = plan(mesh, SIZES, batch=2).with_step(24, 3, 1), plan(mesh, SIZES, batch=24, micro=3, zero=1)
     for how in ("none", "selective", "full"):
         assert found.timed(1e9, 1e12, how) == own.timed(1e9, 1e12, how)
         if isinstance(found, PipelinePlan) and isinstance(own, PipelinePlan):
@@ -66,7 +66,7 @@ def test_page(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [line.split() for line in said.splitlines() if line[:5].strip().isdigit()]
     assert [row[0] for row in rows] == ["0", "1", "2", "3"] and rows[0][1:5] == ["layers", "0", "to", "2"], said
     assert "shared     E: stages 0, 3; its gradients are summed" in said
-    assert "warning: 1 micro-batches for 4 stages: devices wait 75% of the time" in said
+    assert "warning: 1 micro-batch for 4 stages: devices wait 75% of the time" in said
     assert main([*command, "--json", "--micro", "2"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert len(told["stages"]) == 4 and told["shared"] == {"E": [0, 3]}

@@ -65,7 +65,7 @@ def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent) -> str:
     free = {name for port in of.inputs for name, size in zip(port.axes, port.shape, strict=True) if size is None}
     zero = case.get("zero", 3)
     plan = of.plan(
-        sizes, dict.fromkeys(free, WIDTH), splits=case["splits"], batch=BATCH, dtype="float64", stage=zero
+        sizes, dict.fromkeys(free, WIDTH), splits=case["splits"], batch=BATCH, dtype="float64", zero=zero
     )  # fmt: skip
     said: Counter[tuple[str, int]] = Counter()
     for one in plan.sent:

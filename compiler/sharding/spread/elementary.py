@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from ...graph.nodes import Apply, Constant, Parameter
 from ...graph.traits import (
@@ -48,16 +49,16 @@ def elementary(node: Apply, fresh: New, graded: bool) -> tuple[Apply | Constant 
     write = _ElementarySteps(fresh, node)
     match node.traits.reads:
         case Normalise(weights=True, logarithm=logarithm):
-            below, _, total = write.exponentials(node.operands[0])
+            items = write.exponentials(node.operands[0])
             if logarithm:
-                write.last(MINUS, write.or_none(below), write.apply(LOG, total, like=total))
+                write.last(MINUS, write.or_none(items.below), write.apply(LOG, items.total, like=items.total))
             else:
-                write.last(DIVIDED, write.powers, total)
+                write.last(DIVIDED, items.powers, items.total)
         case Normalise(squares=Combination()) as norm if node.mask is None:
             _norm(write, node, norm)
         case Reduce(combination=Combination(logs=True)):
-            _, most, total = write.exponentials(node.operands[0])
-            write.last(PLUS, write.apply(LOG, total, like=total), most)
+            items = write.exponentials(node.operands[0])
+            write.last(PLUS, write.apply(LOG, items.total, like=items.total), items.most)
         case Reduce(combination=Combination(averages=True)):
             _mean(write, node)
         case Reduce(combination=Combination(largest=bool())) if graded and node.out.type.element is Scalar.REAL:
@@ -129,7 +130,7 @@ def _norm(write: _ElementarySteps, node: Apply, norm: Normalise) -> None:
 def _cross_entropy(write: _ElementarySteps, node: Apply) -> None:
     """The logarithm of the sum of exponentials, less the logit of the item itself, and of all a little."""
     logits, ids = node.operands
-    _, most, total = write.exponentials(logits)
+    _, most, _, total = write.exponentials(logits)
     all_of_them = write.apply(PLUS, write.apply(LOG, total, like=total), most, like=total)
     own = write.new(node.out.type, node.out.role)
     made = tuple(axis for axis in ids.type.axes if axis not in logits.type.axes)
@@ -143,6 +144,15 @@ def _cross_entropy(write: _ElementarySteps, node: Apply) -> None:
     own = write.apply(MINUS, own, write.apply(TIMES, share, own, like=own), like=own)
     left = write.apply(MINUS, all_of_them, own, like=node.out)
     write.last(MINUS, left, write.apply(TIMES, share, mean, like=mean))
+
+
+class Exponentials(NamedTuple):
+    """All items less the largest, that one, the exponentials of the first, and their sum."""
+
+    below: Value
+    most: Value
+    powers: Value
+    total: Value
 
 
 class _ElementarySteps:
@@ -224,15 +234,13 @@ class _ElementarySteps:
         kept = self.apply(CHOICE, self.node.mask, one, zero, like=self.real(self.node.mask))
         return self.apply(PLUS, x, self.apply(LOG, kept, like=kept), like=x)
 
-    def exponentials(self, x: Value) -> tuple[Value, Value, Value]:
-        """All items less the largest, that one, and the sum of the exponentials of the first, which `powers` has.
-
-        What a mask leaves out counts as 0, in each. Where it leaves nothing, the largest is minus infinity, and the sum
-        is said to be 1.
+    def exponentials(self, x: Value) -> Exponentials:
+        """What a mask leaves out counts as 0, in each. Where it leaves nothing, the largest is minus infinity, and the
+        sum is said to be 1.
         """
         zero = self.number(Literal(0.0)) if self.node.mask is not None else x
         most = self.reduce(MOST, self.apply(STILL, x, like=x), self.node.mask)
         below = self.masked(self.apply(MINUS, x, most, like=self.masked_type(x)), zero)
-        self.powers = self.masked(self.apply(EXP, below, like=below), zero)
-        total = self.reduce(SUM, self.powers)
-        return below, most, total if self.node.mask is None else self.not_zero(total)
+        powers = self.masked(self.apply(EXP, below, like=below), zero)
+        total = self.reduce(SUM, powers)
+        return Exponentials(below, most, powers, total if self.node.mask is None else self.not_zero(total))

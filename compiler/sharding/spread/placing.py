@@ -28,10 +28,9 @@ class PartsOfAxes:
         if axis == BATCH_AXIS:
             return axis
         if (axis, by) not in self.made:
-            one = [self.mesh.axes[number] for number in by]
-            devices = math.prod(each.size for each in one)
+            devices = self.devices(by)
             if axis.extent is not None and axis.extent % devices:
-                raise Indivisible(axis, one, devices)
+                raise Indivisible(axis, [self.mesh.axes[number] for number in by], devices)
             id = next(_IDS)
             family = self.families.setdefault((axis.family, by), id)
             size = Arith("//", (SizeOf(axis), Literal(devices)))
@@ -41,6 +40,10 @@ class PartsOfAxes:
                 id, f"{axis.name}_part", axis.kind, f"{axis.label}/{devices}", extent, size, bound, family, axis.span
             )
         return self.made[axis, by]
+
+    def devices(self, by: tuple[int, ...]) -> int:
+        """Over how many devices these axes of the mesh split."""
+        return math.prod(self.mesh.axes[number].size for number in by)
 
     def all_of(self, axis: Axis) -> list[tuple[Axis, tuple[int, ...]]]:
         """The parts of an axis that there are, and which mesh axes split it so."""

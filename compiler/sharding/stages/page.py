@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..cautions import HOST
 from ..data import data
 from ..estimates.activations import Checkpointing
-from ..page import aligned, page, percent, size, time
+from ..page import aligned, number_of, page, percent, size, time
 from .plan import PipelinePlan
 
 
@@ -15,18 +15,18 @@ def page_of_stages(plan: PipelinePlan, *, bandwidth: float, flops: float, host: 
     """What `attnc shard` prints of stages: a row for each, then the plan of that which holds most."""
     first, most = plan.plans[0], plan.fullest
     lines = [
-        f"{first.cost.name} on {plan.mesh.devices:,} devices: {plan.mesh}",
-        f"a step   a batch of {first.batch:,} in {plan.micro:,} micro-batches, {first.cost.dtype}",
+        f"{first.cost.name} on {number_of(plan.mesh.devices, 'device')}: {plan.mesh}",
+        f"a step   a batch of {first.batch:,} in {number_of(plan.micro, 'micro-batch')}, {first.cost.dtype}",
         "",
         *aligned([HEAD, *_rows(plan)]),
         "",
     ]
     for path, by in plan.held.items():
         lines.append(f"shared     {path}: stages {', '.join(map(str, by))}; its gradients are summed")
-    stages, count = len(plan.stages), plan.micro
-    seconds = plan.seconds(bandwidth, flops)
+    waits, seconds = len(plan.stages) - 1, plan.seconds(bandwidth, flops)
+    turns = number_of(plan.micro + waits, "turn")
     lines += [
-        f"bubble     {percent(plan.bubble, 1)} of a step a device waits: {stages - 1} of {count + stages - 1} turns",
+        f"bubble     {percent(plan.bubble, 1)} of a step a device waits: {waits} of {turns}",
         f"balance    most work of a stage: {plan.imbalance:.2f} times the mean",
         f"a step     {time(seconds)}, if nothing overlaps",
         *_cautions(plan),
@@ -56,7 +56,7 @@ def _run(first: int, count: int) -> str:
 
 
 def _flight(count: int) -> str:
-    return "one micro-batch on its way" if count == 1 else f"{count} micro-batches on their way"
+    return f"{number_of(count, 'micro-batch')} on {'its' if count == 1 else 'their'} way"
 
 
 def _cautions(plan: PipelinePlan) -> list[str]:
@@ -64,8 +64,9 @@ def _cautions(plan: PipelinePlan) -> list[str]:
     if plan.micro >= stages:
         return []
     return [
-        f"warning: {plan.micro:,} micro-batches for {stages} stages: devices wait {percent(plan.bubble, 1)} of the "
-        f"time, and keep all micro-batches; --micro {4 * stages} leaves {percent(stages - 1, 5 * stages - 1)}"
+        f"warning: {number_of(plan.micro, 'micro-batch')} for {number_of(stages, 'stage')}: devices wait "
+        f"{percent(plan.bubble, 1)} of the time, and keep all micro-batches; --micro {4 * stages} leaves "
+        f"{percent(stages - 1, 5 * stages - 1)}"
     ]
 
 

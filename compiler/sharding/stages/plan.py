@@ -8,8 +8,10 @@ from functools import cached_property
 
 from ...graph.nodes import Graph
 from ...graph.values import Scalar
+from ..choose import mesh_over
 from ..mesh import BATCH, PIPE, Mesh, MeshAxis
-from ..plan import PlanOptions, ShardingPlan, mesh_over, plan
+from ..options import PlanOptions
+from ..plan import ShardingPlan, plan
 from .stages import Stage, holders, stages
 
 
@@ -35,9 +37,9 @@ class PipelinePlan:
         return self.plans[0].batch
 
     @property
-    def stage(self) -> int:
-        """Of ZeRO, as of a plan."""
-        return self.plans[0].stage
+    def zero(self) -> int:
+        """As of a plan."""
+        return self.plans[0].zero
 
     @cached_property
     def unlike(self) -> tuple[int, ...]:
@@ -60,9 +62,9 @@ class PipelinePlan:
         back = (bytes for bytes, value in outs if value.type.element is Scalar.REAL)
         return sum(bytes for bytes, _ in outs), sum(back)
 
-    def with_step(self, batch: int, micro: int, stage: int) -> PipelinePlan:
+    def with_step(self, batch: int, micro: int, zero: int) -> PipelinePlan:
         """The same weights on the same mesh, for another step."""
-        return replace(self, plans=tuple(each.with_step(batch, micro, stage) for each in self.plans))
+        return replace(self, plans=tuple(each.with_step(batch, micro, zero) for each in self.plans))
 
     def flight(self, number: int) -> int:
         """Of how many micro-batches a stage keeps activations at once: where forward and backward take turns, of those
@@ -120,7 +122,7 @@ def planned_stages(
     """The plan of a model in stages on a mesh with `pipe`. every: its stages, if they are known. Raises NoSplit, and
     what a plan raises.
     """
-    whole = mesh_over(graph, mesh, how.splits, how.sizes)
+    whole = mesh_over(graph, mesh, how.splits or {})
     every = every or stages(graph, mesh[PIPE])
     inner = whole.of_stage()
     inner = inner if inner.axes else Mesh((MeshAxis("data", 1, (BATCH,)),))
@@ -129,8 +131,9 @@ def planned_stages(
     for each in every:
         if each.like not in made:
             found = plan(each.graph, inner, how, each.received)
-            made[each.like] = found if each is every[-1] else replace(found, logits=())
-        alike = made[each.like]
-        plans.append(alike.like(weights={each.path(path): placed for path, placed in alike.weights.items()}))
+            if each is not every[-1]:
+                found = replace(found, device=replace(found.device, logits=()))
+            made[each.like] = found
+        plans.append(made[each.like].renamed(each.path))
     shared = {path: by for path, by in holders(every).items() if len(by) > 1}
     return PipelinePlan(whole, every, tuple(plans), shared)

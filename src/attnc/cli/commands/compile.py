@@ -129,6 +129,7 @@ def _is_a_file(out: str | None) -> bool:
 def _texts(args: argparse.Namespace, model: Model) -> dict[str, str]:
     """The texts, by the names of the files that are to hold them; that of the model comes first."""
     from ...backends import CannotEmit
+    from ...compiler.sharding.mesh import CannotDivide
 
     shared = {"checked": args.checked, "decoding": args.decoding, "without": args.without}
     try:
@@ -136,6 +137,8 @@ def _texts(args: argparse.Namespace, model: Model) -> dict[str, str]:
             return {"": model.source(args.to, single_file=True, **shared)}
         name = Path(args.out).stem if args.decoding or args.mesh else "model"
         return model.files(args.to, name, mesh=args.mesh, splits=dict(args.split), **shared)
+    except CannotDivide as problem:
+        raise CannotRun(problem.on_command_line) from None
     except (CannotEmit, ValueError) as problem:
         raise CannotRun(str(problem)) from None
 

@@ -119,8 +119,7 @@ def run(args: argparse.Namespace) -> int:
     ending of OUT. All but DOT, TikZ and HTML need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
     from ...compiler.cost.bill import CostError
-    from ...compiler.sharding.choose import NoSplit
-    from ...compiler.sharding.mesh import Indivisible
+    from ...compiler.sharding.mesh import CannotDivide
     from ...diagrams import TooLarge, UnknownBlock
     from ...diagrams.formats.export import FORMATS, ExportError
 
@@ -140,7 +139,9 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write("".join(each.dot for each in (diagram, *diagram.panels)))
         else:
             diagram.save(args.out, outline=args.outline)
-    except (UnknownBlock, TooLarge, ExportError, CostError, NoSplit, Indivisible) as problem:
+    except CannotDivide as problem:
+        raise CannotRun(problem.on_command_line) from None
+    except (UnknownBlock, TooLarge, ExportError, CostError) as problem:
         raise CannotRun(str(problem)) from None
     return CLEAN
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from ..arguments import above_zero, memory_size, mesh_sizes, sizes, split_axes, target
 from ..output import CLEAN, CannotRun
 from ..reports.cost import opened, whole
+
+if TYPE_CHECKING:
+    from ...compiler.sharding.options import PlanKeywords
 
 REALS = ("float64", "float32", "bfloat16", "float16")
 SUMMARY = "plan a model over many devices"
@@ -48,12 +52,11 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from ...compiler.cost.bill import CostError
-    from ...compiler.sharding.choose import NoSplit
     from ...compiler.sharding.data import data
     from ...compiler.sharding.find import MeshSearch, found
-    from ...compiler.sharding.mesh import PIPE, Indivisible
+    from ...compiler.sharding.mesh import PIPE, CannotDivide
+    from ...compiler.sharding.options import PlanOptions
     from ...compiler.sharding.page import page
-    from ...compiler.sharding.plan import PlanOptions
     from ...compiler.sharding.stages import data_of_stages, page_of_stages
     from ...compiler.sizes.limits import deep
 
@@ -67,15 +70,15 @@ def run(args: argparse.Namespace) -> int:
         model, given = opened(args.target, args)
         splits = dict(args.split)
         if args.find is not None:
-            how = PlanOptions(splits, given, args.batch, args.dtype, reduce=args.reduce)
+            how = PlanOptions(given, splits, args.batch, args.dtype, reduce=args.reduce)
             zeros = (3, 2, 1) if args.zero is None else (args.zero,)
             search = MeshSearch(model._sized, how, args.find, args.memory, **speeds, micro=args.micro, zeros=zeros)
             with deep():
                 lines = found(search)
         else:
-            step = {
+            step: PlanKeywords = {
                 "splits": splits, "batch": args.batch, "dtype": args.dtype, "reduce": args.reduce,
-                "stage": 3 if args.zero is None else args.zero, "micro": args.micro or 1,
+                "zero": 3 if args.zero is None else args.zero, "micro": args.micro or 1,
             }  # fmt: skip
             if PIPE in args.mesh:
                 stages = model.plan_stages(args.mesh, given, **step)
@@ -87,7 +90,9 @@ def run(args: argparse.Namespace) -> int:
             else:
                 plan = model.plan(args.mesh, given, **step)
                 lines = [json.dumps(data(plan, **said), indent=2)] if args.json else page(plan, **said)
-    except (CostError, NoSplit, Indivisible) as problem:
+    except CannotDivide as problem:
+        raise CannotRun(problem.on_command_line) from None
+    except CostError as problem:
         raise CannotRun(str(problem)) from None
     print("\n".join(lines))
     return CLEAN
