@@ -47,7 +47,7 @@ from ...compiler.sizes.axes import (
     show_static,
 )
 from ...compiler.sizes.functions import Rounded
-from ..text.names import FILE, MODULE_ATTRIBUTES, Namer, camel
+from ..text.names import DIVIDED, FILE, MODULE_ATTRIBUTES, Namer, camel
 from ..text.values import SOME
 from ..text.writing import singular
 from .sharing import Homes, differing
@@ -569,7 +569,7 @@ class ModelPlan:
 
     def _name_methods(self) -> None:
         taken: dict[str, set[str]] = {}
-        reserved = MODULE_ATTRIBUTES | self._parts | {*METHODS}
+        reserved = MODULE_ATTRIBUTES | DIVIDED | self._parts | {*METHODS}
         for plan in self.plans:
             stepped, number = plan.graph.stepped, ""
             method = "forward" if stepped is None else stepped.method

@@ -64,6 +64,7 @@ TORCH = (
     "torch/decoding",
 )
 PARALLEL = (
+    "parallel/torch_running",
     "parallel/torch_parts",
     "parallel/torch_experts",
     "parallel/torch_ring",

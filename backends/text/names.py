@@ -21,6 +21,8 @@ MODULE_ATTRIBUTES = _words(
     register_module register_parameter register_state_dict_post_hook register_state_dict_pre_hook requires_grad_
     set_extra_state set_submodule share_memory state_dict to to_empty train training type xpu zero_grad"""
 )
+# What a model on a mesh has besides (runtime/parallel): parts of a spec without weights, sizes, methods make way.
+DIVIDED = _words("batch_part clip_grad_norm_ draw_from forward_backward whole_result")
 # While code is written, each name says whose it is by a letter in front, which no name of a spec begins with: it is of
 # a variable of one class or function; of a class or function of the file; of what callers in the file give by name,
 # which is called alike everywhere. All other names are ours. Which of them make way is told of the code as a whole

@@ -27,7 +27,7 @@ from ..plan.capture import segment
 from ..plan.plan import ClassPlan, Plan
 from ..text.docstrings import remarked
 from ..text.expressions import OPERATORS, TERNARY, Attribute, Code, Given, Variable, call, joined, operator, times
-from ..text.names import AT, FOUND, MODULE_ATTRIBUTES, Namer
+from ..text.names import AT, DIVIDED, FOUND, MODULE_ATTRIBUTES, Namer, plain
 from ..text.numbers import static_code
 from ..text.printer import CodePrinter, reads_of
 from ..text.statements import Block, Do, For, Let, Place, Statement, side_by_side
@@ -97,7 +97,7 @@ class TorchBody(CodeBody):
         self.built: list[Statement] = []  # `__init__`, in the end
         self.top = self  # the body of the class that this is a method of
         self._first_weight: Code | None = None
-        self.attributes = Namer(MODULE_ATTRIBUTES | self.program.methods, "")
+        self.attributes = Namer(MODULE_ATTRIBUTES | DIVIDED | self.program.methods, "")
         self.home: TorchBody | None = None
         self._home_axes: dict[Axis, Axis] = {}
         self._home_consts: dict[Const, Static] = {}
@@ -252,14 +252,16 @@ class TorchBody(CodeBody):
     def _stored(self, code: Code, kind: str) -> Code:
         """What `__init__` knows by a name, where other methods find it; a number as it is.
 
-        kind: what it is, said in its name where a module has another thing of that name: `half_size`.
+        kind: what it is, said in its name where a module has another thing of that name: `half_size`; names that begin
+            with `_` are those of modules themselves.
         """
         variable = code.variable
         if variable is None or self.plan in self.file.over_nothing:
             return code
         if variable not in self.stored:
-            name = variable.name
-            name = self.attributes.give(f"{name.rstrip('_')}_{kind}" if self.attributes.is_taken(name) else name)
+            name = plain(variable.name)
+            taken = self.attributes.is_taken(name) or name.startswith("_")
+            name = self.attributes.give(f"{name.strip('_')}_{kind}" if taken else name)
             self.stored[variable] = Attribute(f"self.{name}")
         return self.stored[variable].code
 

@@ -21,6 +21,7 @@ from ..files.code import Library, ModelCode
 from ..plan.plan import Plan
 from ..text.carried import PARALLEL, TORCH
 from ..text.expressions import Code, call
+from ..text.names import DIVIDED
 from .body import TorchBody
 from .module import TorchEmitter
 from .parallel_steps import divided_steps, no_stage_decodes
@@ -173,9 +174,19 @@ PARALLELIZE = '''def parallelize(
     sizes:      as `net` was made with, where these are not those of this file.
 
     Each device is given its part of the batch (`batch_part`), and has its parts of the results (`whole_result`).
-    Gradients are sums over all devices: divide a loss by what all of them count. Raises ValueError for another mesh.
+    Gradients are sums over all devices: divide a loss by what all of them count. Raises ValueError for another mesh,
+    and for a `net` of other sizes.
     """
-    return split_over(net, lambda: {kind}(**sizes), mesh, DIVISION, zero, checkpoint, computed_in, seed)'''
+    return split_over(net, {kind}, sizes, mesh, DIVISION, zero, checkpoint, computed_in, seed)'''
+
+
+def check_names(graph: Graph) -> None:
+    """Raises ValueError where the paths of weights begin as a method of a divided model is called."""
+    for name in sorted({path.partition(".")[0] for path in inventory(graph)} & DIVIDED):
+        raise ValueError(
+            f"`{name}` of `{graph.name}` has weights, and a model on a mesh has a method of that name: call it "
+            "otherwise in the spec"
+        )
 
 
 def of_one_device(found: GraphSpread) -> Graph:
@@ -197,8 +208,10 @@ def parallel_code(
 
     received: of a stage of a pipeline: so many of its first inputs are what another one sends, by parts (`spread`).
 
-    Raises Indivisible for an axis that does not divide over the devices which split it.
+    Raises Indivisible for an axis that does not divide over the devices which split it, ValueError for weights with the
+    name of a method that divided models have.
     """
+    check_names(graph)
     found = spread(graph, mesh, received or 0)
     steps = (
         divided_steps(found, graph, passes) if received is None else lambda _: Decoding(reason=no_stage_decodes(graph))

@@ -13,7 +13,7 @@ from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import BATCH, Mesh, MeshAxis
 from ...compiler.sharding.stages import Stage, holders, shape_code, stages
 from ..files.code import ModelCode
-from .parallel_file import copies, parallel_code
+from .parallel_file import check_names, copies, parallel_code
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class PlannedStage:
 
 
 def planned(graph: Graph, mesh: Mesh, number: int) -> PlannedStage:
-    """One stage of a model on a mesh with an axis `pipe`. Raises NoSplit."""
+    """One stage of a model on a mesh with an axis `pipe`. Raises NoSplit, and ValueError as `parallel_code` does."""
+    check_names(graph)
     every = stages(graph, mesh.stages)
     stage, inner = every[number], mesh.of_stage()
     inner = inner if inner.axes else Mesh((MeshAxis("data", 1, (BATCH,)),))
@@ -100,7 +101,8 @@ PARALLELIZE = '''def parallelize(
     checkpoint: each pass of a repeat is done again for its gradients.
     computed_in: another type for what is computed, of scattered weights; gradients are summed in that of the weights.
 
-    Gradients are sums over all devices: divide a loss by what all of them count. Raises ValueError for another mesh.
+    Gradients are sums over all devices: divide a loss by what all of them count. Raises ValueError for another mesh,
+    and for a `net` of other sizes.
     """
     return split_stages(net, (%s), mesh, zero, checkpoint, computed_in, seed)'''
 

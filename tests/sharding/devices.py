@@ -14,6 +14,7 @@ import threading
 import types
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,6 +139,8 @@ class Devices:
             "_counts_traded": self.counts,
             "_rows_traded": self.rows,
             "device_count": self.count,
+            "devices_along": lambda axis: axis,
+            "run_as": lambda _: nullcontext(),
             "trade": self.message,
         }
         try:

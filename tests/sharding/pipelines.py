@@ -41,7 +41,7 @@ def piped(case: dict[str, Any]) -> dict[str, Any]:
                 alone = net.forward_backward(**parts, loss=squares, micro=case["micro"])
             worst["loss"] = max(worst["loss"], float((alone - found).abs() / loss.detach()))
             if last:
-                for axis in sorted({*net.division.results[0]} & {*case["mesh"]}):
+                for axis in sorted({*net._division.results[0]} & {*case["mesh"]}):
                     dist.all_reduce(found, group=mesh.get_group(axis))
                 worst["loss"] = max(worst["loss"], float((found - loss.detach()).abs() / loss.detach()))
         least = 1e-3 * max(float(x.grad.std()) for x in wanted.values() if x.grad is not None and x.numel() > 1)

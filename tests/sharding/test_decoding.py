@@ -44,6 +44,7 @@ def test_four_devices() -> None:
 
     def work(place: tuple[int, ...]) -> None:
         net = module.Decoder().double().eval()
+        net._run = None
         with torch.no_grad():
             for name, weight in net.named_parameters():
                 weight.copy_(part(whole.get_parameter(name), placed[name], mesh, place))

@@ -271,18 +271,19 @@ GLOO = """
 import sys, torch, torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from attnc.backends.runtime.parallel.torch_experts import returned_rows, sent_counts, sent_rows
-from attnc.backends.runtime.parallel.torch_parts import use_mesh
+from attnc.backends.runtime.parallel.torch_running import DividedRun, run_as
 from attnc.backends.runtime.torch.kernels.dispatch import Dispatch
 rank, port, dtype = int(sys.argv[1]), sys.argv[2], getattr(torch, sys.argv[3])
 dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
-use_mesh(init_device_mesh("cpu", (2,), mesh_dim_names=("expert",)))
+run = DividedRun(init_device_mesh("cpu", (2,), mesh_dim_names=("expert",)))
 for load in ([[0, 1], [2, 3]], [[0, 0], [0, 0]], [[3, 2], [2, 3]], [[0, 1], [0, 1]]):
     torch.manual_seed(0)
     picks = torch.tensor([load, load[::-1]]).repeat(1, 3, 1)  # [devices, items, ranks]
     x, weight = torch.randn(2, 6, 8, dtype=dtype), torch.randn(4, 8, 8, dtype=dtype, requires_grad=True)
     home = Dispatch(picks[rank], 4, counted=True)
     mine, own = x[rank].clone().requires_grad_(), weight[2 * rank : 2 * rank + 2].detach().clone().requires_grad_()
-    there = sent_counts(home, "expert")
+    with run_as(run):
+        there = sent_counts(home, "expert")
     y = home.back(returned_rows(there.product(sent_rows(home.rows(mine, 1), there), own), there))
     y.square().sum().backward()
     x.requires_grad_()

@@ -44,10 +44,14 @@ for wrong in (init_device_mesh("cpu", (2, 1), mesh_dim_names=("data", "model")),
         gpt_parallel.parallelize(whole, wrong)
     except ValueError as problem:
         print(problem)
-try:
-    gpt_parallel.parallelize(gpt.Gpt2(inner=32), mesh)
-except ValueError as problem:
-    print(problem)
+for sizes in ({"inner": 32}, {"heads": 2}, {"drop": 0.0}):
+    try:
+        gpt_parallel.parallelize(gpt.Gpt2(**sizes), mesh)
+    except ValueError as problem:
+        print(problem)
+other = gpt.Gpt2(heads=2, inner=32).double().eval()
+net = gpt_parallel.parallelize(other, mesh, heads=2, inner=32).eval()
+assert (net.whole_result(net(ids)) - other(ids)).abs().max() < 1e-12
 dist.destroy_process_group()
 """
 
@@ -86,7 +90,8 @@ with torch.device("meta"):
     empty = gpt.Gpt2()
 drawn = gpt_parallel.parallelize(empty, mesh, seed=1)
 assert 0.01 < drawn.E.std() < 0.03
-for wrong in ((whole, init_device_mesh("cpu", (2,), mesh_dim_names=("data",))), (gpt.Gpt2(inner=32), mesh)):
+for wrong in ((whole, init_device_mesh("cpu", (2,), mesh_dim_names=("data",))), (gpt.Gpt2(inner=32), mesh),
+              (gpt.Gpt2(heads=2), mesh)):
     try:
         gpt_parallel.parallelize(*wrong)
     except ValueError as problem:
@@ -129,6 +134,10 @@ def test_files_run_without_attnc(tmp_path: Path) -> None:
         "the mesh has the axes model: it takes data, model",
         "`layers.0.fed.up.weight` of `net` has the shape [32, 32], and this file takes [64, 32]: "
         "give `parallelize` the sizes of `net`",
+        "`layers.0.self.heads` of `net` is 2, and 4 here: "
+        "write what it was made with as arguments of `parallelize`, such as `heads=2`",
+        "`drop` of `net` is 0.0, and 0.1 here: "
+        "write what it was made with as arguments of `parallelize`, such as `drop=0.0`",
     ]
 
 
@@ -142,4 +151,5 @@ def test_stages_run_without_attnc(tmp_path: Path) -> None:
         "the mesh takes an axis `pipe` of 2 devices: there are as many stages",
         "`layers.0.fed.up.weight` of `net` has the shape [32, 32], and this file takes [64, 32]: "
         "stages have the sizes that they are written for",
+        "`layers.0.self.heads` of `net` is 2, and 4 here: stages have the sizes that they are written for",
     ]

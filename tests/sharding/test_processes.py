@@ -23,9 +23,58 @@ def check(world: int, cases: list[dict[str, Any]], seconds: float = 240.0) -> No
         assert not found["sent"], (found["case"], found["sent"])
 
 
+def net(name: str, mesh: dict[str, int], **options: Any) -> dict[str, Any]:
+    """One of several nets that take turns in a process."""
+    known = {"data": BATCH, "expert": ("batch", "expert")}
+    if name in KINDS:
+        _, known["model"], known["context"] = KINDS[name]
+    splits = {axis: known[axis] for axis in mesh if axis != "pipe"}
+    return {"name": name, "mesh": mesh, "splits": splits, "seed": len(options), "options": options}
+
+
+def check_turns(world: int, *nets: dict[str, Any]) -> None:
+    """Each gives, to the bit, what it gives alone."""
+    (found,) = processes.run(world, [{"turns": nets}])
+    assert not found["other"] and min(found["given"]) > 10, found
+
+
 def test_two_processes() -> None:
     splits = {"model": KINDS["zoo/decoder/decoder"][1]}
     check(2, [{"name": "zoo/decoder/decoder", "mesh": {"model": 2}, "splits": splits, "seed": 0, "steps": 2}])
+
+
+@pytest.mark.slow
+def test_two_nets_of_two_processes() -> None:
+    """Two nets on two meshes of the same devices; a ring, experts, stages and passes done again beside them."""
+    gpt, decoder = "zoo/gpt2", "zoo/decoder/decoder"
+    check_turns(
+        2,
+        net(gpt, {"data": 1, "model": 2}),
+        net(gpt, {"data": 2, "model": 1}, zero=0),
+        net(gpt, {"data": 2}, checkpoint=True),
+        net(decoder, {"context": 2}, zero=0),
+        net("zoo/mixtral", {"expert": 2}, zero=0) | {"decodes": True},
+        net(gpt, {"pipe": 2}),
+        net(gpt, {"model": 2}, checkpoint=True) | {"decodes": True},
+    )
+
+
+@pytest.mark.slow
+def test_two_nets_of_four_processes() -> None:
+    """The same names, with other devices along them."""
+    gpt, decoder = "zoo/gpt2", "zoo/decoder/decoder"
+    check_turns(
+        4,
+        net(gpt, {"data": 2, "model": 2}) | {"decodes": True},
+        net(gpt, {"model": 2, "data": 2}, zero=0, checkpoint=True) | {"decodes": True},
+        net(decoder, {"context": 2, "data": 2}),
+        net(decoder, {"data": 2, "context": 2}, checkpoint=True),
+        net("zoo/mixtral", {"expert": 2, "model": 2}, zero=0) | {"decodes": True},
+        net("zoo/mixtral", {"model": 2, "expert": 2}, zero=0) | {"decodes": True},
+        net("balanced", {"pipe": 2, "expert": 2}),
+        net("balanced", {"expert": 2, "pipe": 2}, checkpoint=True),
+        net(gpt, {"pipe": 2, "data": 2}),
+    )
 
 
 DENSE = {"data": BATCH, "model": ("heads", "inner", "vocab")}

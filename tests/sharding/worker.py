@@ -25,6 +25,7 @@ from .decoding import decoded
 from .pipelines import piped, unpiped
 from .refusals import refused
 from .subjects import BATCH, WIDTH, inputs, model
+from .turns import in_turn
 
 STEPS = 10
 TRADED = "all-to-all"
@@ -131,7 +132,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
             made = made if isinstance(made, tuple) else (made,)
             probes = [torch.randn(x.shape, dtype=x.dtype) if x.is_floating_point() else None for x in made]
             probed(made, probes).backward()
-            mine = [p if p is None else own(p, net.division.results[n], net, mesh) for n, p in enumerate(probes)]
+            mine = [p if p is None else own(p, net._division.results[n], net, mesh) for n, p in enumerate(probes)]
             with Sent() as sent:
                 probed(net(**parts), mine).backward()
             if step + turn == 0 and not case.get("checkpoint") and dist.get_rank() == 0:  # a plan takes a second
@@ -196,6 +197,8 @@ def work(case: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What is to be done for a case."""
     if case.get("refused"):
         return refused
+    if "turns" in case:
+        return in_turn
     if "micro" in case:
         return unpiped if case.get("unpiped") else piped
     return decoded if case.get("decoded") else dropped if case.get("dropped") else run

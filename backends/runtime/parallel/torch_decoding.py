@@ -6,8 +6,7 @@ items of all rows, so that all stop at the same step, and none waits for others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
 
@@ -17,25 +16,15 @@ from torch import Tensor
 from ..torch.cache import Cache
 from ..torch.decoding import Decoder, gather, gathered, unwrapped
 from ..torch.maps import sharded
-from .torch_modules import _COMPUTING
 from .torch_parts import device_count, gather_parts, own_place
-
-
-@contextmanager
-def computing(net: Any) -> Iterator[None]:
-    """Weights are the parts of this device."""
-    _COMPUTING.append(net)
-    try:
-        yield
-    finally:
-        _COMPUTING.pop()
+from .torch_running import run_as
 
 
 def over_parts(function: Callable[..., Any]) -> Callable[..., Any]:
     """`prepare` or `step` of one device: scattered weights are gathered for it alone."""
 
     def run(net: Any, /, *given: Any, **named: Any) -> Any:
-        with computing(net):
+        with run_as(net._run):
             return function(net, *given, **named)
 
     @wraps(function)
@@ -54,12 +43,12 @@ class DividedDecoder(Decoder):
     __slots__ = ()
 
     def prepare(self, /, **inputs: Any) -> Cache:
-        with computing(self.net):
+        with run_as(self.net._run):
             cache: Cache = unwrapped(self.prepare_)(self.net, **inputs)
             return cache
 
     def step(self, items: Tensor, cache: Cache, last: int) -> Tensor:
-        with computing(self.net):
+        with run_as(self.net._run):
             return super().step(items, cache, last)
 
     def begin(self, static: Any) -> None:
@@ -70,9 +59,10 @@ class DividedDecoder(Decoder):
     def part(self, x: Tensor) -> Tensor:
         """Devices have equally many rows: where these do not divide, the last one is done again."""
         place, count = 0, 1
-        for axis in self.decodes.apart:
-            size = device_count(axis)
-            place, count = place * size + own_place(axis), count * size
+        with run_as(self.net._run):
+            for axis in self.decodes.apart:
+                size = device_count(axis)
+                place, count = place * size + own_place(axis), count * size
         if count == 1 or not len(x):
             return x
         each = -(-len(x) // count)
@@ -80,8 +70,9 @@ class DividedDecoder(Decoder):
 
     def whole(self, x: Tensor, rows: int) -> Tensor:
         """Of devices that have the same rows the items of the first."""
-        for axis in self.decodes.alike:
-            x = gather_parts(x[None], 0, axis)[0]
-        for axis in reversed(self.decodes.apart):
-            x = gather_parts(x, 0, axis)
+        with run_as(self.net._run):
+            for axis in self.decodes.alike:
+                x = gather_parts(x[None], 0, axis)[0]
+            for axis in reversed(self.decodes.apart):
+                x = gather_parts(x, 0, axis)
         return x[:rows]

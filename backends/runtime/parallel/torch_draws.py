@@ -5,51 +5,33 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from .torch_parts import devices_along, own_place
+from .torch_parts import device_count, own_place
+from .torch_running import Draws, running_model
 
 
-@dataclass
-class Draws:
-    """Gives each op that draws its seed, the same on all devices.
-
-    number: of the next op that draws. ahead: of those that a stage of a pipeline does next, where it has not all.
-    """
-
-    seed: int = 0
-    number: int = 0
-    ahead: tuple[int, ...] = ()
-
-    def next(self) -> int:
-        if self.ahead:
-            number, *rest = self.ahead
-            self.ahead = tuple(rest)
-        else:
-            number, self.number = self.number, self.number + 1
-        return int.from_bytes(hashlib.sha256(f"{self.seed}\n{number}".encode()).digest()[:7], "little")
-
-
-_DRAWS = Draws()
-
-
-def draw_from(seed: int) -> None:
-    """Lets what a divided model draws begin anew: as the number of the step, say, so that it can be gone on with."""
-    _DRAWS.seed, _DRAWS.number, _DRAWS.ahead = seed, 0, ()
+def next_seed(draws: Draws) -> int:
+    """The seed of the next op that draws, the same on all devices."""
+    if draws.ahead:
+        number, *rest = draws.ahead
+        draws.ahead = tuple(rest)
+    else:
+        number, draws.number = draws.number, draws.number + 1
+    return int.from_bytes(hashlib.sha256(f"{draws.seed}\n{number}".encode()).digest()[:7], "little")
 
 
 @contextmanager
-def part_of_draws(own: Sequence[int], every: int) -> Iterator[None]:
+def part_of_draws(draws: Draws, own: Sequence[int], every: int) -> Iterator[None]:
     """In it a stage does these of the draws of the whole model, of which there are so many."""
-    first = _DRAWS.number
-    _DRAWS.number, _DRAWS.ahead = first + every, tuple(first + each for each in own)
+    first = draws.number
+    draws.number, draws.ahead = first + every, tuple(first + each for each in own)
     try:
         yield
     finally:
-        _DRAWS.ahead = ()
+        draws.ahead = ()
 
 
 def own_draws(training: bool, apart: Sequence[str], function: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -59,18 +41,18 @@ def own_draws(training: bool, apart: Sequence[str], function: Callable[..., Any]
     """
     if not training:
         return function(*given, **named)
-    seed = _DRAWS.next()
+    seed = next_seed(running_model().draws)
     for axis in apart:
-        seed = seed * torch.distributed.get_world_size(devices_along(axis)) + own_place(axis)
+        seed = seed * device_count(axis) + own_place(axis)
     on = {x.device for x in given if isinstance(x, torch.Tensor) and x.is_cuda}
     with torch.random.fork_rng(devices=on):
         torch.manual_seed(seed % (1 << 63))
         return function(*given, **named)
 
 
-def same_draws() -> tuple[Any, Any]:
+def same_draws(draws: Draws) -> tuple[Any, Any]:
     """For what is done again for its gradients: it draws then what it draws now."""
-    state = _DRAWS.number, _DRAWS.ahead
+    state = draws.number, draws.ahead
 
     @contextmanager
     def now() -> Iterator[None]:
@@ -78,11 +60,11 @@ def same_draws() -> tuple[Any, Any]:
 
     @contextmanager
     def again() -> Iterator[None]:
-        ahead = _DRAWS.number, _DRAWS.ahead
-        _DRAWS.number, _DRAWS.ahead = state
+        ahead = draws.number, draws.ahead
+        draws.number, draws.ahead = state
         try:
             yield
         finally:
-            _DRAWS.number, _DRAWS.ahead = ahead
+            draws.number, draws.ahead = ahead
 
     return now(), again()

@@ -20,17 +20,17 @@ from ..torch.kernels.dispatch import Dispatch
 from .torch_parts import device_count, devices_along
 
 
-def _counts_traded(counts: Tensor, axis: str) -> Tensor:
+def _counts_traded(counts: Tensor, group: dist.ProcessGroup) -> Tensor:
     """counts [devices, experts of each]: what each device has for the experts of this one, [devices, experts]."""
     found = torch.empty_like(counts)
-    dist.all_to_all_single(found, counts.contiguous(), group=devices_along(axis))
+    dist.all_to_all_single(found, counts.contiguous(), group=group)
     return found
 
 
-def _rows_traded(x: Tensor, give: list[int], take: list[int], axis: str) -> Tensor:
+def _rows_traded(x: Tensor, give: list[int], take: list[int], group: dist.ProcessGroup) -> Tensor:
     """Rows x [n, *own]: the first `give[0]` go to the first device, and so on; those of each device in turn."""
     found = x.new_empty(sum(take), *x.shape[1:])
-    dist.all_to_all_single(found, x.contiguous(), take, give, group=devices_along(axis))
+    dist.all_to_all_single(found, x.contiguous(), take, give, group=group)
     return found
 
 
@@ -41,8 +41,8 @@ class SentRows(Dispatch):
     of those that came they are; going: of those that came which of the sorted ones.
     """
 
-    def __init__(self, home: Dispatch, axis: str, devices: int) -> None:
-        self.axis, self.every, self.alone = axis, home.every, None
+    def __init__(self, home: Dispatch, group: dist.ProcessGroup, devices: int) -> None:
+        self.group, self.every, self.alone = group, home.every, None
         self.groups = home.groups // devices
         if home.every:  # all rows to each expert: how many is known, and so is their order
             many = home.items * self.groups
@@ -53,7 +53,7 @@ class SentRows(Dispatch):
             self.which = torch.arange(self.groups, device=places.device).repeat_interleave(self.items)
         else:
             counts = home.counts().reshape(devices, self.groups)
-            found = _counts_traded(counts, axis)
+            found = _counts_traded(counts, group)
             self.give, self.take = torch.stack([counts.sum(1), found.sum(1)]).tolist()
             groups = torch.arange(self.groups, device=counts.device).repeat(devices)
             self.which, self.came = groups.repeat_interleave(found.reshape(-1)).sort(stable=True)
@@ -63,11 +63,11 @@ class SentRows(Dispatch):
 
     def sent(self, x: Tensor) -> Tensor:
         """Rows [n, *own] of this device as those that its experts are given."""
-        return _rows_traded(x, self.give, self.take, self.axis).index_select(0, self.came)
+        return _rows_traded(x, self.give, self.take, self.group).index_select(0, self.came)
 
     def returned(self, y: Tensor) -> Tensor:
         """What its experts make of rows, as what is made of the rows of this device."""
-        return _rows_traded(y.index_select(0, self.going), self.take, self.give, self.axis)
+        return _rows_traded(y.index_select(0, self.going), self.take, self.give, self.group)
 
 
 class _ToExperts(Function):
@@ -94,7 +94,7 @@ class _FromExperts(Function):
 
 def sent_counts(rows: Dispatch, axis: str) -> SentRows:
     """The rows that this device is to be given along an axis of the mesh."""
-    return SentRows(rows, axis, device_count(axis))
+    return SentRows(rows, devices_along(axis), device_count(axis))
 
 
 def sent_rows(x: Tensor, rows: SentRows) -> Tensor:

@@ -21,8 +21,9 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, Placement, Shard
 from torch.utils.checkpoint import checkpoint as done_again
 
-from .torch_draws import draw_from, same_draws
-from .torch_parts import devices_along, gather_parts, use_mesh
+from .torch_draws import same_draws
+from .torch_parts import gather_parts
+from .torch_running import DividedRun, run_as, runs
 from .torch_training import Loss, losses_and_gradients, refuse_uneven, total_norm
 from .torch_weights import Fill, Lies, Own, drawn, filled_from
 
@@ -79,7 +80,8 @@ def _listed(names: set[str]) -> str:
 
 def split_over(
     net: nn.Module,
-    make: Callable[[], nn.Module],
+    kind: Callable[..., nn.Module],
+    sizes: Mapping[str, Any],
     mesh: DeviceMesh,
     division: Division,
     zero: int,
@@ -87,11 +89,12 @@ def split_over(
     dtype: torch.dtype | None,
     seed: int,
 ) -> Any:
-    """What `parallelize` of a file does. make: gives the module of one device."""
+    """What `parallelize` of a file does. kind: makes the module of one device, with these sizes."""
     division.fits(mesh)
     weights = net.state_dict()
-    local = made_like(make, weights)
+    local = made_like(partial(kind, **sizes), weights)
     fill = filling(local, division, mesh, weights, seed, True)
+    check_sizes(net, sizes, "write what it was made with as arguments of `parallelize`, such as `{0}={1}`")
     return divided(local, mesh, division, fill, zero=zero, checkpoint=checkpoint, dtype=dtype)
 
 
@@ -120,6 +123,25 @@ def filling(
     return drawn(seed) if any(each.is_meta for each in weights.values()) else filled_from(weights)
 
 
+def check_sizes(net: nn.Module, sizes: Mapping[str, Any], able: str) -> None:
+    """Raises ValueError where the model of one device was made with other sizes than these, which weights need not
+    show: heads, say, or how much is dropped. able: what to do about `{0}`, which is `{1}`.
+    """
+    try:
+        with torch.device("meta"):
+            made = type(net)(**sizes)
+    except TypeError:  # of a class of the user's own, that is made otherwise
+        return
+    known = dict(made.named_modules())
+    for path, module in net.named_modules():
+        wanted = vars(known.get(path, module))
+        for name, has in vars(module).items():
+            takes = wanted.get(name)
+            if isinstance(takes, int | float) and name != "training" and not name.startswith("_") and has != takes:
+                where = f"{path}.{name}" if path else name
+                raise ValueError(f"`{where}` of `net` is {has}, and {takes} here: {able.format(name, has)}")
+
+
 def divided(
     local: nn.Module,
     mesh: DeviceMesh,
@@ -146,17 +168,14 @@ def divided(
     if dtype is not None and not copies:
         raise ValueError("a dtype to compute in is of weights that are scattered, and nothing is here: torch.autocast")
     mesh = _copies_first(mesh, copies)
-    use_mesh(mesh)
+    run = DividedRun(mesh)
     shared = _flat(mesh, copies) if copies else None
-    scattered, alone, own = _put_weights(local, mesh, division, copies, shared)
-    _becomes(local, _Computes)
-    if not {*vars(_Divided), "division"} & {*local._modules, *local._parameters}:
-        _becomes(local, _Divided, division=division)
+    scattered, alone, own = _put_weights(local, run, division, copies, shared)
+    _becomes(local, _Divided, _run=run, _division=division)
     passes = [each for module in local.modules() if isinstance(module, nn.ModuleList) for each in module]
     if checkpoint:
         for each in _outermost(passes):
-            _becomes(each, _Computes)
-            _becomes(each, _DoneAgain)
+            _becomes(each, _DoneAgain, _run=run)
     if shared is not None and scattered:
         _scatter(local, passes, shared, scattered, alone, zero == 3, dtype)
     if fill is not None:
@@ -169,7 +188,7 @@ def divided(
 
 def _put_weights(
     local: nn.Module,
-    mesh: DeviceMesh,
+    run: DividedRun,
     division: Division,
     copies: tuple[str, ...],
     shared: DeviceMesh | None,
@@ -179,7 +198,7 @@ def _put_weights(
     Returns those that are to be scattered over copies of the model, each with its dimension, and those that are not;
     and, by its path, what this device has of each when they are.
     """
-    names = split_axes(mesh)
+    mesh, names = run.mesh, split_axes(run.mesh)
     others = tuple(name for name in names if name not in copies)
     each_copy, every = _meshes(mesh, copies, others, shared)
     scattered: dict[nn.Parameter, Shard] = {}
@@ -209,7 +228,7 @@ def _put_weights(
         else:
             alone.add(new)
     for module, gradients in read.items():
-        _read_locally(module, gradients)
+        _read_locally(module, gradients, run)
     return scattered, alone, own
 
 
@@ -328,13 +347,15 @@ Gradient = tuple[Sequence[Placement], bool]
 """What devices have of a gradient, and whether it is summed here: FSDP does it for what it scatters."""
 
 
-def _read_locally(module: nn.Module, gradients: Mapping[str, Gradient]) -> None:
-    """Makes weights, read as attributes of a module while it computes, the parts of this device."""
+def _read_locally(module: nn.Module, gradients: Mapping[str, Gradient], run: DividedRun) -> None:
+    """Makes weights, read as attributes of a module while it computes, the parts of this device: to all else they are
+    those of the whole model.
+    """
 
     def reader(name: str, placements: Sequence[Placement], here: bool) -> property:
         def read(self: nn.Module) -> Tensor | None:
             weight: Tensor | None = self._parameters[name]
-            if not (_COMPUTING and isinstance(weight, DTensor)):
+            if not (isinstance(weight, DTensor) and runs(run)):
                 return weight
             # PyTorch types neither hooks nor attributes of tensors: hence the ignores
             if here and weight.requires_grad and not hasattr(weight, "total"):  # a new one, behind `to_empty`
@@ -352,26 +373,22 @@ def _total(placements: Sequence[Placement], gradient: DTensor) -> DTensor:
     return gradient.redistribute(placements=placements)
 
 
-_COMPUTING: list[nn.Module] = []
-"""Modules whose code of one device runs now. To all others weights are those of the whole model."""
-
-
 class _Computes(nn.Module):
     """A module whose code is that of one device."""
 
+    _run: DividedRun
+
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        _COMPUTING.append(self)
-        try:
+        with run_as(self._run):
             return super().forward(*inputs, **named)
-        finally:
-            _COMPUTING.pop()
 
 
-class _DoneAgain(nn.Module):
+class _DoneAgain(_Computes):
     """A pass that keeps what enters it alone, and is done again for its gradients."""
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        return done_again(super().forward, *inputs, use_reentrant=False, context_fn=same_draws, **named)
+        draws = partial(same_draws, self._run.draws)
+        return done_again(super().forward, *inputs, use_reentrant=False, context_fn=draws, **named)
 
 
 def _outermost(passes: Sequence[nn.Module]) -> list[nn.Module]:
@@ -379,19 +396,21 @@ def _outermost(passes: Sequence[nn.Module]) -> list[nn.Module]:
     return [each for each in passes if each not in inner]
 
 
-class _Divided(nn.Module):
+class _Divided(_Computes):
     """What a divided model has besides what its file says."""
 
-    division: Division
+    _division: Division
 
     def batch_part(self, x: Tensor) -> Tensor:
         """What this device is given of an input of the whole batch, whose first dimension that is. Raises ValueError
         for a batch that does not divide.
         """
-        for axis in self.division.batch:
-            group = devices_along(axis)
-            refuse_uneven("the batch", x.shape[0], axis, dist.get_world_size(group))
-            x = x.chunk(dist.get_world_size(group))[dist.get_rank(group)]
+        mesh = self._run.mesh
+        sizes = dict(zip(mesh.mesh_dim_names or (), mesh.shape, strict=True))
+        axes = [axis for axis in self._division.batch if sizes[axis] > 1]
+        refuse_uneven("the batch", len(x), "` and `".join(axes), math.prod(sizes[axis] for axis in axes))
+        for axis in axes:
+            x = x.chunk(sizes[axis])[mesh.get_local_rank(axis)]
         return x
 
     def forward_backward(self, *inputs: Tensor, loss: Loss, micro: int = 1, **named: Tensor) -> Tensor:
@@ -417,10 +436,11 @@ class _Divided(nn.Module):
 
     def draw_from(self, seed: int) -> None:
         """Lets dropout draw anew from a seed: from the number of a step, say, so that it can be gone on with."""
-        draw_from(seed)
+        self._run.draws.begin(seed)
 
     def whole_result(self, x: Tensor, number: int = 0) -> Tensor:
         """A result (of several the number) of the whole batch, of what each device has of it; without its gradient."""
-        for axis, dim in reversed([*self.division.results[number].items()]):
-            x = gather_parts(x.detach(), dim, axis)
+        with run_as(self._run):
+            for axis, dim in reversed([*self._division.results[number].items()]):
+                x = gather_parts(x.detach(), dim, axis)
         return x

@@ -30,12 +30,11 @@ from .torch_parts import device_count, devices_along, own_place
 SCORES = 2**22  # at most about so many at a time
 
 
-def trade(given: Tensor, to: int | None, room: Tensor, source: int | None, axis: str) -> list[Any]:
-    """Begin to send what is given to one device along an axis of the mesh, and to receive from another into the room.
+def trade(given: Tensor, to: int | None, room: Tensor, source: int | None, group: dist.ProcessGroup) -> list[Any]:
+    """Begin to send what is given to one device of a group, and to receive from another into the room.
 
     None: nothing is. What comes back waits until it is done.
     """
-    group = devices_along(axis)
     ops = []
     if to is not None:
         ops.append(dist.P2POp(dist.isend, given, dist.get_global_rank(group, to), group))
@@ -52,7 +51,7 @@ class Ring(NamedTuple):
     """seen: the mask, of the device's own queries from 0 on and of all keys; None: all is seen. scale: of scores."""
 
     seen: Callable[..., Any] | None
-    axis: str
+    group: dist.ProcessGroup
     scale: float
     devices: int
     own: int
@@ -84,7 +83,7 @@ class Ring(NamedTuple):
                 one.wait()
             waiting, following = [], rooms[1 + s % 2]
             if s + 1 < len(steps):
-                waiting = trade(own, steps[s + 1][0], following, steps[s + 1][1], self.axis)
+                waiting = trade(own, steps[s + 1][0], following, steps[s + 1][1], self.group)
             yield source, room
             room = following
 
@@ -192,7 +191,7 @@ class _RingAttention(Function):
                 dv.add_(weights.flatten(2, 3).mT.to(g.dtype) @ g.flatten(2, 3))
             if to != ring.own or source != ring.own:  # theirs goes back, and ours comes
                 room = torch.empty_like(own, dtype=K.dtype)
-                for one in trade(into.to(K.dtype), source, room, to, ring.axis):
+                for one in trade(into.to(K.dtype), source, room, to, ring.group):
                     one.wait()
                 if to is not None:
                     own += room
@@ -223,7 +222,8 @@ def ring_attention(
     own = max((len(shape) - i for x in (K, V) for i, size in enumerate(x.shape[-3::-1]) if size > 1), default=1)
     Q = grouped(Q.expand(*shape, *Q.shape[-2:]), shape, own)
     K, V = (grouped(x.expand(*shape[:own], *[1] * (len(shape) - own), *x.shape[-2:]), shape, own) for x in (K, V))
-    ring = Ring(seen, along, Q.shape[-1] ** -0.5 if scale is None else scale, device_count(along), own_place(along))
+    scale = Q.shape[-1] ** -0.5 if scale is None else scale
+    ring = Ring(seen, devices_along(along), scale, device_count(along), own_place(along))
     laid = (Q, K[:, :, 0], V[:, :, 0], *(grouped(x, shape, own) for x in data))
     out: Tensor = _RingAttention.apply(ring, *laid)  # type: ignore[no-untyped-call]
     return out.reshape(*lead, *out.shape[-2:])

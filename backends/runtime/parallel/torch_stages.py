@@ -15,8 +15,9 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 from torch.distributed.tensor import DTensor
 
-from .torch_draws import draw_from, part_of_draws
-from .torch_modules import Division, divided, filling, made_like
+from .torch_draws import part_of_draws
+from .torch_modules import Division, check_sizes, divided, filling, made_like
+from .torch_running import DividedRun
 from .torch_training import Loss, micro_batch_size, total_norm
 
 Shapes = Mapping[str, Sequence[int]]
@@ -120,6 +121,7 @@ def split_stages(
     over, weights = mesh_of_stage(mesh, stage.place.axes), net.state_dict()
     local, division = whole_paths(made_like(stage.make, weights), stage.division, stage.place)
     fill = filling(local, division, over, weights, seed, False)
+    check_sizes(net, {}, "stages have the sizes that they are written for")
     real = dtype or next(x.dtype for x in weights.values() if x.is_floating_point())
     own = divided(local, over, division, fill, zero=zero, checkpoint=checkpoint, dtype=dtype, over=stage.place.alike)
     return pipelined(own, stage.place, mesh, real)
@@ -173,14 +175,16 @@ def pipelined(net: nn.Module, place: StagePlace, mesh: DeviceMesh, real: torch.d
         "_pipe_real": real,
     }
     net.__class__ = type(type(net).__name__, (PipelinedModule, type(net)), own)
+    made: Any = net
     if place.draws is None:
-        draw_from(place.number)
+        made._run.draws.begin(place.number)
     return net
 
 
 class PipelinedModule(nn.Module):
     """What a stage has besides the module of one device."""
 
+    _run: DividedRun
     _pipe_place: StagePlace
     _pipe_group: dist.ProcessGroup
     _pipe_groups: Mapping[tuple[int, ...], dist.ProcessGroup]
@@ -191,7 +195,7 @@ class PipelinedModule(nn.Module):
     def forward(self, *inputs: Any, **named: Any) -> Any:
         """One micro-batch: what was received, and the inputs of the model that this stage reads, by name."""
         draws = self._pipe_place.draws
-        with nullcontext() if draws is None or not self.training else part_of_draws(*draws):
+        with nullcontext() if draws is None or not self.training else part_of_draws(self._run.draws, *draws):
             made = super().forward(*inputs, **{name.removeprefix(_OWN): x for name, x in named.items()})
         results = tuple(made) if isinstance(made, tuple) else (made,)
         if self._pipe_place.is_last:
@@ -261,7 +265,7 @@ class PipelinedModule(nn.Module):
     def draw_from(self, seed: int) -> None:
         """As without stages; where nobody knows how much a stage draws, each of them draws its own."""
         place = self._pipe_place
-        draw_from(seed if place.draws is not None else seed * place.count + place.number)
+        self._run.draws.begin(seed if place.draws is not None else seed * place.count + place.number)
 
     def _agreed(self, inputs: Sequence[Tensor], named: Mapping[str, Tensor], micro: int) -> dict[str, Tensor]:
         """The inputs by name, when all stages are about to do the same step: they tell each other what they are given,
