@@ -16,11 +16,11 @@ from .subjects import KINDS
 BATCH = ("batch",)
 
 
-def check(world: int, cases: list[dict[str, Any]], seconds: float = 240.0) -> None:
-    for found in processes.run(world, cases, seconds):
-        off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
-        assert max(off.values()) < 1e-10, (found["case"], off)
-        assert not found["sent"], (found["case"], found["sent"])
+def right(found: dict[str, Any]) -> None:
+    """Equal to one device, and what was sent is what the plan says."""
+    off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
+    assert max(off.values()) < 1e-10, (found["case"], off)
+    assert not found["sent"], (found["case"], found["sent"])
 
 
 def net(name: str, mesh: dict[str, int], **options: Any) -> dict[str, Any]:
@@ -32,23 +32,26 @@ def net(name: str, mesh: dict[str, int], **options: Any) -> dict[str, Any]:
     return {"name": name, "mesh": mesh, "splits": splits, "seed": len(options), "options": options}
 
 
-def check_turns(world: int, *nets: dict[str, Any]) -> None:
-    """Each gives, to the bit, what it gives alone."""
-    (found,) = processes.run(world, [{"turns": nets}])
+def took_turns(found: dict[str, Any]) -> None:
+    """Each has given, to the bit, what it gives alone."""
     assert not found["other"] and min(found["given"]) > 10, found
 
 
 def test_two_processes() -> None:
-    splits = {"model": KINDS["zoo/decoder/decoder"][1]}
-    check(2, [{"name": "zoo/decoder/decoder", "mesh": {"model": 2}, "splits": splits, "seed": 0, "steps": 2}])
+    """One net beside the whole; and two that take turns."""
+    name = "zoo/decoder/decoder"
+    nets = [net(name, {"data": 1, "model": 2}, zero=0), net(name, {"data": 2, "model": 1}, zero=0)]
+    case = {"name": name, "mesh": {"model": 2}, "splits": {"model": KINDS[name][1]}, "seed": 0, "steps": 2}
+    one, several = processes.run(2, [case, {"turns": nets}])
+    right(one)
+    took_turns(several)
 
 
 @pytest.mark.slow
-def test_two_nets_of_two_processes() -> None:
+def test_nets_of_two_processes() -> None:
     """Two nets on two meshes of the same devices; a ring, experts, stages and passes done again beside them."""
     gpt, decoder = "zoo/gpt2", "zoo/decoder/decoder"
-    check_turns(
-        2,
+    nets = [
         net(gpt, {"data": 1, "model": 2}),
         net(gpt, {"data": 2, "model": 1}, zero=0),
         net(gpt, {"data": 2}, checkpoint=True),
@@ -56,15 +59,15 @@ def test_two_nets_of_two_processes() -> None:
         net("zoo/mixtral", {"expert": 2}, zero=0) | {"decodes": True},
         net(gpt, {"pipe": 2}),
         net(gpt, {"model": 2}, checkpoint=True) | {"decodes": True},
-    )
+    ]
+    took_turns(*processes.run(2, [{"turns": nets}]))
 
 
 @pytest.mark.slow
-def test_two_nets_of_four_processes() -> None:
+def test_nets_of_four_processes() -> None:
     """The same names, with other devices along them."""
     gpt, decoder = "zoo/gpt2", "zoo/decoder/decoder"
-    check_turns(
-        4,
+    nets = [
         net(gpt, {"data": 2, "model": 2}) | {"decodes": True},
         net(gpt, {"model": 2, "data": 2}, zero=0, checkpoint=True) | {"decodes": True},
         net(decoder, {"context": 2, "data": 2}),
@@ -74,7 +77,8 @@ def test_two_nets_of_four_processes() -> None:
         net("balanced", {"pipe": 2, "expert": 2}),
         net("balanced", {"expert": 2, "pipe": 2}, checkpoint=True),
         net(gpt, {"pipe": 2, "data": 2}),
-    )
+    ]
+    took_turns(*processes.run(4, [{"turns": nets}]))
 
 
 DENSE = {"data": BATCH, "model": ("heads", "inner", "vocab")}
@@ -97,7 +101,8 @@ KNOWN = [
 @pytest.mark.slow
 def test_four_processes() -> None:
     """Each way of scattering, passes done again, gradients of several rounds, norms by parts, padded batches."""
-    check(4, KNOWN, 300.0)
+    for found in processes.run(4, KNOWN, 300.0):
+        right(found)
 
 
 @pytest.mark.slow
