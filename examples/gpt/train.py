@@ -7,8 +7,8 @@ Without torchrun it starts the processes of the mesh on this machine itself. Eve
 while training goes on; `--resume` goes on from the last one, on whichever mesh: the batch of a step depends on the seed
 and the step alone. With `--restarts N` (torchrun's --max-restarts) it is resumed by itself when a rank dies. Ctrl-C, or
 SIGTERM, stops after a step, with a checkpoint. In the folder are checkpoints, log.jsonl with a line for each step,
-loss.png, and at the end weights.safetensors. Exit status: 0; 2 where it could not run; 3 where a rank was lost; 130
-after Ctrl-C.
+loss.png, and at the end weights.safetensors. What is wrong is told once, whichever ranks find it. Exit status: 0; 2
+where it could not run; 3 where a rank was lost; 130 after Ctrl-C.
 """
 
 import argparse
@@ -17,24 +17,29 @@ import json
 import math
 import os
 import resource
+import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # examples/: run from anywhere, nothing to install
 
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # what is said of a rank that died is ours
+if "RANK" in os.environ:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while all ranks import: no page of tracebacks
 
 import torch
 import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh
 
 import attnc
 from attnc.checkpoints import CheckpointError, Checkpoints, read_tensors, training_state
 from gpt import data
-from gpt.ranks import Ranks, begin, is_lost, launch, mesh_sizes, under_torchrun
+from gpt.ranks import MISTAKE, STOPPED, Ranks, is_lost, join, launch, mesh_sizes, under_torchrun
 from training import console, whole
 
 SPEC = Path(__file__).with_name("gpt.attn")
@@ -42,8 +47,13 @@ SPLITS = {"model": ("groups", "inner")}  # heads and inner layers: in a model so
 SAME = ("seed", "batch", "width", "dtype", "steps", "rate", "warmup", "decay", "clip", "set")  # or it is another run
 
 
-def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)  # not printed here: by each rank
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--mesh", default="data=1", metavar="AXIS=N,..", help="devices by the axes of the mesh (%(default)s)")
     add("--split", action="append", default=[], metavar="AXIS=NAME,..", help="what an axis splits, as of attnc shard")
@@ -55,7 +65,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--steps", type=int, default=600, help="training steps (%(default)s)")
     add("--batch", type=int, default=16, help="texts in a step, on all devices together (%(default)s)")
     add("--accumulate", type=int, default=1, metavar="N", help="micro-batches of a step's texts (%(default)s)")
-    add("--width", type=int, default=256, help="characters of a text (%(default)s)")
+    add("--width", type=int, default=256, help="characters of a text, `seq` of the spec (%(default)s)")
     add("--rate", type=float, default=3e-3, help="the highest learning rate (%(default)s)")
     add("--warmup", type=int, default=100, help="steps in which the rate rises (%(default)s)")
     add("--decay", type=float, default=0.1, help="weight decay (%(default)s)")
@@ -75,41 +85,49 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    options = parsed(arguments)
-    ranks = None
+    ranks = join()
     try:
+        options = parsed(arguments)
         axes = mesh_sizes(options.mesh)
-        devices = math.prod(axes.values())
-        if not under_torchrun() and devices > 1:
-            return launch((__file__, *arguments), devices, options.restarts)
-        ranks = begin(axes, timedelta(seconds=options.timeout))
-        status = Run(options, ranks).train()
-        dist.destroy_process_group()
-        return status
-    except (attnc.AttnError, OSError, ValueError) as error:
-        if ranks is None or ranks.first:
-            print(f"error: {error}", file=sys.stderr, flush=True)
-        return ranks.fail(2) if ranks else 2
+        if not under_torchrun() and math.prod(axes.values()) > 1:
+            return launch((__file__, *arguments), math.prod(axes.values()), options.restarts)
+        mesh = ranks.meet(axes, timedelta(seconds=options.timeout))
+        return Run(options, ranks, mesh).train()
+    except OSError as error:
+        return ranks.end(MISTAKE, f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error}")
+    except attnc.AttnError as error:
+        return ranks.end(MISTAKE, str(error).strip())
+    except ValueError as error:
+        return ranks.end(MISTAKE, f"error: {error}")
+    except KeyboardInterrupt:
+        return STOPPED
+    except Exception as error:
+        if is_lost(error):
+            return ranks.lost(error, "before the first step", "The same command goes on.")
+        return ranks.end(1, traceback.format_exc())  # a mistake of ours
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
 
 
 class Run:
     """A model, its optimiser, its texts and its checkpoints."""
 
-    def __init__(self, options: argparse.Namespace, ranks: Ranks) -> None:
-        self.options, self.ranks = options, ranks
+    def __init__(self, options: argparse.Namespace, ranks: Ranks, mesh: DeviceMesh) -> None:
+        self.options, self.ranks, self.device = options, ranks, torch.device(mesh.device_type)
         torch.set_num_threads(1)
         self.text = data.load(options.library)
         sizes = {"character": data.ALPHABET, **dict(_setting(text) for text in options.set)}
         model = attnc.load(SPEC, sizes=sizes).model("loss")
         asked = dict(_split(text) for text in options.split)
-        splits = {axis: names for axis, names in {**SPLITS, **asked}.items() if axis in ranks.mesh.mesh_dim_names}
-        self.net: Any = model.parallelize(ranks.mesh, splits=splits, seed=options.seed, dtype=options.dtype)
-        # How many devices have texts of their own.
-        axes = ranks.mesh.mesh_dim_names
-        self.copies = math.prod(ranks.mesh[axis].size() for axis in self.net.division.batch if axis in axes)
-        parts = options.accumulate * self.copies
-        if options.batch % parts:
-            raise ValueError(f"--batch {options.batch} is not divided by {parts}: micro-batches, and devices of `data`")
+        splits = {axis: names for axis, names in {**SPLITS, **asked}.items() if axis in mesh.mesh_dim_names}
+        self.net: Any = model.parallelize(mesh, splits=splits, seed=options.seed, dtype=options.dtype)
+        mine = len(self.net.batch_part(torch.empty(options.batch)))
+        if mine % options.accumulate:
+            raise ValueError(
+                f"--accumulate {options.accumulate} does not divide the {mine} texts of a device in a step"
+            )
+        self.copies = options.batch // mine  # how many devices have texts of their own
         self.optimizer = torch.optim.AdamW(self.net.parameters(), betas=(0.9, 0.98), weight_decay=options.decay)
         options.out.mkdir(parents=True, exist_ok=True)
         limit = timedelta(seconds=options.timeout)
@@ -117,6 +135,10 @@ class Run:
         self.step = self.begun = self.saved = 0  # the last that was done, of which a checkpoint was begun, and is whole
         self.log = Log(options.out / "log.jsonl")
         self.start = time.perf_counter()
+        self.say(
+            f"{len(self.text.train):,} characters to learn from, {options.batch * options.width:,} in a step, on "
+            f"{ranks.size} {self.device.type} device{'s' * (ranks.size > 1)} ({options.mesh})"
+        )
 
     def say(self, text: str) -> None:
         if self.ranks.first:
@@ -133,23 +155,24 @@ class Run:
                 self.save()
             self.report(self.checkpoints.wait)
         except Exception as error:
-            if not is_lost(error) or self.ranks.size == 1:
+            if not is_lost(error):
                 raise
             last = f"The last checkpoint is of step {self.saved}" if self.saved else "There is no checkpoint yet"
-            how = "it is resumed" if self.ranks.restarts_left else "the same command with --resume goes on"
-            self.ranks.lost(error, f"in step {self.step + 1}", f"{last}: {how}.")
+            again = self.options.restarts or self.ranks.restarts
+            how = "it is resumed" if again else "the same command with --resume goes on"
+            return self.ranks.lost(error, f"in step {self.step + 1}", f"{last}: {how}.")
         if self.saved < self.step:
             raise ValueError(f"step {self.step} is done, and its checkpoint could not be written")
         if self.step < self.options.steps:
             self.say(f"stopped after step {self.step}: --resume goes on")
-            return 130
+            return STOPPED
         self.finish()
         return 0
 
     def resume(self) -> None:
         """Raises ValueError where there are checkpoints of another run."""
         here = self.checkpoints.steps()
-        if here and not (self.options.resume or self.ranks.attempt):
+        if here and not (self.options.resume or self.ranks.again):
             raise ValueError(
                 f"{self.options.out} has checkpoints, the last of step {here[-1]}: "
                 f"--resume goes on from it, another --out begins anew"
@@ -159,14 +182,12 @@ class Run:
             for told in found.passed_over:
                 self.say(f"{told}; the one before is taken")
             for name in SAME:
-                if (mine := getattr(self.options, name)) != found.told[name]:
-                    raise ValueError(
-                        f"--{name} {mine}, and {found.told[name]} in the checkpoints of {self.options.out}"
-                    )
+                if (mine := getattr(self.options, name)) != (theirs := found.told.get(name)):
+                    raise ValueError(f"--{name} {mine}, and {theirs} in the checkpoints of {self.options.out}")
             self.step = self.begun = self.saved = found.step
             self.say(f"going on after step {found.step} of {self.options.steps}, on {self.options.mesh}")
-        elif self.ranks.attempt:
-            self.say("beginning anew: there was no checkpoint yet")
+        elif self.options.resume or self.ranks.again:
+            self.say("beginning anew: there is no checkpoint yet")
         if self.ranks.first:
             self.log.begin(self.step)
 
@@ -201,7 +222,7 @@ class Run:
 
     def own(self, texts: Any) -> torch.Tensor:
         """Of texts [item, character] those of this device."""
-        part: torch.Tensor = self.net.batch_part(torch.from_numpy(texts).to(self.ranks.device))
+        part: torch.Tensor = self.net.batch_part(torch.from_numpy(texts).to(self.device))
         return part
 
     def share(self, step: int) -> float:
@@ -216,7 +237,7 @@ class Run:
         options = self.options
         line = {
             "step": self.step, **numbers, "tokens_per_second": options.batch * options.width / seconds,
-            "memory_mb": memory(self.ranks.device), "seconds": time.perf_counter() - self.start, "mesh": options.mesh,
+            "memory_mb": memory(self.device), "seconds": time.perf_counter() - self.start, "mesh": options.mesh,
         }  # fmt: skip
         self.log.add(line)
         if self.step % options.show == 0 or self.step == options.steps:
@@ -236,7 +257,7 @@ class Run:
         try:
             step = ended()
         except CheckpointError as error:
-            self.say(f"{error}; training goes on")
+            self.say(f"{error}{'; training goes on' * (self.step < self.options.steps)}")
             return
         if step is not None:
             self.saved = step
@@ -264,15 +285,16 @@ class Log:
             unfinished.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
 
     def add(self, line: Mapping[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:  # of a full disk, which names no file
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
 
     def lines(self) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        texts = self.path.read_text(encoding="utf-8").split("\n")[
-            :-1
-        ]  # the last one ends with a line break, or is torn
+        *texts, _ = self.path.read_text(encoding="utf-8").split("\n")  # behind the last break: nothing, or a torn line
         return [json.loads(text) for text in texts]
 
     def plot(self, path: Path) -> bool:
@@ -282,17 +304,25 @@ class Log:
         except ImportError:
             return False
         lines = self.lines()
+        steps = [line["step"] for line in lines]
         figure = Figure(figsize=(7, 5), layout="constrained")
-        axes = figure.subplots(2, 1, sharex=True)
-        for axis, name, label in zip(
-            axes, ("loss", "tokens_per_second"), ("nats a character", "tokens a second"), strict=True
-        ):
-            axis.plot([line["step"] for line in lines], [line[name] for line in lines], linewidth=1)
-            axis.set_ylabel(label)
-            for before, after in itertools.pairwise(lines):
-                if before["seconds"] > after["seconds"]:  # it was resumed here
-                    axis.axvline(after["step"], color="gray", linestyle=":", linewidth=1)
-        axes[1].set_xlabel("step; dotted where it was resumed")
+        loss, speed = figure.subplots(2, 1, sharex=True)
+        loss.plot(steps, [line["loss"] for line in lines], linewidth=1)
+        loss.set_ylabel("loss, nats a character")
+        speed.plot(steps, [line["tokens_per_second"] for line in lines], linewidth=1)
+        speed.set_ylabel("tokens a second")
+        speed.set_ylim(bottom=0)
+        speed.yaxis.set_major_formatter("{x:,.0f}")
+        speed.xaxis.get_major_locator().set_params(integer=True)
+        speed.set_xlabel("step")
+        begun = [now for before, now in itertools.pairwise(lines) if before["seconds"] > now["seconds"]]
+        for line in [*lines[:1], *begun]:  # where it began, and where it was resumed
+            for axes in (loss, speed):
+                axes.axvline(line["step"], color="gray", linestyle=":", linewidth=1)
+            loss.annotate(
+                line["mesh"], (line["step"], 1), xycoords=("data", "axes fraction"), xytext=(3, -3),
+                textcoords="offset points", rotation=90, va="top", color="gray", fontsize="small",
+            )  # fmt: skip
         with whole(path) as unfinished:
             figure.savefig(unfinished, dpi=120)
         return True

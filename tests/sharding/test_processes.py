@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from . import processes
+from . import processes, training
 from .pairs import pairs, told, worst
 from .subjects import KINDS
 
@@ -37,14 +38,19 @@ def took_turns(found: dict[str, Any]) -> None:
     assert not found["other"] and min(found["given"]) > 10, found
 
 
-def test_two_processes() -> None:
-    """One net beside the whole; and two that take turns."""
+def test_two_processes(tmp_path: Path) -> None:
+    """One net beside the whole; two that take turns; and examples/gpt/train.py, with which one process goes on."""
+    pytest.importorskip("rich", reason='the examples need rich: pip install ".[demo]"')
     name = "zoo/decoder/decoder"
     nets = [net(name, {"data": 1, "model": 2}, zero=0), net(name, {"data": 2, "model": 1}, zero=0)]
     case = {"name": name, "mesh": {"model": 2}, "splits": {"model": KINDS[name][1]}, "seed": 0, "steps": 2}
-    one, several = processes.run(2, [case, {"turns": nets}])
+    training.texts(tmp_path / "library")
+    one, several, trained = processes.run(2, [case, {"turns": nets}, {"trained": str(tmp_path)}])
     right(one)
     took_turns(several)
+    wanted, found = trained["losses"], training.gone_on_with(tmp_path)
+    assert found[: training.KEPT] == wanted[: training.KEPT]
+    assert max(abs(a - b) / a for a, b in zip(wanted, found, strict=True)) < 1e-10
 
 
 @pytest.mark.slow

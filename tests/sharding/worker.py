@@ -25,6 +25,7 @@ from .decoding import decoded
 from .pipelines import piped, unpiped
 from .refusals import refused
 from .subjects import BATCH, WIDTH, inputs, model
+from .training import trained
 from .turns import in_turn
 
 STEPS = 10
@@ -195,6 +196,8 @@ def dropped(case: dict[str, Any]) -> dict[str, Any]:
 
 def work(case: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What is to be done for a case."""
+    if "trained" in case:
+        return trained
     if case.get("refused"):
         return refused
     if "turns" in case:

@@ -282,11 +282,11 @@ class PipelinedModule(nn.Module):
         except (TypeError, ValueError) as error:
             wrong = error
         own = torch.tensor(step, device=next(self.parameters(), torch.empty(0)).device)
-        every = own.new_empty(place.count * len(step))
-        dist.all_gather_into_tensor(every, own, group=self._pipe_group)
+        every = [torch.empty_like(own) for _ in range(place.count)]
+        dist.all_gather(every, own, group=self._pipe_group)
         if wrong is not None:
             raise wrong
-        for what, told in zip(_OF_A_STEP, every.view(place.count, -1).T.tolist(), strict=True):
+        for what, told in zip(_OF_A_STEP, torch.stack(every, 1).tolist(), strict=True):
             if len({*told}) > 1:
                 raise ValueError(f"no stage does this step: {what.format(told.index(max(told)), told)}")
         return given
