@@ -43,6 +43,7 @@ class Diagram:
         maker: FigureMaker | None,
         panels: tuple[Diagram, ...] = (),
         *,
+        code: html_page.Code = list,
         type: float | None = None,
         titled: bool = True,
     ) -> None:
@@ -50,7 +51,7 @@ class Diagram:
         self._type = type
         self._paper = sheet.picture if titled or panel.suffix else sheet.untitled
         self._graph = panel.graph
-        self._maker = maker
+        self._maker, self._code = maker, code
         self.letter = panel.letter
         self.suffix = panel.suffix
         self.panels = panels
@@ -88,15 +89,15 @@ class Diagram:
         return tikz.write(self._paper, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
 
     def html(self) -> str:
-        """One page by itself, the living figure: blocks open and close, with the spec beside it. Raises ExportError for
-        a figure of two models.
+        """One page by itself, the living figure: blocks open and close, beside equations, spec and PyTorch. Raises
+        ExportError for a figure of two models.
         """
         maker = self._maker
         if maker is None:
             raise export.ExportError("a figure of two models is no page: write .svg, .pdf, .png, .dot or .tex")
         levels = Levels(maker.level, maker.colors)
         title = self._graph.name if maker.title is None else maker.title
-        return html_page.write(self._graph, levels, maker.opening.shown(self._graph), title=title)
+        return html_page.write(self._graph, levels, maker.opening.shown(self._graph), self._code(), title=title)
 
     def graphviz(self) -> Source:
         """The figure as an object of the package `graphviz`: `.view()`, `.render()`, `.pipe()`, a notebook's display.
@@ -154,6 +155,7 @@ def draw(
     legend: bool = False,
     hints: Hints = NONE,
     mesh: Mesh | None = None,
+    code: html_page.Code = list,
 ) -> Diagram:
     """The diagram of a block, model or body.
 
@@ -175,6 +177,7 @@ def draw(
             `close` and `depth` say nothing.
     mesh:   of devices: hatched are the wires of axes that it splits, and a legend says which is which. The graph is one
             with the collectives in it (`compiler.sharding.drawn`).
+    code:   what gives the lines of code that `html` shows, each with the words of the spec that it comes from.
 
     Raises AttnError for a name in `hints` that the figure does not have; UnknownBlock for a name in `open` or `close`
     that no call in the figure has; ValueError for an unknown theme, a width or page that there is not, a size that no
@@ -193,7 +196,7 @@ def draw(
     )  # fmt: skip
     drawn = maker.panels()
     others = tuple(Diagram(panel, maker, type=points) for panel in drawn[1:])
-    return Diagram(drawn[0], maker, others, type=points, titled=title is not None)
+    return Diagram(drawn[0], maker, others, type=points, titled=title is not None, code=code)
 
 
 def draw_diff(found: Difference, *, width: float | None = None, theme: str = "color") -> Diagram:

@@ -6,7 +6,8 @@ One row for each value that has a name or is read twice. An axis stands beneath 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, values_of
@@ -27,6 +28,7 @@ from ...compiler.ops import Op, op_named
 from ...compiler.ops.table import Precedence
 from ...compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static, as_static, consts_in, evaluate
 from ...compiler.sizes.functions import Item, Length, Listing
+from ...dsl.source import Span
 from ..base.metrics import GREEK
 from ..base.titles import Titles
 from ..scene.opening import uses
@@ -39,7 +41,12 @@ _SAID = {
     " even": r" \text{ even}", " odd": r" \text{ odd}", "mod": r"\bmod", "…": r", \ldots, ",
     "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
 }  # fmt: skip
+_PLACE = re.compile(r"\\place\{[0-9]+\}\{|\\endplace\}")
 _LONG = 150  # an expression of so many characters of LaTeX gets a row of its own
+
+
+Place = Callable[[Span | None], int | None]
+"""A number for words of the spec, with which what they say is marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,11 @@ class _Tex:
 
     def within(self, binds: int) -> str:
         return self.tex if self.binds >= binds else rf"\left({self.tex}\right)"
+
+    @property
+    def bare(self) -> str:
+        """Without marks of places, so that no row hangs on them."""
+        return _PLACE.sub("", self.tex)
 
     def beside(self, sign: str, binds: int) -> str:
         """The term as an operand of `sign`, in parentheses where it would mix two operators of logic."""
@@ -76,6 +88,7 @@ class _Rows:
     terms: dict[int, _Tex] = field(default_factory=dict)
     consts: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # what calls of a block give its consts
     tints: dict[str, str] = field(default_factory=dict)  # by the name of a value: the colour behind its equation
+    place: Place | None = None
 
     def add(self, left: str, sign: str, right: str) -> None:
         """A row of the body. Indented rows are aligned at their left edge, so that one sees how deep they are."""
@@ -92,7 +105,19 @@ def latex(graph: Graph, tints: Mapping[str, str] | None = None) -> str:
     tints: colours (`#DCD2EE`) behind what values of these names are equal to; where a name is assigned again, behind
            the first. LaTeX then needs `xcolor`.
     """
-    rows = _Rows(graph, set(), Titles(graph), consts=_consts(graph), tints=dict(tints or {}))
+    written = _equations(graph, dict(tints or {}), None)
+    joint = " \\\\\n  "
+    head = "% \\usepackage{amsmath, amssymb, xcolor}\n" if tints else ""
+    return f"{head}\\begin{{align*}}\n  {joint.join(written)}\n\\end{{align*}}\n"
+
+
+def marked(graph: Graph, place: Place) -> list[str]:
+    r"""The rows alone; each term stands in `\place{12}{..\endplace}` for the words of the spec that say it."""
+    return _equations(graph, {}, place)
+
+
+def _equations(graph: Graph, tints: dict[str, str], place: Place | None) -> list[str]:
+    rows = _Rows(graph, set(), Titles(graph), consts=_consts(graph), tints=tints, place=place)
     shapes = [_space(entry.value.type) for entry in graph.inputs]
     results = [_space(output.value.type, output.axes) for output in graph.outputs]
     rows.rows.append(
@@ -107,9 +132,7 @@ def latex(graph: Graph, tints: Mapping[str, str] | None = None) -> str:
         _body(rows)
         outs = ", ".join(rows.terms[output.value.id].tex for output in graph.outputs)
         rows.rows.append(rf"{_callee(rows, graph)}({args}) &= {outs}")
-    joint = " \\\\\n  "
-    head = "% \\usepackage{amsmath, amssymb, xcolor}\n" if tints else ""
-    return f"{head}\\begin{{align*}}\n  {joint.join(rows.rows)}\n\\end{{align*}}\n"
+    return rows.rows
 
 
 def axis_tex(axis: Axis) -> str:
@@ -256,7 +279,7 @@ def _op(op: OpTraits, args: Sequence[_Tex]) -> _Tex:
     if op.binds == Precedence.ATOM or len(args) != 2:
         return _function(_word(op), args)
     left = {Precedence.COMPARE: Precedence.MOD, Precedence.MOD: Precedence.TIMES}.get(op.binds, op.binds)
-    right = left + 1 if op.reads == Pointwise(Sum((1, -1))) or args[1].tex.startswith("-") else left
+    right = left + 1 if op.reads == Pointwise(Sum((1, -1))) or args[1].bare.startswith("-") else left
     tex = f"{args[0].beside(op.latex, left)} {op.latex} {args[1].beside(op.latex, right)}"
     return _Tex(tex, op.binds, op.latex)
 
@@ -281,14 +304,19 @@ def _body(rows: _Rows) -> None:
             case Parameter(weight, out):
                 rows.terms[out.id] = _Tex(_named(weight.name))
             case Apply():
-                _keep(rows, node.out, _apply(rows, node), read.get(node.out.id, 0))
+                _keep(rows, node.out, _placed(rows, node, _apply(rows, node)), read.get(node.out.id, 0))
             case Call() | Scan() | Repeat():
                 _several(rows, node)
 
 
+def _placed(rows: _Rows, node: Apply | Call | Scan, term: _Tex) -> _Tex:
+    number = None if rows.place is None else rows.place(node.span)
+    return term if number is None else _Tex(rf"\place{{{number}}}{{{term.tex}\endplace}}", term.binds, term.sign)
+
+
 def _keep(rows: _Rows, value: Value, term: _Tex, read: int) -> None:
     """A row of its own for what has a name, is read twice or is long; otherwise it goes where it is read."""
-    if value.name is None and (read < 2 or len(term.tex) < 12) and len(term.tex) < _LONG:
+    if value.name is None and (read < 2 or len(term.bare) < 12) and len(term.bare) < _LONG:
         rows.terms[value.id] = term
         return
     name = _fresh(rows, value.name or _spare(rows))
@@ -378,6 +406,7 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     call = f"{_beneath(_callee(rows, node.graph) + power, ', '.join(axes))}({args})"
     if isinstance(node, Scan):
         call = rf"{_under(_SCAN, [node.axis])}\ {call}"
+    call = _placed(rows, node, _Tex(call)).tex
     outs = node.outs
     if len(outs) == 1:
         read = uses(rows.graph).get(outs[0].id, 0)
@@ -420,7 +449,7 @@ def _repeat(rows: _Rows, node: Repeat) -> None:
     rows.head(_times(node))
     for number, body in enumerate(node.bodies):
         inner = _Rows(body, rows.names, rows.titles, rows.indent + _IN, rows.rows, [_spare(rows)], consts=rows.consts,
-                      tints=rows.tints)  # fmt: skip
+                      tints=rows.tints, place=rows.place)  # fmt: skip
         if len(node.bodies) > 1:
             inner.head(_when(node, number))
             inner.indent += _IN

@@ -26,7 +26,7 @@ MakeLevel = Callable[[Graph, Path, float, bool], Canvas]
 
 @dataclass
 class Levels:
-    """The figures of a page. graphs: of the levels, the first is the whole; equations are written of these."""
+    """The figures of a page."""
 
     make: MakeLevel
     theme: Theme
@@ -34,7 +34,6 @@ class Levels:
     facts: PageFacts = field(default_factory=PageFacts)
     drawings: list[str] = field(default_factory=list)  # JSON
     levels: list[dict[str, object]] = field(default_factory=list)
-    graphs: list[Graph] = field(default_factory=list)
     _known: dict[int, int] = field(default_factory=dict)  # levels by their graphs (by id)
     _alike: dict[str, int] = field(default_factory=dict)  # levels by what is drawn and said of them
 
@@ -60,7 +59,6 @@ class Levels:
                     wires.append(wires[-1])
             self._alike[key] = len(self.levels)
             self.levels.append({"name": graph.name, "steps": steps, "drawn": numbers, "wires": wires})
-            self.graphs.append(graph)
         if not folded:
             self._known[id(graph)] = self._alike[key]
         return self._alike[key]

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib.resources import files
 
-from ...compiler.graph.nodes import Graph
+from ...compiler.graph.nodes import Graph, children
+from ...dsl.source import Span
+from ..base.names import spaced
+from ..formats.equations import Place, marked
+from ..formats.mathml import mathml, spoken
+from ..formats.texmath import Term, read
 from .facts import source_name
 from .levels import Levels
 
 _SCRIPTS = ("data", "compose", "light", "about", "open", "views", "steps", "zoom", "save", "start")
 
 
-def write(graph: Graph, levels: Levels, opened: Iterable[str], *, title: str) -> str:
+Code = Callable[[], Sequence[tuple[str, Sequence[Span]]]]
+"""Lines of code, each with the words of the spec that it comes from."""
+
+
+def write(
+    graph: Graph, levels: Levels, opened: Iterable[str], code: Sequence[tuple[str, Sequence[Span]]], *, title: str
+) -> str:
     """The page of a graph. opened: names of blocks that are open at first."""
     whole = levels.add(graph)
     folded = levels.add(graph, folded=True)
+    place = levels.facts.place
+    equations = _equations(graph, place)
     file = "FILE.attn" if graph.span is None else source_name(graph.span.source.name)
     data = {
         "name": title,
@@ -30,9 +43,9 @@ def write(graph: Graph, levels: Levels, opened: Iterable[str], *, title: str) ->
         "levels": levels.levels,
         "drawings": [json.loads(text) for text in levels.drawings],
         "colors": levels.palette.colors,
-        "equations": [],
-        "code": [],
-        "words": "",
+        "equations": [[name, [mathml(row) for row in rows]] for name, rows in equations],
+        "code": [[line, [place(span) for span in spans]] for line, spans in code],
+        "words": [f"{name}: {'; '.join(map(spoken, rows))}." for name, rows in equations],
         **levels.facts.data(),
     }
     style = _text("page.css").replace("@RULES@", levels.palette.rules())
@@ -44,6 +57,23 @@ def write(graph: Graph, levels: Levels, opened: Iterable[str], *, title: str) ->
         "DATA": _embedded(data),
     }
     return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], _text("page.html"))
+
+
+def _equations(graph: Graph, place: Place) -> list[tuple[str, list[Term]]]:
+    """Of the graph, then of each block under it, what it is called and its rows."""
+    found: dict[str, tuple[str, list[Term]]] = {}
+    seen: set[int] = set()
+    todo = [graph]
+    while todo:
+        inner = todo.pop(0)
+        if id(inner) not in seen:
+            seen.add(id(inner))
+            todo += [child for node in inner.nodes for child in children(node)]
+            if inner.kind != "repeat":
+                rows = marked(inner, place)
+                title = inner.display or spaced(inner.name)
+                found.setdefault("\n".join((inner.name, *rows[1:])), (title, list(map(read, rows))))
+    return list(found.values())
 
 
 def _text(name: str) -> str:

@@ -15,7 +15,7 @@ from .compiler.sizes.limits import deep
 from .dsl.base.records import record, replace
 from .dsl.diagnostic import Diagnostic, Severity, error
 from .dsl.errors import AttnError
-from .dsl.source import Source
+from .dsl.source import Source, Span
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -763,7 +763,7 @@ class Model:
         graph, devices = (self._graph, None) if mesh is None else self._sent(mesh, splits or {})
         return diagrams.draw(
             graph, open=open, close=close, depth=depth, width=width, type=type, page=page, theme=theme, title=title,
-            sizes=sizes, legend=legend, hints=self._hints(hints, tint), mesh=devices,
+            sizes=sizes, legend=legend, hints=self._hints(hints, tint), mesh=devices, code=self._lines,
         )  # fmt: skip
 
     @deep()
@@ -786,6 +786,17 @@ class Model:
         from . import diagrams
 
         return diagrams.draw_diff(self.diff(new), width=width, theme=theme)
+
+    @deep()
+    def _lines(self) -> list[tuple[str, list[Span]]]:
+        """The lines of its PyTorch, each with the words of the spec that it comes from; none of what cannot be one."""
+        from .backends import CannotEmit
+        from .backends.report.origins import Origins
+
+        try:
+            return Origins(self.source("torch")).of(self._graph)
+        except CannotEmit:
+            return []
 
     def _sent(self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]]) -> tuple[Graph, Mesh]:
         """The graph with the collectives of a mesh in it, and that mesh."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 import attnc
+from attnc.diagrams.formats.equations import latex, marked
+from attnc.diagrams.formats.mathml import mathml, spoken
+from attnc.diagrams.formats.texmath import Form, Term, read
 
 from .browser import CHROMIUM, FIREFOX, Chromium, Firefox
 
@@ -94,6 +98,78 @@ def test_places_are_words_of_the_spec(small: str) -> None:
     assert {"linear.up[m -> f](x)", "relu(y)", "swell(x)", "turn(x)"} <= words
 
 
+def test_code_knows_its_words_of_the_spec(small: str) -> None:
+    data = data_of(small)
+    words = [data["sources"][source][1][a:b] for source, a, b in data["places"]]
+    found = {line.strip().partition("  #")[0]: {words[p] for p in places} for line, places in data["code"]}
+    assert {"linear.down[f -> m](z)"} <= next(words for line, words in found.items() if "self.down(" in line)
+    assert {"layernorm[m](a)"} <= next(words for line, words in found.items() if "self.b(" in line)
+    assert not found["import torch"]
+
+
+def test_equations_know_their_words_of_the_spec(small: str) -> None:
+    data = data_of(small)
+    rows = dict(data["equations"])
+    words = [data["sources"][source][1][a:b] for source, a, b in data["places"]]
+    (row,) = (row for row in rows["swell"] if "ReLU" in row)
+    assert words[int(re.findall(r'data-p="(\d+)"', row)[0])] == "relu(y)"
+    assert "y is W up dot over m and x plus b up; z is ReLU(y);" in " ".join(data["words"])
+
+
+@pytest.mark.parametrize(
+    ("tex", "words"),
+    [
+        (r"\frac{Q \mathbin{\mathop{\underset{\mathsf{k}}{\odot}}} K}{\sqrt{|\mathsf{k}|}}",
+         "(Q dot over k and K) over (the root of (the size of k))"),
+        (r"x'' \leftarrow \left\lfloor \frac{n}{2} \right\rfloor", "x prime prime becomes floor of n over 2"),
+        (r"f &\colon \mathbb{R}^{\mathsf{a} \times \mathsf{b}} \to \mathbb{R}",
+         "f maps numbers along a and b to numbers"),
+        (r"&6 \text{ times}\colon", "6 times:"),
+        (r"\begin{cases} 0 & \text{if } \mathsf{q} \bmod 2 = 0 \\ 1 & \text{otherwise} \end{cases}",
+         "0 if q modulo 2 is 0; 1 otherwise"),
+    ],
+)  # fmt: skip
+def test_equations_can_be_heard(tex: str, words: str) -> None:
+    assert spoken(read(tex)) == words
+
+
+def test_equations_are_mathml() -> None:
+    found = mathml(
+        read(
+            r"w = \place{7}{\mathop{\underset{\mathsf{k}}{\mathrm{softmax}}}\left(s_{\mathrm{ab}} < 1\right)\endplace}"
+        )
+    )
+    (term,) = (each for each in ET.fromstring(f"<math>{found}</math>").iter() if each.get("data-p") == "7")
+    assert {each.tag for each in term.iter()} == {"mrow", "munder", "mi", "mo", "msub", "mn"}
+
+
+def words_in(term: Term) -> set[str]:
+    return set().union(*map(words_in, term.parts)) | ({term.text} if term.form is Form.WORDS else set())
+
+
+@pytest.mark.slow
+def test_no_equation_has_what_the_page_cannot_read() -> None:
+    """Of every example and every block of std: no command of TeX is left over, and marks change no equation."""
+    for file in (*sorted((ROOT / "examples").rglob("*.attn")), *sorted((ROOT / "compiler" / "std").glob("*.attn"))):
+        try:
+            spec = attnc.load(file)
+            models = [spec.model(name) for name in spec.models] + [spec.block(name) for name in spec.blocks]
+        except attnc.AttnError:
+            continue  # what needs sizes
+        for model in models:
+            plain = latex(model._graph).split("\n")[1:-2]
+            rows = marked(model._graph, lambda span: None if span is None else span.start)
+            bare = [re.sub(r"\\place\{[0-9]+\}\{|\\endplace\}", "", row) for row in rows]
+            assert bare == [row.strip().removesuffix(" \\\\") for row in plain], f"{file.name} {model.name}"
+            for row in rows:
+                ET.fromstring(f"<math>{mathml(read(row))}</math>")
+                commands = {name[1:] for name in re.findall(r"\\[a-zA-Z]+", row)}
+                assert not words_in(read(row)) & commands, (
+                    model.name,
+                    row,
+                )  # what the page does not know is such a word
+
+
 @pytest.mark.slow
 def test_it_is_light(page: Path) -> None:
     assert page.stat().st_size < 400_000
@@ -133,6 +209,45 @@ def test_every_part_answers(chromium: Chromium, page: Path) -> None:
     dumb = chromium.run("""[...figure.querySelectorAll('text, rect, circle, ellipse, path')].filter(e => !aboutOf(e)
         && !e.closest('.room') && !e.classList.contains('lens')).map(e => e.outerHTML)""")
     assert dumb == []
+
+
+@pytest.mark.slow
+@in_chromium
+def test_the_four_views_are_one(chromium: Chromium, page: Path) -> None:
+    """What is pointed at in one lights up in the three others; in the figure, inside a block or on its box."""
+    chromium.size(1280, 800)
+    chromium.open(page)
+    words = "softmax[k](scores where mask)"
+    place = chromium.run(f"data.places.findIndex(p => textOf(p) === {json.dumps(words)})")
+
+    def lit() -> list[bool]:
+        views = [chromium.run(f"!!document.querySelector('#{name} .lit')") for name in ("equations", "spec", "code")]
+        return [*views, chromium.run("!!figure.querySelector('.glow')")]
+
+    for selector in (f"#equations [data-p='{place}']", f"#spec [data-p='{place}']", "#code .row.lit"):
+        x, y = chromium.at(selector)
+        chromium.move(2, 2)
+        chromium.move(x, y)
+        assert lit() == [True] * 4, selector
+    chromium.click(*chromium.at("#figure [data-box]"))
+    chromium.run("Promise.all(document.getAnimations().map(each => each.finished))")
+    made = "linear[model -> heads, key](base, bias = bias)"
+    wire = chromium.run(f"data.places.findIndex(p => textOf(p) === {json.dumps(made)})")
+    for said, piece, code in (
+        (words, f"g[data-p='{place}']:not([data-w]) path", "safe_attention("),
+        (made, f"g[data-p='{wire}'][data-w] path", "self.Q("),
+    ):
+        chromium.at(f"#figure {piece}")
+        middle = "p.getPointAtLength(p.getTotalLength() / 3).matrixTransform(p.getScreenCTM())"
+        x, y = chromium.run(
+            f"(p => {{ const q = {middle}; return [q.x, q.y] }})(figure.querySelector({json.dumps(piece)}))"
+        )
+        chromium.move(2, 2)
+        chromium.move(x, y)
+        assert lit()[:3] == [True] * 3, piece
+        assert chromium.run("document.querySelector('#spec .lit').textContent") == said
+        assert code in chromium.run("[...document.querySelectorAll('#code .lit')].pop().textContent")
+    assert chromium.run("figure.querySelectorAll('.on').length") >= 1
 
 
 @pytest.mark.slow

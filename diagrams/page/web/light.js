@@ -43,12 +43,15 @@ function show(what) {
       const own = g.dataset.w === what.wire && g.closest(".level").dataset.path === what.path;
       g.classList.add(own ? "on" : "dim");
     }
+  const found = new Map();
   for (const g of figure.querySelectorAll("[data-s]")) {
-    const own = what.step !== undefined ? g.dataset.s === what.step && g.closest(".level").dataset.path === what.path : wanted.has(Number(g.dataset.p));
-    const holds = what.step === undefined && !own && g.dataset.box && !state.open.has(g.dataset.box) && [...placesOf(factOf(g.dataset.box).b)].some(p => wanted.has(p));
-    if ((own || holds) && (g.dataset.w === undefined ? what.wire === undefined : false)) glow(g);
-    else if (own && what.wire === undefined && g.dataset.w !== undefined && what.step === undefined) g.classList.add("on");
+    const inner = g.closest(".level"), key = `${inner.dataset.path}/${g.dataset.s}`, wire = g.dataset.w !== undefined;
+    const own = what.step !== undefined ? key === `${what.path}/${what.step}` : wanted.has(Number(g.dataset.p));
+    const holds = what.step === undefined && g.dataset.box && !state.open.has(g.dataset.box) && [...placesOf(factOf(g.dataset.box).b)].some(p => wanted.has(p));
+    if (!wire && (own || holds) && what.wire === undefined) found.set(key, [...(found.get(key) || []), g]);
+    else if (wire && own && what.step === undefined) g.classList.add("on");
   }
+  found.forEach(glow);
   for (const view of document.querySelectorAll(".view")) {
     let first = null;
     for (const e of view.querySelectorAll("[data-p], [data-l]")) {
@@ -59,10 +62,14 @@ function show(what) {
   }
 }
 
-function glow(g) {
-  const box = g.getBBox(), level = g.parentNode;
-  const { x, y, width, height } = box;
-  level.append(make("rect", { class: "glow", x: x - 3, y: y - 3, width: width + 6, height: height + 6, rx: 4 }));
+// A frame around all pieces of one step.
+function glow(pieces) {
+  const rows = new Map();
+  for (const g of pieces) {
+    const { x, y, width, height } = g.getBBox(), row = rows.get(g.parentNode) || [x, y, x + width, y + height];
+    rows.set(g.parentNode, [Math.min(row[0], x), Math.min(row[1], y), Math.max(row[2], x + width), Math.max(row[3], y + height)]);
+  }
+  rows.forEach(([a, b, c, d], row) => row.append(make("rect", { class: "glow", x: a - 3, y: b - 3, width: c - a + 6, height: d - b + 6, rx: 4 })));
 }
 
 function reveal(view, element) {

@@ -56,7 +56,7 @@ specView();
 equationView();
 codeView();
 axesView();
-$("words").textContent = data.words;
+$("words").append(...data.words.map(line => make("p", {}, line)));
 openNamed(data.open);
 tell(null);
 let wide = figure.clientWidth;

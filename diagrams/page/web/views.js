@@ -39,8 +39,8 @@ function equationView() {
   for (const [name, rows] of data.equations) {
     view.append(make("h3", { html: 1 }, name));
     for (const row of rows) {
-      const line = make("div", { html: 1 });
-      line.innerHTML = row;
+      const line = make("div");
+      line.innerHTML = `<math displaystyle="true">${row}</math>`;
       view.append(line);
     }
   }
