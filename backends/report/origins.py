@@ -17,7 +17,7 @@ _Body = ast.ClassDef | ast.FunctionDef
 
 
 @dataclass(slots=True)
-class _Line:
+class _Statement:
     """A statement: its lines, the names that it assigns and reads, and those that it reads of `self` or calls."""
 
     first: int
@@ -58,7 +58,7 @@ class Origins:
             matching.graph(graph, None)
             matching.helpers()
 
-    def add(self, node: Node, line: _Line) -> None:
+    def add(self, node: Node, line: _Statement) -> None:
         span = getattr(node, "span", None)
         if span is not None:
             for number in range(line.first, line.last + 1):
@@ -70,15 +70,15 @@ class _Matching:
     """The lines of one function, and the graphs whose nodes stand in them. parts: the class of each part of `self`."""
 
     origins: Origins
-    lines: list[_Line]
+    lines: list[_Statement]
     parts: dict[str, str]
     at: dict[str, int] = field(default_factory=dict)  # behind which line a name was assigned last
 
-    def graph(self, graph: Graph, whole: _Line | None) -> None:
+    def graph(self, graph: Graph, whole: _Statement | None) -> None:
         """whole: the line in which all of it stands that has none of its own."""
         named = [self._named(node) for node in graph.nodes]
         ends = [line for line in self.lines if line.returns][-1:]
-        found: dict[int, _Line] = {}  # by place in the graph
+        found: dict[int, _Statement] = {}  # by place in the graph
         readers: dict[int, int] = {}
         for k, node in reversed(list(enumerate(graph.nodes))):
             read = [found[readers[v.id]] for v in makes(node) if v.id in readers and readers[v.id] in found]
@@ -93,7 +93,7 @@ class _Matching:
                 for inner in children(node):
                     self._inside(node, inner, found[k])
 
-    def _inside(self, node: Node, inner: Graph, line: _Line) -> None:
+    def _inside(self, node: Node, inner: Graph, line: _Statement) -> None:
         named = self.parts.get(node.name) if isinstance(node, Call | Repeat | Scan) else None
         called = named or next((name for name in line.uses if name in self.origins.bodies), None)
         if called is not None and (named or called.lower().replace("_", "") == inner.name.lower().replace("_", "")):
@@ -103,7 +103,7 @@ class _Matching:
         else:
             _Matching(self.origins, [line], {}).graph(inner, line)
 
-    def _named(self, node: Node) -> list[_Line]:
+    def _named(self, node: Node) -> list[_Statement]:
         """The lines that use the node's weights or call its part, or else the next that assigns the value it makes."""
         name = node.name if isinstance(node, Apply | Call | Repeat | Scan) else None
         last = name.split(".")[-1] if name else ""
@@ -138,7 +138,7 @@ def _parts(body: ast.ClassDef) -> tuple[dict[str, str], ast.FunctionDef | None]:
     return parts, methods.get("forward")
 
 
-def _lines(body: Sequence[ast.stmt]) -> Iterator[_Line]:
+def _lines(body: Sequence[ast.stmt]) -> Iterator[_Statement]:
     """The statements of a function, those within loops and branches behind their heads."""
     for made in body:
         inner = [each for name in ("body", "orelse") for each in getattr(made, name, ())]
@@ -149,7 +149,7 @@ def _lines(body: Sequence[ast.stmt]) -> Iterator[_Line]:
         read = {part.id for part in own if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
         uses = {part.attr for part in own if isinstance(part, ast.Attribute) and _is_self(part.value)}
         uses |= {part.func.id for part in own if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
-        yield _Line(made.lineno, max(last, made.lineno), assigns, read, uses, isinstance(made, ast.Return))
+        yield _Statement(made.lineno, max(last, made.lineno), assigns, read, uses, isinstance(made, ast.Return))
         yield from _lines(inner)
 
 

@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
-from .texmath import Form, Term
+from .texmath import TexForm, TexTerm
 
-_SAID = {
-    "⊙": "dot", "·": "times", "×": "times", "→": "to", "←": "becomes", "≤": "is at most", "≥": "is at least",
-    "≠": "is not", "<": "is less than", ">": "is greater than", "=": "is", "∧": "and", "∨": "or", "¬": "not",
-    "−": "minus", "+": "plus", "/": "over", "∑": "sum", "mod": "modulo", ":": "maps", "…": "up to",
-}  # fmt: skip
-_TAGS = {Form.FRACTION: "mfrac", Form.ROOT: "msqrt", Form.SUB: "msub", Form.SUPER: "msup", Form.UNDER: "munder"}
+_SAID = dict(
+    re.findall(
+        r"(\S+) ([^;]+);",
+        "⊙ dot; · times; × times; → to; ← becomes; ≤ is at most; ≥ is at least; ≠ is not; < is less than; "
+        "> is greater than; = is; ∧ and; ∨ or; ¬ not; − minus; + plus; / over; ∑ the sum; mod modulo; : maps; … up to;",
+    )
+)
+_TAGS = {
+    TexForm.FRACTION: "mfrac",
+    TexForm.ROOT: "msqrt",
+    TexForm.SUB: "msub",
+    TexForm.SUPER: "msup",
+    TexForm.UNDER: "munder",
+}
 _ALONG = {"ℝ": "numbers", "ℤ": "whole numbers"}
 _FENCES = {"||": "the size of", "⌊⌋": "floor of", "⌈⌉": "ceiling of"}
 
 
-def mathml(term: Term) -> str:
+def mathml(term: TexTerm) -> str:
     """The inside of a `<math>`."""
     parts = [mathml(part) for part in term.parts]
     text = escape(term.text, quote=False)
     match term.form:
-        case Form.NAME:
+        case TexForm.NAME:
             return _name(text, term.style)
-        case Form.NUMBER:
+        case TexForm.NUMBER:
             return f"<mn>{text}</mn>"
-        case Form.SIGN:
+        case TexForm.SIGN:
             return f"<mo>{text}</mo>"
-        case Form.WORDS:
+        case TexForm.WORDS:
             return f"<mtext>{text.replace(' ', chr(160))}</mtext>"
-        case Form.SPACE:
+        case TexForm.SPACE:
             return f'<mspace width="{text}em"/>'
-        case Form.FENCED:
+        case TexForm.FENCED:
             return f"<mrow><mo>{text[:1]}</mo>{parts[0]}<mo>{text[1:]}</mo></mrow>"
-        case Form.CASES:
+        case TexForm.CASES:
             rows = zip(parts[::2], parts[1::2], strict=False)
             table = "".join(f"<mtr><mtd>{value}</mtd><mtd>{when}</mtd></mtr>" for value, when in rows)
             return f"<mrow><mo>{{</mo><mtable>{table}</mtable></mrow>"
-        case Form.PLACE:
+        case TexForm.PLACE:
             return f'<mrow data-p="{text}">{parts[0]}</mrow>'
         case form:
             tag = {
-                Form.FRACTION: "mfrac",
-                Form.ROOT: "msqrt",
-                Form.SUB: "msub",
-                Form.SUPER: "msup",
-                Form.UNDER: "munder",
+                TexForm.FRACTION: "mfrac",
+                TexForm.ROOT: "msqrt",
+                TexForm.SUB: "msub",
+                TexForm.SUPER: "msup",
+                TexForm.UNDER: "munder",
             }
             return f"<{(name := tag.get(form, 'mrow'))}>{''.join(parts)}</{name}>"
 
@@ -59,7 +68,7 @@ def _name(text: str, style: str) -> str:
     return f'<mi class="{style}"' + (' mathvariant="normal"' if style == "r" else "") + f">{text}</mi>"
 
 
-def spoken(term: Term) -> str:
+def spoken(term: TexTerm) -> str:
     """The same as words."""
     said = _words(term).rstrip()
     said = f"{said[:-5].rstrip()}:" if said.endswith(" maps") else said  # the heading of a repeat
@@ -68,51 +77,55 @@ def spoken(term: Term) -> str:
     )
 
 
-def _words(term: Term) -> str:
+def _words(term: TexTerm) -> str:
     match term:
-        case Term(Form.NAME, text):
+        case TexTerm(TexForm.NAME, text):
             return _ALONG.get(text, text.replace("_", " ").replace("′", " prime"))
-        case Term(Form.SIGN, text):
+        case TexTerm(TexForm.SIGN, text):
             return f" {_SAID.get(text, text)} "
-        case Term(Form.SPACE):
+        case TexTerm(TexForm.SPACE):
             return " "
-        case Term(Form.FENCED, fences, (inner,)):
+        case TexTerm(TexForm.FENCED, fences, (inner,)):
             said = _FENCES.get(fences)
             return f"{fences[:1]}{_words(inner)}{fences[1:]}" if said is None else f" {said} {_words(inner)} "
-        case Term(Form.FRACTION, _, (above, below)):
+        case TexTerm(TexForm.FRACTION, _, (above, below)):
             return f" {_operand(above)} over {_operand(below)} "
-        case Term(Form.ROOT, _, (inner,)):
+        case TexTerm(TexForm.ROOT, _, (inner,)):
             return f" the root of {_operand(inner)} "
-        case Term(Form.SUB, _, (base, sub)):
-            return f"{_words(base)} {'' if sub.form is Form.NAME and sub.style == 'r' else 'at '}{_words(sub)}"
-        case Term(Form.SUPER, _, (base, power)):
+        case TexTerm(TexForm.SUB, _, (base, sub)):
+            return f"{_words(base)} {'' if sub.form is TexForm.NAME and sub.style == 'r' else 'at '}{_words(sub)}"
+        case TexTerm(TexForm.SUPER, _, (base, power)):
             return _raised(base, power)
-        case Term(Form.UNDER, _, (base, under)):
-            beneath, sign = _words(under), base.form is Form.SIGN
+        case TexTerm(TexForm.UNDER, _, (base, under)):
+            beneath, sign = _words(under), base.form is TexForm.SIGN
             joint = "with" if " is " in beneath else "over"
-            return f"{_words(base)} {joint} {beneath} {'and' if sign and base.text != '∑' else 'of'} "
-        case Term(Form.CASES, _, parts):
+            return f"{_words(base)} {joint} {beneath} {'and ' if sign and base.text != '∑' else 'of '}"
+        case TexTerm(TexForm.CASES, _, parts):
             pairs = zip(parts[::2], parts[1::2], strict=False)
             return "; ".join(f"{_words(value)} {_words(when)}" for value, when in pairs)
-        case Term(Form.NUMBER | Form.WORDS, text):
+        case TexTerm(TexForm.NUMBER | TexForm.WORDS, text):
             return text
     return "".join(map(_spaced, term.parts))
 
 
-def _spaced(part: Term) -> str:
-    return f" {_words(part)} " if part.form in (Form.WORDS, Form.UNDER) else _words(part)
+def _spaced(part: TexTerm) -> str:
+    return f" {_words(part)} " if part.form in (TexForm.WORDS, TexForm.UNDER) else _words(part)
 
 
-def _operand(term: Term) -> str:
+def _operand(term: TexTerm) -> str:
     words = " ".join(_words(term).split())
     return f"({words})" if " " in words else words
 
 
-def _raised(base: Term, power: Term) -> str:
+def _raised(base: TexTerm, power: TexTerm) -> str:
     """A power, the shape of a space, or the name of weights."""
     words, above = _words(base), _words(power)
     if base.text in _ALONG or words.rstrip().endswith(("]", "}")):
         return f" {words} along {above.replace(' times ', ' and ')} "
-    if power.form is Form.NAME and power.style in ("i", "r") and (base.form is Form.NAME or base.form is Form.WORDS):
+    if (
+        power.form is TexForm.NAME
+        and power.style in ("i", "r")
+        and (base.form is TexForm.NAME or base.form is TexForm.WORDS)
+    ):
         return f"{words} {above}"
     return f"{words} to the power {above} "

@@ -12,12 +12,19 @@ from enum import Enum
 from ..base.metrics import GREEK
 
 _TOKENS = re.compile(r"\\[a-zA-Z]+|\\.|[0-9]+(?:\.[0-9]+)?|\s+|.", re.DOTALL)
-_SIGNS = {
-    "times": "×", "to": "→", "odot": "⊙", "colon": ":", "cdot": "·", "le": "≤", "ge": "≥", "ne": "≠", "leftarrow": "←",
-    "bmod": "mod", "wedge": "∧", "vee": "∨", "neg": "¬", "ldots": "…", "sum": "∑", "lfloor": "⌊", "rfloor": "⌋",
-    "lceil": "⌈", "rceil": "⌉", "{": "{", "}": "}", "div": "÷", "infty": "∞", "mid": "|", "lvert": "|", "rvert": "|",
-}  # fmt: skip
-_NAMED = ("sin", "cos", "tan", "tanh", "exp", "log", "max", "min", "sinh", "cosh", "arg")
+_TABLE = re.compile(r"(\S+?)=(\S+)")
+_SIGNS: dict[str, str] = dict(
+    _TABLE.findall(
+        "times=× to=→ odot=⊙ colon=: cdot=· le=≤ ge=≥ ne=≠ leftarrow=← bmod=mod wedge=∧ vee=∨ neg=¬ ldots=… sum=∑ "
+        "lfloor=⌊ rfloor=⌋ lceil=⌈ rceil=⌉ {={ }=} div=÷ infty=∞"
+    )
+)
+_BUILDS: dict[str, str] = dict(
+    _TABLE.findall(
+        "text=WORDS textrm=WORDS mathop=ROW mathbin=ROW underset=UNDER frac=FRACTION sqrt=ROOT place=PLACE left=FENCED "
+        "begin=CASES"
+    )
+)
 _LETTERS = {**GREEK, "ell": "ℓ"}
 _SPACES = {"quad": 1.0, " ": 0.25, ";": 0.28, ",": 0.17}
 _STYLED = {"mathsf": "axis", "mathit": "i", "mathrm": "r", "texttt": "r", "textbf": "b", "textit": "i", "mathbf": "b"}
@@ -25,7 +32,7 @@ _BOARD = {"R": "ℝ", "Z": "ℤ"}
 _PLAIN = {"textbackslash": "\\", "textasciicircum": "^", "textasciitilde": "~", "textbar": "|"}
 
 
-class Form(Enum):
+class TexForm(Enum):
     """What a node of the tree is. FRACTION, SUB, SUPER, UNDER have two parts, ROOT and PLACE one, CASES two a case."""
 
     NAME = "letters that stand for something; `style`: i, r, b, or axis"
@@ -45,19 +52,19 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
-    form: Form
+class TexTerm:
+    form: TexForm
     text: str = ""
-    parts: tuple[Term, ...] = ()
+    parts: tuple[TexTerm, ...] = ()
     style: str = ""
 
 
-def read(tex: str) -> Term:
+def read(tex: str) -> TexTerm:
     """One row of equations. The signs of alignment are left out."""
-    return _Reader(_TOKENS.findall(tex)).row(())
+    return _TexReader(_TOKENS.findall(tex)).row(())
 
 
-class _Reader:
+class _TexReader:
     def __init__(self, tokens: list[str]) -> None:
         self.tokens, self.at = tokens, 0
 
@@ -69,24 +76,26 @@ class _Reader:
         self.at += 1
         return token
 
-    def row(self, ends: tuple[str, ...]) -> Term:
+    def row(self, ends: tuple[str, ...]) -> TexTerm:
         """Up to one of these tokens, or the end."""
-        parts: list[Term] = []
+        parts: list[TexTerm] = []
         while self.at < len(self.tokens) and self.peek() not in ends:
             token = self.take()
             if token.isspace() or token == r"\endplace" or (token == "&" and "&" not in ends):
                 continue
             if token in ("_", "^"):
-                base = parts.pop() if parts else Term(Form.ROW)
-                parts.append(Term(Form.SUB if token == "_" else Form.SUPER, parts=(base, self.group())))
+                base = parts.pop() if parts else TexTerm(TexForm.ROW)
+                parts.append(TexTerm(TexForm.SUB if token == "_" else TexForm.SUPER, parts=(base, self.group())))
             elif token == "'":
-                base = parts.pop() if parts else Term(Form.ROW)
-                parts.append(Term(base.form, base.text + "′", base.parts, base.style) if base.text else _primed(base))
+                base = parts.pop() if parts else TexTerm(TexForm.ROW)
+                parts.append(
+                    TexTerm(base.form, base.text + "′", base.parts, base.style) if base.text else _primed(base)
+                )
             else:
                 parts.append(self.atom(token))
-        return parts[0] if len(parts) == 1 else Term(Form.ROW, parts=tuple(parts))
+        return parts[0] if len(parts) == 1 else TexTerm(TexForm.ROW, parts=tuple(parts))
 
-    def group(self) -> Term:
+    def group(self) -> TexTerm:
         """The next argument."""
         while self.peek().isspace():
             self.at += 1
@@ -110,72 +119,74 @@ class _Reader:
                 out.append(_SIGNS.get(name) or _LETTERS.get(name) or _PLAIN.get(name, name) if token != name else token)
         return "".join(out)
 
-    def atom(self, token: str) -> Term:
+    def atom(self, token: str) -> TexTerm:
         if token == "{":
             self.at -= 1
             return self.group()
         if token == "|":
             inner = self.row(("|",))
             self.at += 1
-            return Term(Form.FENCED, "||", (inner,))
+            return TexTerm(TexForm.FENCED, "||", (inner,))
         if not token.startswith("\\"):
             if token[0].isdigit():
-                return Term(Form.NUMBER, token)
-            return Term(Form.NAME, token, style="i") if token.isalpha() else Term(Form.SIGN, token.replace("-", "−"))
+                return TexTerm(TexForm.NUMBER, token)
+            return (
+                TexTerm(TexForm.NAME, token, style="i")
+                if token.isalpha()
+                else TexTerm(TexForm.SIGN, token.replace("-", "−"))
+            )
         name = token[1:]
         if name in _STYLED:
-            return Term(Form.NAME, self.raw(), style=_STYLED[name])
+            return TexTerm(TexForm.NAME, self.raw(), style=_STYLED[name])
         if name in _LETTERS:
-            return Term(Form.NAME, _LETTERS[name], style="i")
-        if name in _NAMED:
-            return Term(Form.NAME, name, style="r")
+            return TexTerm(TexForm.NAME, _LETTERS[name], style="i")
+        if name == "mathbb":
+            return TexTerm(TexForm.NAME, _BOARD.get(text := self.raw(), text), style="r")
         if name in _SPACES:
-            return Term(Form.SPACE, f"{_SPACES[name]:g}")
+            return TexTerm(TexForm.SPACE, f"{_SPACES[name]:g}")
         if name in _SIGNS:
-            return Term(Form.SIGN, _SIGNS[name])
+            return TexTerm(TexForm.SIGN, _SIGNS[name])
         return self.command(name)
 
-    def command(self, name: str) -> Term:
-        match name:
-            case "text" | "textrm":
-                return Term(Form.WORDS, self.raw())
-            case "mathbb":
-                return Term(Form.NAME, _BOARD.get(text := self.raw(), text), style="r")
-            case "mathop" | "mathbin":
+    def command(self, name: str) -> TexTerm:
+        match _BUILDS.get(name):
+            case "WORDS":
+                return TexTerm(TexForm.WORDS, self.raw())
+            case "ROW":
                 return self.group()
-            case "underset":
+            case "UNDER":
                 under = self.group()
-                return Term(Form.UNDER, parts=(self.group(), under))
-            case "frac":
-                return Term(Form.FRACTION, parts=(self.group(), self.group()))
-            case "sqrt":
-                return Term(Form.ROOT, parts=(self.group(),))
-            case "place":
-                return Term(Form.PLACE, self.raw(), (self.group(),))
-            case "left":
+                return TexTerm(TexForm.UNDER, parts=(self.group(), under))
+            case "FRACTION":
+                return TexTerm(TexForm.FRACTION, parts=(self.group(), self.group()))
+            case "ROOT":
+                return TexTerm(TexForm.ROOT, parts=(self.group(),))
+            case "PLACE":
+                return TexTerm(TexForm.PLACE, self.raw(), (self.group(),))
+            case "FENCED":
                 opened = _bracket(self.take())
                 inner = self.row((r"\right",))
                 self.at += 1
-                return Term(Form.FENCED, opened + _bracket(self.take()), (inner,))
-            case "begin":
+                return TexTerm(TexForm.FENCED, opened + _bracket(self.take()), (inner,))
+            case "CASES":
                 self.raw()
                 return self.cases()
-        return Term(Form.WORDS, name)
+        return TexTerm(TexForm.NAME, name, style="r")  # of a function, such as a sine
 
-    def cases(self) -> Term:
-        parts: list[Term] = []
+    def cases(self) -> TexTerm:
+        parts: list[TexTerm] = []
         while self.peek() not in (r"\end", ""):
             parts.append(self.row(("&", r"\\", r"\end")))
             if self.peek() in ("&", r"\\"):
                 self.at += 1
         self.at += 1
         self.raw()
-        return Term(Form.CASES, parts=tuple(parts))
+        return TexTerm(TexForm.CASES, parts=tuple(parts))
 
 
 def _bracket(token: str) -> str:
     return _SIGNS.get(token.removeprefix("\\"), token.removeprefix("\\"))
 
 
-def _primed(base: Term) -> Term:
-    return Term(Form.SUPER, parts=(base, Term(Form.SIGN, "′")))
+def _primed(base: TexTerm) -> TexTerm:
+    return TexTerm(TexForm.SUPER, parts=(base, TexTerm(TexForm.SIGN, "′")))

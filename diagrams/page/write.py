@@ -13,7 +13,7 @@ from ...dsl.source import Span
 from ..base.names import spaced
 from ..formats.equations import Place, marked
 from ..formats.mathml import mathml, spoken
-from ..formats.texmath import Term, read
+from ..formats.texmath import TexTerm, read
 from .facts import source_name
 from .levels import Levels
 
@@ -59,9 +59,9 @@ def write(
     return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], _text("page.html"))
 
 
-def _equations(graph: Graph, place: Place) -> list[tuple[str, list[Term]]]:
+def _equations(graph: Graph, place: Place) -> list[tuple[str, list[TexTerm]]]:
     """Of the graph, then of each block under it, what it is called and its rows."""
-    found: dict[str, tuple[str, list[Term]]] = {}
+    found: dict[str, tuple[str, list[TexTerm]]] = {}
     seen: set[int] = set()
     todo = [graph]
     while todo:
