@@ -18,6 +18,7 @@ from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complai
 COMMANDS = {
     "check": ".commands.check",
     "fmt": ".commands.fmt",
+    "watch": ".commands.watch",
     "draw": ".commands.draw",
     "show": ".commands.show",
     "compile": ".commands.compile",

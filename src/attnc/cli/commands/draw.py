@@ -67,6 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
     )
+    parser.add_argument("--watch", action="store_true", help="draw again at each change of FILE, until ctrl-C")
     parser.add_argument("--gallery", metavar="OUT/", help="draw every model and block of FILE into this folder")
     sizes(parser)
 
@@ -118,10 +119,7 @@ def run(args: argparse.Namespace) -> int:
     """Draw the neural-circuit diagram of a model or a block, as SVG, PDF, PNG, DOT, TikZ (.tex) or an HTML page by the
     ending of OUT. All but DOT, TikZ and HTML need the program `dot` of Graphviz. Without -o, DOT goes to stdout.
     """
-    from ...compiler.cost.bill import CostError
-    from ...compiler.sharding.mesh import CannotDivide
-    from ...diagrams import TooLarge, UnknownBlock
-    from ...diagrams.formats.export import FORMATS, ExportError
+    from ...diagrams.formats.export import FORMATS
 
     args.out = None if args.out == "-" else args.out
     if args.out is not None:
@@ -130,8 +128,20 @@ def run(args: argparse.Namespace) -> int:
             raise CannotRun("--outline is for .svg files: PDF and PNG bring their letters along anyway")
     if args.split and args.mesh is None:
         raise CannotRun("--split says what an axis of a mesh splits: which devices? Write --mesh data=2,model=4")
+    if args.watch:
+        return followed(args)
     if args.gallery is not None:
         return gallery(args)
+    return once(args)
+
+
+def once(args: argparse.Namespace) -> int:
+    """Draw it."""
+    from ...compiler.cost.bill import CostError
+    from ...compiler.sharding.mesh import CannotDivide
+    from ...diagrams import TooLarge, UnknownBlock
+    from ...diagrams.formats.export import ExportError
+
     model = open_model(args)
     try:
         diagram = drawn(model, args)
@@ -144,6 +154,33 @@ def run(args: argparse.Namespace) -> int:
     except (UnknownBlock, TooLarge, ExportError, CostError) as problem:
         raise CannotRun(str(problem)) from None
     return CLEAN
+
+
+def followed(args: argparse.Namespace) -> int:
+    """Draw again at each change of the file, of what it uses and of its hints."""
+    from time import sleep
+
+    from ...watch.changes import EVERY, seen, used
+
+    if args.out is None or args.gallery is not None:
+        raise CannotRun("--watch draws into a file, again and again: which? Write -o OUT, without --gallery")
+    file, _ = split(args.target)
+    beside = [args.hints] if args.hints else [str(Path(file).with_suffix(".figure"))]
+    try:
+        while True:
+            files = [*used(file, args.path), *beside]
+            now = seen(files)
+            try:
+                once(args)
+                say(f"{args.out}: drawn")
+            except AttnError as wrong:
+                report(wrong.diagnostics)
+            except (CannotRun, OSError) as problem:
+                complain(str(problem))
+            while seen(files) == now:
+                sleep(EVERY)
+    except KeyboardInterrupt:
+        return CLEAN
 
 
 def drawn(model: Model, args: argparse.Namespace) -> Diagram:
