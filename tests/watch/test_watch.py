@@ -97,8 +97,13 @@ def ask(server: WatchServer, path: str, host: str = "") -> tuple[int, str]:
     return answer.status, text
 
 
-def test_browsers_of_this_machine_alone(followed: Following, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts that take no time."""
     monkeypatch.setattr(shown_by, "PARTS", {"figure": lambda model: "<p>drawn", "weights": lambda model: "L.weight"})
+
+
+def test_browsers_of_this_machine_alone(made: None, followed: Following) -> None:
     server = WatchServer(followed, 0)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
