@@ -78,7 +78,7 @@ class FigureMaker:
         own = Opening(graph)
         own.close = tuple(own.names(graph)) if folded else self.closed
         maker = replace(self, title="", paper=Paper(width, None, CAPTION, CAPTION), legend=self.legend and not path)
-        return maker._sheet(PanelPart(graph, own, self.hints, "", path))
+        return maker._sheet(PanelPart(graph, own, self.hints, "", path), exact=False)
 
     def _opened(self) -> Opening:
         return Opening(self.graph, self.opened, self.depth, self.closed)
@@ -107,7 +107,7 @@ class FigureMaker:
         """What the author says of things that are not in this part."""
         return Applied(part.hints, part.graph).rest(self._scene(part))
 
-    def _sheet(self, part: PanelPart, rows: Rows | None = None) -> Sheet:
+    def _sheet(self, part: PanelPart, rows: Rows | None = None, *, exact: bool = True) -> Sheet:
         graph = part.graph
         count = len(self._scene(part).steps) + len(graph.inputs) + len(graph.outputs)
         if count > MOST:
@@ -119,7 +119,7 @@ class FigureMaker:
                 sizes=self.sizes, legend=self.legend, letter=part.letter, rows=rows, mesh=self.mesh,
             )  # fmt: skip
 
-        return _fitted(self.paper, made)
+        return _fitted(self.paper, made) if exact else made(self.paper)
 
 
 def _fitted(paper: Paper, make: Callable[[Paper], Sheet]) -> Sheet:

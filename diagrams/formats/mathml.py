@@ -63,7 +63,7 @@ def _name(text: str, style: str) -> str:
     """One letter alone is set in italics by itself, and more in roman letters."""
     if style == "axis":
         return f'<mi class="x" mathvariant="normal">{text}</mi>'
-    if (style == "i") == (len(text.rstrip("′")) == 1):
+    if (style == "i") == (len(text) == 1):
         return f"<mi>{text}</mi>"
     return f'<mi class="{style}"' + (' mathvariant="normal"' if style == "r" else "") + f">{text}</mi>"
 
@@ -120,7 +120,7 @@ def _operand(term: TexTerm) -> str:
 def _raised(base: TexTerm, power: TexTerm) -> str:
     """A power, the shape of a space, or the name of weights."""
     words, above = _words(base), _words(power)
-    if base.text in _ALONG or words.rstrip().endswith(("]", "}")):
+    if base.text in _ALONG or base.text in ("[]", "{}"):
         return f" {words} along {above.replace(' times ', ' and ')} "
     if (
         power.form is TexForm.NAME

@@ -123,10 +123,10 @@ class _TexReader:
         if token == "{":
             self.at -= 1
             return self.group()
-        if token == "|":
-            inner = self.row(("|",))
+        if (closing := {"|": "|", "[": "]", r"\{": r"\}"}.get(token)) is not None:
+            inner = self.row((closing,))
             self.at += 1
-            return TexTerm(TexForm.FENCED, "||", (inner,))
+            return TexTerm(TexForm.FENCED, _bracket(token) + _bracket(closing), (inner,))
         if not token.startswith("\\"):
             if token[0].isdigit():
                 return TexTerm(TexForm.NUMBER, token)

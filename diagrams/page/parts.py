@@ -14,7 +14,7 @@ from ..layout.wires import Wire
 from ..scene.steps import StepKind
 
 _OP, _WIRE, _HEAD = re.compile(r"op[0-9]+_[0-9]+"), re.compile(r"(?:^| )w([0-9]+)(?: |$)"), re.compile(r"w([0-9]+)[se]")
-_NEAR = 40.0  # text is that of a glyph no further away
+_NEAR = 90.0  # text is that of a glyph no further away
 _OWN = ("dash", "shared", "legend", "where", "note", "title")  # pieces that are no part of a glyph or wire
 
 Part = tuple[str, int]
@@ -79,13 +79,13 @@ class PartFinder:
         (x, y), cls = node.at, node.attributes.get("class", "")
         if cls.startswith(("label", "wire")):
             runs = [(abs(run.y - y), run.wire.number) for run in self.sheet.runs if run.x0 - 6 <= x <= run.x1 + 6]
-            return ("w", min(runs)[1]) if runs and min(runs)[0] < 16 else None
+            return ("w", min(runs)[1]) if runs and min(runs)[0] < 26 else ("legend", 0)
 
         def far(box: Box) -> float:
             return max(box[0] - x, x - box[2], 0.0) + max(box[1] - y, y - box[3], 0.0)
 
         found = min(((far(box), step) for step, box in self.boxes.items()), default=None)
-        return ("s", found[1]) if found is not None and found[0] < _NEAR else None
+        return ("s", found[1]) if found is not None and found[0] < _NEAR else ("note", 0)
 
 
 def drawing(sheet: Canvas, writer: SvgWriter) -> Drawing:

@@ -789,13 +789,13 @@ class Model:
 
     @deep()
     def _lines(self) -> list[tuple[str, list[Span]]]:
-        """The lines of its PyTorch, each with the words of the spec that it comes from; none of what cannot be one."""
+        """The lines of its PyTorch, each with the words of the spec that it comes from; none if there are none."""
         from .backends import CannotEmit
         from .backends.report.origins import Origins
 
         try:
             return Origins(self.source("torch")).of(self._graph)
-        except CannotEmit:
+        except (CannotEmit, AttnError):  # as where a size is not known
             return []
 
     def _sent(self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]]) -> tuple[Graph, Mesh]:

@@ -14,7 +14,7 @@ import pytest
 import attnc
 from attnc.diagrams.formats.equations import latex, marked
 from attnc.diagrams.formats.mathml import mathml, spoken
-from attnc.diagrams.formats.texmath import TexForm, TexTerm, read
+from attnc.diagrams.formats.texmath import TexTerm, read
 
 from .browser import CHROMIUM, FIREFOX, Chromium, Firefox
 
@@ -107,6 +107,11 @@ def test_code_knows_its_words_of_the_spec(small: str) -> None:
     assert not found["import torch"]
 
 
+def test_what_cannot_be_code_has_a_page_without() -> None:
+    block = attnc.load(ROOT / "compiler" / "std" / "attention.attn").block("attend")  # its depths have no sizes
+    assert data_of(block.draw().html())["code"] == []
+
+
 def test_equations_know_their_words_of_the_spec(small: str) -> None:
     data = data_of(small)
     rows = dict(data["equations"])
@@ -144,7 +149,7 @@ def test_equations_are_mathml() -> None:
 
 
 def names_in(term: TexTerm) -> set[str]:
-    return set().union(*map(names_in, term.parts)) | ({term.text} if term.form is TexForm.NAME else set())
+    return set().union(*map(names_in, term.parts)) | ({term.text} if term.style == "r" else set())
 
 
 FUNCTIONS = {"sin", "cos", "tanh", "exp", "log", "max", "min"}
@@ -202,12 +207,15 @@ def test_it_is_laid_out_for_the_window(chromium: Chromium, page: Path, size: str
 
 @pytest.mark.slow
 @in_chromium
-def test_every_part_answers(chromium: Chromium, page: Path) -> None:
-    """Each piece that is drawn says something when it is pointed at in its middle, or is covered by one that does."""
+@pytest.mark.parametrize("name", ["transformer", "llama", "lstm"])
+def test_every_part_answers(chromium: Chromium, tmp_path: Path, name: str) -> None:
+    """Each piece that is drawn says something when it is pointed at."""
     chromium.size(1280, 800)
-    chromium.open(page)
+    (file,) = (ROOT / "examples").rglob(f"{name}.attn")
+    chromium.open(attnc.load(file).model(name).draw(legend=True).save(tmp_path / "page.html"))
+    chromium.run("openLevel()")
     dumb = chromium.run("""[...figure.querySelectorAll('text, rect, circle, ellipse, path')].filter(e => !aboutOf(e)
-        && !e.closest('.room') && !e.classList.contains('lens')).map(e => e.outerHTML)""")
+        && !e.classList.contains('lens')).map(e => e.outerHTML)""")
     assert dumb == []
 
 

@@ -42,11 +42,11 @@ function room(fact, path, box, move, at, wide, y) {
   const high = inner.high * shrink + HEAD + PAD;
   const named = Math.max(long, 11 * 0.56 * (fact.h.length + (fact.a || "").length) + 60);
   const g = make("g", { class: "inset", "data-key": path, transform: `translate(${x} ${y})` });
-  g.append(make("rect", { class: `room f${fact.c}`, width: named, height: high, rx: 6 }));
-  const name = make("text", { class: "name", x: PAD, y: 15, "font-size": 12.5 }, fact.h + (label(fact) ? ` (${label(fact)})` : ""));
+  g.append(make("rect", { class: `room f${fact.c}`, "data-c": "inside", width: named, height: high, rx: 6 }));
+  const name = make("text", { class: "name", "data-c": "inside", x: PAD, y: 15, "font-size": 12.5 }, fact.h + (label(fact) ? ` (${label(fact)})` : ""));
   const shut = make("text", { class: "shut", x: named - 12, y: 15, "font-size": 15, "data-shut": path }, "×");
   g.append(name, shut);
-  if (fact.a) g.append(make("text", { class: "same", x: PAD + 12 + 7 * name.textContent.length, y: 15, "font-size": 11 }, fact.a));
+  if (fact.a) g.append(make("text", { class: "same", "data-c": "inside", x: PAD + 12 + 7 * name.textContent.length, y: 15, "font-size": 11 }, fact.a));
   inner.g.setAttribute("transform", `translate(${PAD} ${HEAD}) scale(${shrink})`);
   g.append(inner.g);
   const [a, b, low] = [box[0] + move.x, box[2] + move.x, box[3] + move.y];

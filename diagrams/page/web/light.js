@@ -1,7 +1,8 @@
 // The four views are one: what is pointed at in one lights up in the others. `places` are numbers of words of the spec.
 const ONES = {
   dash: "Here one tensor ends and the next begins.", shared: "These glyphs share their weights.", where: "A formula that the figure names.",
-  note: "A note.", legend: "What the signs of the figure mean.", title: "The title.",
+  note: "What is said beside the figure.", legend: "What the signs of the figure mean.", title: "The title.",
+  inside: "The inside of a block: × closes it.",
 };
 
 // What an element speaks of: {places, part, wire, axis, said}, or null.
