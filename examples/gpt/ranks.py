@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -127,7 +127,7 @@ class Ranks:
             self.store.set("ends", "")
         os._exit(status)  # no thread is waited for: others may wait for ranks that are gone
 
-    def lost(self, error: Exception, doing: str, how_to_go_on: str) -> int:
+    def lost(self, error: Exception, doing: str, how_to_go_on: Callable[[], str]) -> int:
         """Say which ranks are gone, and end all others."""
         gone = []
         with suppress(RuntimeError):
@@ -137,7 +137,7 @@ class Ranks:
             gone = [str(rank) for rank in range(self.size) if not self.store.check([f"alive/{rank}"])]
         who = f"rank{'s' * (len(gone) > 1)} {', '.join(gone)} died" if gone else "the ranks have lost each other"
         why = "" if gone else f" ({str(error).splitlines()[0]})"
-        return self.end(LOST, f"{who} {doing}, and all stop{why}. {how_to_go_on}")
+        return self.end(LOST, f"{who} {doing}, and all stop{why}. {how_to_go_on()}")
 
 
 def join() -> Ranks:

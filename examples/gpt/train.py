@@ -49,7 +49,7 @@ SAME = ("seed", "batch", "width", "dtype", "steps", "rate", "warmup", "decay", "
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise ValueError(message)  # not printed here: by each rank
+        raise ValueError(message)  # else each rank would print it
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -80,6 +80,9 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     for name in ("every", "keep", "steps", "batch", "accumulate", "width", "show", "timeout"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} is at least 1")
+    for name in ("restarts", "seed", "warmup"):
+        if getattr(options, name) < 0:
+            parser.error(f"--{name} is at least 0")
     return options
 
 
@@ -103,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return STOPPED
     except Exception as error:
         if is_lost(error):
-            return ranks.lost(error, "before the first step", "The same command goes on.")
+            return ranks.lost(error, "before the first step", lambda: "The same command goes on.")
         return ranks.end(1, traceback.format_exc())  # a mistake of ours
     finally:
         if dist.is_initialized():
@@ -117,6 +120,10 @@ class Run:
         self.options, self.ranks, self.device = options, ranks, torch.device(mesh.device_type)
         torch.set_num_threads(1)
         self.text = data.load(options.library)
+        if options.width >= len(self.text.train):
+            raise ValueError(
+                f"--width {options.width} is more than the {len(self.text.train):,} characters that there are"
+            )
         sizes = {"character": data.ALPHABET, **dict(_setting(text) for text in options.set)}
         model = attnc.load(SPEC, sizes=sizes).model("loss")
         asked = dict(_split(text) for text in options.split)
@@ -157,10 +164,7 @@ class Run:
         except Exception as error:
             if not is_lost(error):
                 raise
-            last = f"The last checkpoint is of step {self.saved}" if self.saved else "There is no checkpoint yet"
-            again = self.options.restarts or self.ranks.restarts
-            how = "it is resumed" if again else "the same command with --resume goes on"
-            return self.ranks.lost(error, f"in step {self.step + 1}", f"{last}: {how}.")
+            return self.ranks.lost(error, f"in step {self.step + 1}", self.how_to_go_on)
         if self.saved < self.step:
             raise ValueError(f"step {self.step} is done, and its checkpoint could not be written")
         if self.step < self.options.steps:
@@ -168,6 +172,12 @@ class Run:
             return STOPPED
         self.finish()
         return 0
+
+    def how_to_go_on(self) -> str:
+        names = sorted(folder.name for folder in self.checkpoints.folder.glob("step-*"))  # no rank need answer
+        last = f"The last checkpoint is of step {int(names[-1][5:])}" if names else "There is no checkpoint yet"
+        again = self.options.restarts or self.ranks.restarts
+        return f"{last}: {'it is resumed' if again else 'the same command with --resume goes on'}."
 
     def resume(self) -> None:
         """Raises ValueError where there are checkpoints of another run."""
@@ -319,9 +329,9 @@ class Log:
         for line in [*lines[:1], *begun]:  # where it began, and where it was resumed
             for axes in (loss, speed):
                 axes.axvline(line["step"], color="gray", linestyle=":", linewidth=1)
-            loss.annotate(
-                line["mesh"], (line["step"], 1), xycoords=("data", "axes fraction"), xytext=(3, -3),
-                textcoords="offset points", rotation=90, va="top", color="gray", fontsize="small",
+            speed.annotate(
+                line["mesh"], (line["step"], 0), xytext=(3, 3), textcoords="offset points", rotation=90, color="gray",
+                fontsize="small",
             )  # fmt: skip
         with whole(path) as unfinished:
             figure.savefig(unfinished, dpi=120)

@@ -264,6 +264,7 @@ MISTAKES: list[tuple[str, str]] = [
     ("--library=nowhere", "error: no docstrings under nowhere: is the standard library there as source?\n"),
     ("--batch=7", "error: the batch has 7 items, which 2 devices along `data` do not divide: 6 or 8 would do\n"),
     ("--accumulate=3", "error: --accumulate 3 does not divide the 4 texts of a device in a step\n"),
+    ("--width=5000", "error: --width 5000 is more than the 3,742 characters that there are\n"),
     ("--set=drop", "error: --set drop: write NAME=NUMBER\n"),
     ("--set=groups=3 --mesh=model=2", "error: `groups` has 3 items, which the 2 devices of `model` do not divide"),
     ("--out={there}", "error: {there} has checkpoints, the last of step 2: --resume goes on from it, another --out"),

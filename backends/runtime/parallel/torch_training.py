@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import reduce
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
@@ -51,6 +52,19 @@ def losses_and_gradients(
 
 
 def total_norm(gradients: Sequence[Tensor]) -> Tensor:
-    """The norm of all these gradients, of which a device may have parts."""
-    norm: Any = nn.utils.get_total_norm(gradients)
-    return norm.full_tensor() if isinstance(norm, DTensor) else norm
+    """The norm of all these gradients, of which a device may have parts; the same on each device."""
+    parts: dict[tuple[dist.ProcessGroup, ...], list[Tensor]] = {}  # by the devices that have the other parts
+    for each in gradients:
+        apart: tuple[dist.ProcessGroup, ...] = ()
+        if isinstance(each, DTensor):
+            mesh, lies = each.device_mesh, enumerate(each.placements)
+            apart = tuple(mesh.get_group(dim) for dim, one in lies if not one.is_replicate())
+            each = each.to_local()
+        parts.setdefault(apart, []).append(each)
+    total = torch.zeros((), dtype=torch.float64, device=gradients[0].device if gradients else None)
+    for apart, own in parts.items():
+        square = nn.utils.get_total_norm(own).double().square()
+        for group in apart:
+            dist.all_reduce(square, group=group)
+        total += square
+    return total.sqrt().to(reduce(torch.promote_types, (each.dtype for each in gradients), torch.float32))
