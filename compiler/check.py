@@ -17,6 +17,7 @@ from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
 from .advice.meaning import OF_OWN_SIZES, READERS
+from .advice.meaning.unused import unused
 from .advice.same_names import SameNames
 from .advice.sizes import unsized_widths
 from .base.problems import Problem, Problems
@@ -207,6 +208,8 @@ class _Build:
         proved = {block: checker.alone[block].graph for block in graphs}
         if not session.problems.errors:
             self._meant(session, proved)
+            for problem in unused(module, checker.called, checker.closures):
+                session.problems.add(problem)
         if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])
         return {

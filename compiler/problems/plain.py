@@ -90,6 +90,8 @@ class Plain(Enum):
     NEVER_LEARNS = "W0521", "no gradient comes to weights (their paths, the op where it ends)"
     NEVER_READ = "W0521", "what weights make is bound over before it is read (their paths)"
     BOTH_ZERO = "W0521", "two factors begin at 0, and stay (the paths of weights that make them so)"
+    INPUT_UNREAD = "A0529", "nothing reads an input (its name, that of the block or model)"
+    NEVER_CALLED = "A0529", "nobody calls a block (its name)"
     SCORES_DROPPED = "W0528", "dropout before a softmax (it; there: it)"
     LOGITS_DROPPED = "W0528", "dropout on the logits of a loss (there: it)"
     PICKED_DROPPED = "W0528", "dropout on what is ranked (by what; there: that)"

@@ -772,4 +772,42 @@ block attend(Q: [seq, key], K: [past, key], V: [past, key]) -> [seq, key] {
 }
 """,
     ),
+    Entry(
+        "A0529",
+        "what a program takes and does not use",
+        """
+        An input that its block or model reads nowhere, or a block that nobody calls: something was meant to count, or
+        can go. Encoders of fairseq made a mask and handed it on to attention that never got it (its issue 1339). Told
+        of a file with a model alone: blocks by themselves are there for other files. Nothing is said of an input that
+        gives a width its size, of what a branch reads that is not taken, and of names that begin with `_`.
+        """,
+        """
+width word
+width other like word
+depth model = 8
+
+block attend(x: [word, model], real: bool[word]) -> [word, model] {
+    w = softmax[other](dot[model](x, x[word as other]) / sqrt(|model|))
+    return dot[other](w, x[word as other])
+}
+
+model encode(x: [word, model], real: bool[word]) -> [word, model] {
+    return attend(x, real)
+}
+""",
+        """
+width word
+width other like word
+depth model = 8
+
+block attend(x: [word, model], real: bool[word]) -> [word, model] {
+    w = softmax[other](dot[model](x, x[word as other]) / sqrt(|model|) where real[word as other])
+    return dot[other](w, x[word as other])
+}
+
+model encode(x: [word, model], real: bool[word]) -> [word, model] {
+    return attend(x, real)
+}
+""",
+    ),
 )

@@ -188,12 +188,21 @@ class _Forward:
                             out.id for n, out in enumerate(node.outs) if body.outputs[n].value.id in inner or n in hit
                         }
                 case Call(graph=inside) if not inside.target and not hit & self.learning.whole(inside)[1]:
-                    found.append(node)
+                    if not _says_so(node, hit):
+                        found.append(node)
                 case Apply() if ends_gradient(node) or not is_real(node.out):
                     found.append(node)
                 case _:
                     live |= {out.id for out in makes(node) if is_real(out)}
         return found, live
+
+
+def _says_so(node: Call, inputs: set[int]) -> bool:
+    """Whether a block of the same file reads these inputs nowhere: that is told where it takes them (A0529)."""
+    inside, here = node.graph, node.span
+    ids = {inside.inputs[number].value.id for number in inputs}
+    used = {value.id for each in inside.nodes for value in reads(each)} | {each.value.id for each in inside.outputs}
+    return inside.span is not None and here is not None and inside.span.source is here.source and not ids & used
 
 
 def _set_outside(node: Node, end: Node) -> bool:

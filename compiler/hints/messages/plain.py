@@ -271,6 +271,14 @@ PLAIN = {
         "both factors begin at 0, by {0}, and stay there: neither has a gradient while the other is 0",
         "let one of the two begin elsewhere: at a constant, or drawn at random",
     ),
+    Plain.INPUT_UNREAD: PlainWords(
+        "`{1}` takes `{0}`, and reads it nowhere",
+        "read it where it was meant to count, or leave it out, here and where it is given",
+    ),
+    Plain.NEVER_CALLED: PlainWords(
+        "nobody calls `{0}`, and the file has a model",
+        "call it where it was meant to stand, or delete it; what other files use stands in a file of blocks alone",
+    ),
     Plain.SCORES_DROPPED: PlainWords(
         "scores are dropped before `{0}`: one that is dropped is 0 there, and keeps its share",
         "drop the weights, behind `{0}`",

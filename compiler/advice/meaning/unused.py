@@ -1,0 +1,70 @@
+"""What a program takes and does not use (A0529): inputs that nothing reads, and blocks that nobody calls.
+
+fairseq's encoder layers made a mask of attention and read another one for months (its issues 1339 and 1682), and a head
+of timm had a dropout that its forward never called (pytorch-image-models, issue 1726). A name that is bound in vain is
+W0502, a declaration that nothing mentions W0503, and weights that make what nobody reads W0521.
+
+Of files with a model, and inputs of what that model reaches: blocks alone are for others to use, and so are their
+signatures. What the text mentions in a branch that is not taken is read there. Silent: an input without which a width
+would have no size; names that begin with `_`; blocks of a file most of whose blocks stand alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ....dsl import syntax as s
+from ....dsl.base.records import replace
+from ...base.mentions import mentions_of, walk
+from ...base.problems import Problem
+from ...calls.closures import Closures
+from ...names.modules import BlockDef, Module
+from ...problems.plain import Plain
+
+
+def unused(module: Module, called: Collection[BlockDef], closures: Closures) -> Iterator[Problem]:
+    """Of the file that is checked. called: the blocks that some block calls."""
+    reached = [block for block in module.own if block.is_model]
+    if not reached:
+        return
+    for block in reached:
+        yield from _unread(block, closures)
+        reached += [each for each in _callees(block) if each.module is module and each not in reached]
+    alone = [block for block in module.own if not (block.is_model or block.target or block in called)]
+    for block in alone if 2 * len(alone) < len(reached) else ():  # else the file is a collection
+        if not block.name.startswith("_"):
+            yield Plain.NEVER_CALLED.at(block.decl.name.span, block.name)
+
+
+def _callees(block: BlockDef) -> Iterator[BlockDef]:
+    known = block.module.blocks
+    return (known[name] for name in dict.fromkeys(name for name, _ in block.mentions.calls) if name in known)
+
+
+def _unread(block: BlockDef, closures: Closures) -> Iterator[Problem]:
+    names = (node for node in walk(block.decl.body) if isinstance(node, s.Name | s.Expect))
+    read = {node.text if isinstance(node, s.Name) else node.name.text for node in names}
+    kept = [each for each in block.decl.formals if each.name.text in read]
+    for formal in block.decl.formals if not block.target else ():
+        if formal not in kept and not formal.name.text.startswith("_") and not _sizes(block, formal, kept, closures):
+            yield Plain.INPUT_UNREAD.at(formal.span, formal.name.text, block.name)
+
+
+def _sizes(block: BlockDef, formal: s.Formal, kept: list[s.Formal], closures: Closures) -> bool:
+    """Whether a width that the block has need of comes with this input alone."""
+    there = {name.text for each in kept for name in each.type.axes}
+    alone = [name.text for name in formal.type.axes if name.text not in there]
+    if not alone:
+        return False
+    file, names = block.module.axes, mentions_of(replace(block.decl, generics=(), formals=())).names
+    needed = [file[name] for name in names if name in file]
+    needed += [axis for callee in _callees(block) for axis in closures.of(callee)[0]]
+    for name in alone:
+        if name in block.generics:
+            if block.generics[name].kind == "width" and (name in names or block.generics[name].like is not None):
+                return True
+        elif name in file and file[name].is_width:
+            axis = file[name]
+            if any(each.family == axis.family or closures.hangs_on(each.id, {axis.id}) for each in needed):
+                return True
+    return False
