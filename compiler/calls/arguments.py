@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...dsl import syntax as s
 from ...dsl.base.records import field, mutable, replace
 from ...dsl.source import Span
+from ..base import rewritten
 from ..graph.typed_value import TypedValue, fits
 from ..graph.values import IndexInto, Role, Type
 from ..problems.calls import ArgumentLacks, ArgumentNamesake, LiftsMentioned, OneAxisForTwo
@@ -161,7 +162,8 @@ def one_axis_for_two(
 ) -> bool:
     """Report that two parameters stand for one axis, and a value has both. inside: it is one of the body."""
     names, around = (formals[0].name, formals[1].name), site.env.surroundings
-    problem = OneAxisForTwo(site.place, site.called, names, actual, name, place, inside, around)
+    of_call = site.call, site.block.decl
+    problem = OneAxisForTwo(site.place, site.called, names, actual, name, place, inside, around, *of_call)
     return site.env.problems.refuse(problem)
 
 
@@ -191,7 +193,31 @@ def _lacks(
         return
     inputs.mixed = inputs.mixed or bool(extra)
     named = any(actual in extra for _, actual in sub.axes)
-    site.env.problems.add(ArgumentLacks(span, site.called, formal, wire, *axes, turned, named))
+    changed = _changed(site, sub, arguments, formal) if turned else ""
+    given = {argument.value.span.text for argument in site.call.arguments}
+    fitting = tuple(
+        name
+        for name, other in site.env.variables.items()
+        if other is not None and name not in given and {*other.axes} == {*axes[0]} and fits(other.element, wire.element)
+    )
+    site.env.problems.add(
+        ArgumentLacks(span, site.called, formal, wire, *axes, turned, named, changed, fitting if extra else ())
+    )
+
+
+def _changed(site: CallSite, sub: Substitution, arguments: Arguments, formal: s.Formal) -> str:
+    """The call with this argument and another one changed, if both then have what their formals have; else ""."""
+    actual = {axis.name: outer for axis, outer in sub.axes}
+    wanted = {each.name.text: {actual.get(axis.text) for axis in each.type.axes} for each in site.block.decl.formals}
+    (wire, span), here = arguments[formal.name.text], formal.name.text
+    for there, (other, place) in arguments.items():
+        fit = {*other.axes} >= wanted[here] and {*wire.axes} >= wanted[there] and fits(wire.element, other.element)
+        if there != here and fit and {*other.axes} != {*wire.axes}:
+            texts = {span: place.text, place: span.text}
+            given = [rewritten.edited(each.span, [(each.value.span, texts.get(each.value.span, each.value.span.text))])
+                     for each in site.call.arguments]  # fmt: skip
+            return rewritten.call(site.call, arguments=given)
+    return ""
 
 
 def _namesakes(site: CallSite, theirs: Axis, mine: Axis, wire: TypedValue, span: Span) -> None:

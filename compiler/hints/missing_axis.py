@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from ...dsl.source import Span
 from ..base.names import indexed
 from ..graph.nodes import Apply
 from ..graph.traits import Arrange, Combination, Gather, IndexMap, Normalise, Pointwise, Reduce
@@ -31,15 +32,66 @@ def explain(wire: TypedValue, axes: Iterable[Axis], around: Surroundings, words:
         taker = _taker(wire.value, makers, axis)
         product = _product(wire.value, makers, axis, taker)
         if product is not None:
-            step, width = product
-            name = words.quoted(width.name)
-            says = f"{_shown(step, words)} takes each {name} of its operands with the same {name}"
-            return f"{says}; {_two_copies(step, width, around, words)}"
+            return _diagonal(*product, axis, around, words)
         if taker is not None and axis.is_width and _weighs(taker, makers):
             says = f"{_shown(taker, words)} averages over {words.quoted(axis.name)}, which its weights have once"
             return f"{says}; {_two_copies(None, axis, around, words)}"
         if taker is not None:
             return f"{_shown(taker, words)} {_verb(taker)} {words.quoted(axis.name)}"
+    return ""
+
+
+def alone(wire: TypedValue, axes: Iterable[Axis]) -> list[tuple[Span | None, str]]:
+    """Where a product of a width with itself keeps of all pairs those of an item with itself, and what stands there."""
+    if wire.value is None or not isinstance(wire.home, Builder):
+        return []
+    makers = _makers(wire.home)
+    for axis in axes:
+        product = _product(wire.value, makers, axis, _taker(wire.value, makers, axis))
+        if product is not None:
+            return [(product[0].span, f"each `{product[1].name}` meets itself alone here")]
+    return []
+
+
+def paired(wire: TypedValue, axis: Axis, around: Surroundings, words: Wording) -> str:
+    """What to write where a value is such a product, and lacks the copy of the width that it was to have; else ""."""
+    if wire.value is None or not isinstance(wire.home, Builder) or not axis.is_width:
+        return ""
+    makers = _makers(wire.home)
+    product = _product(wire.value, makers, axis, None)
+    if product is None:
+        return ""
+    normalised = any(isinstance(step.traits.reads, Normalise) for step in _back([wire.value], makers))
+    return _diagonal(*product, axis, around, words, whole=normalised)
+
+
+def _diagonal(step: Apply, width: Axis, axis: Axis, around: Surroundings, words: Wording, whole: bool = True) -> str:
+    """whole: what follows the product lacks the copy, too."""
+    says = f"{_shown(step, words)} takes each {words.quoted(width.name)} with itself alone: the diagonal of all pairs"
+    return f"{says}; {_two_copies(step, width, around, words, axis, whole)}"
+
+
+def unmapped(wire: TypedValue, wanted: Iterable[Axis], more: Iterable[Axis], words: Wording) -> str:
+    """Which operand brought depths that are too many, and in place of which it had to be mapped back; else ""."""
+    if wire.value is None or not isinstance(wire.home, Builder) or any(axis.is_width for axis in more):
+        return ""
+    makers, new = _makers(wire.home), set(more)
+    for step in _back([wire.value], makers):
+        bring = [operand for operand in step.operands if new & set(operand.type.axes)]
+        others = [operand for operand in step.operands if operand not in bring]
+        lost = [axis for axis in wanted for other in others if axis in other.type.axes and not axis.is_width]
+        lost = [axis for axis in lost if axis not in bring[0].type.axes] if len(bring) == 1 else []
+        if lost and isinstance(step.traits.reads, Pointwise):
+            has, back = (
+                words.listed(axis for axis in bring[0].type.axes if axis in new),
+                ", ".join(a.name for a in lost),
+            )
+            text, other = (_written(each, "...", 60) for each in (bring[0], others[0]))
+            mapped = f"linear.back[{', '.join(axis.name for axis in more)} -> {back}]({text})"
+            return (
+                f"{words.quoted(other)} has {words.listed(lost)}, and {words.quoted(text)} has {has} in its place: map "
+                f"it back, {words.quoted(mapped)}"
+            )
     return ""
 
 
@@ -87,6 +139,8 @@ def _back(values: Iterable[Value], makers: Mapping[int, Apply]) -> Iterator[Appl
                 left += step.operands
             case Normalise(weights=True) | Arrange(IndexMap.SAME | IndexMap.MIRRORED):
                 left += step.operands
+            case Reduce(multiplies=True) if step.weights:
+                left += step.operands
             case _:
                 pass
 
@@ -129,10 +183,19 @@ def _shared(step: Apply) -> list[Axis]:
     return [width for width in widths if sum(width in axes for axes in varying) > 1]
 
 
-def _two_copies(scores: Apply | None, width: Axis, around: Surroundings, words: Wording) -> str:
-    """How attention of a width to itself is written."""
+def _two_copies(
+    scores: Apply | None,
+    width: Axis,
+    around: Surroundings,
+    words: Wording,
+    wanted: Axis | None = None,
+    whole: bool = True,
+) -> str:
+    """How attention of a width to itself is written. wanted: the axis that is missing: its copy, maybe."""
     known = copies(width, around)
     copy, how = (known[0], "") if known else new_copy(width, around, words)
+    if wanted is not None and wanted != width and wanted.family == width.family:
+        copy, how = wanted.name, ""
     q = words.quoted
     declare = f"declare {how}" if how else f"use its copy {q(copy)}"
     rename = f"[{width.name} as {copy}]"
@@ -142,16 +205,18 @@ def _two_copies(scores: Apply | None, width: Axis, around: Surroundings, words: 
         depths = ", ".join(axis.name for axis in scores.axes if axis != width) or "..."
         first, last = _written(scores.operands[0], "q"), indexed(_written(scores.operands[-1], "k"), rename)
         renamed = q(f"dot[{depths}]({first}, {last})")
+    if not whole:
+        return f"pairs of a width with itself need two copies of it: {declare}, and rename one side, {renamed}"
     return (
         f"attention of a width to itself needs two copies of it: {declare}, rename what is looked at, {renamed}, "
         f"then {q(f'softmax[{copy}]')}, and {q(f'dot[{copy}]')} with the values renamed too"
     )
 
 
-def _written(value: Value, otherwise: str) -> str:
+def _written(value: Value, otherwise: str, most: int = 30) -> str:
     """The value as it is written for its op, if that is short."""
     text = value.name or (value.span.text if value.span is not None else "")
-    return text if 0 < len(text) <= 30 else otherwise
+    return text if 0 < len(text) <= most else otherwise
 
 
 def _shown(step: Apply, words: Wording) -> str:

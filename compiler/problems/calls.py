@@ -33,6 +33,7 @@ class OneAxisForTwo(Problem, code="E0404"):
     """Two parameters are bound to one axis, and a value carries both: a variable of this name, at `carrier`.
 
     in_body: whether it is a value of the body, which may have no name; else an argument.
+    call, decl: what is called, and how.
     """
 
     called: str
@@ -42,13 +43,16 @@ class OneAxisForTwo(Problem, code="E0404"):
     carrier: Span | None
     in_body: bool
     around: Surroundings
+    call: s.CallExpr
+    decl: s.BlockDecl
 
 
 class ArgumentLacks(Problem, code="E0405"):
     """An argument without axes that its formal has.
 
     wanted: those of its formal, in the caller's; extra: what it has instead. turned: whether another argument has what
-    it lacks, and not what it has. named: whether the call names what it has.
+    it lacks, and not what it has. named: whether the call names what it has. changed: the call with that argument in
+    its place, if both then fit. fitting: values that would.
     """
 
     called: str
@@ -59,6 +63,8 @@ class ArgumentLacks(Problem, code="E0405"):
     extra: tuple[Axis, ...]
     turned: bool
     named: bool
+    changed: str
+    fitting: tuple[str, ...]
 
     @property
     def deep(self) -> bool:

@@ -39,9 +39,10 @@ def no_axis(problem: p.NoAxis, words: Wording) -> Diagnostic:
     }[problem.use]
     help, fix = _instead(problem, words)
     related = [(operand, f"this is {show(wire)}")]
-    if wire.span != operand:
+    met = missing_axis.alone(wire, [axis])
+    if wire.span != operand and not met:
         related.append((wire.span, "it comes from here"))
-    return say(problem, message, f"no `{name}` in {show(wire)}", related=related, help=help, fix=fix)
+    return say(problem, message, f"no `{name}` in {show(wire)}", related=[*related, *met], help=help, fix=fix)
 
 
 def _instead(problem: p.NoAxis, words: Wording) -> tuple[str, list[tuple[Span, str]]]:
@@ -50,11 +51,8 @@ def _instead(problem: p.NoAxis, words: Wording) -> tuple[str, list[tuple[Span, s
     name, at = axis.name, problem.span
     theirs = [other for other in wire.axes if other.family == axis.family]
     copy = theirs[0].name if theirs else ""
-    if copy and wire.product_of:
-        return (
-            f"it has {q(copy)}, of which {q(name)} is a copy: "
-            f"was one operand of this `dot` to be renamed, {q(f'x[{copy} as {name}]')}?"
-        ), []
+    if copy and (paired := missing_axis.paired(wire, axis, problem.around, words)):
+        return paired, []
     if copy and any(other.has(axis) for other in problem.operands):
         change = f"[{copy} as {name}]"
         end = Span(operand.source, operand.end, operand.end)

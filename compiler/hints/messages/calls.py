@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ....dsl import syntax as s
@@ -44,6 +45,10 @@ def one_axis_for_two(problem: p.OneAxisForTwo, words: Wording) -> Diagnostic:
     if known:
         renamed = q(f"x[{actual.name} as {known[0]}]")
         help = f"{q(known[0])} is a copy of it: rename, {renamed}, and name it in the brackets"
+    written = _with_copy(problem, known[0] if known else copy)
+    if written:
+        first = f"{q(known[0])} is a copy of it" if known else f"declare a copy, {declared}"
+        help = f"{first}: name it in the brackets, and rename what runs along `{b}`, {q(written)}"
     carrier = f"`{problem.name}`" if problem.name else "a value"
     if problem.in_body:
         carrier = f"{carrier} of its body"
@@ -53,6 +58,33 @@ def one_axis_for_two(problem: p.OneAxisForTwo, words: Wording) -> Diagnostic:
         related=[(problem.carrier, "carries both"), (actual.span, f"`{actual.name}` is declared here")],
         help=help,
     )
+
+
+def _with_copy(problem: p.OneAxisForTwo, copy: str) -> str:
+    """The call with a copy of the axis for the second of the two parameters; "" where it does not name them."""
+    call, (first, second), actual = problem.call, problem.parameters, problem.actual.name
+    items, order = _items(call), [generic.name.text for generic in problem.decl.generics]
+    if len(call.arguments) > len(problem.decl.formals) or any(item.value is not None for item in items):
+        return ""
+    brackets = [copy if name == second else item.span.text for name, item in zip(order, items, strict=False)]
+    if brackets == [item.span.text for item in items] or len(items) > len(order):
+        return ""
+    formals = {formal.name.text: {axis.text for axis in formal.type.axes} for formal in problem.decl.formals}
+    masks = {each.name.text: each.type.element and each.type.element.text == "bool" for each in problem.decl.formals}
+    given = []
+    for place, argument in zip(formals, call.arguments, strict=False):
+        name = argument.name.text if argument.name else place
+        value, axes = argument.value, formals.get(name, set())
+        text = value.span.text
+        if first in axes and second in axes and not isinstance(value, s.Truth) and not masks.get(name):
+            return ""
+        if second not in axes or isinstance(value, s.Truth | s.NumberLiteral):
+            given.append(argument.span.text)
+            continue
+        compared = isinstance(value, s.Binary) and first in axes  # a mask of places: the keys stand before
+        renamed = re.sub(rf"^{actual}\b", copy, text) if compared else indexed(text, f"[{actual} as {copy}]")
+        given.append(argument.span.text.removesuffix(text) + renamed)
+    return rewritten.call(call, brackets=brackets, arguments=given)
 
 
 @tells(p.ArgumentLacks)
@@ -89,6 +121,11 @@ def _instead(problem: p.ArgumentLacks, span: Span, words: Wording) -> tuple[str,
     if extra:
         have, want = words.listed(extra), words.listed(missing)
         help = f"is this the right value? it has {have} instead of {want}"
+        if problem.changed:
+            order = "do the arguments, or the axes in brackets, stand in the right order?"
+            return f"{help}; {order} {q(problem.changed)} fits", []
+        if problem.fitting:
+            return f"{help}; was {either(problem.fitting[:3])} meant?", []
         if problem.turned:
             help += "; do the arguments, or the axes in brackets, stand in the right order?"
         if problem.turned and not widths and not problem.named:

@@ -135,6 +135,9 @@ def _searched(tried: Tried | None) -> str:
 
 
 def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
+    length = _length(trace, axis)
+    if length:
+        return length
     match trace.node:
         case Apply(traits=OpTraits(reads=Arrange(IndexMap.MIRRORED))):
             return f"leave `{trace.node.op}` out"
@@ -151,6 +154,30 @@ def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
         "groups are compared with groups alone: split what reads them, too, and let in those before its own, "
         f"`where {copy} < {group.name}{own}`{declared}"
     )
+
+
+def _length(trace: Trace, axis: Axis) -> str:
+    """What is said of a length that tells what is to come, in place of a mask; "" if the last step is none such."""
+    node, span = trace.node, trace.span
+    if node is None and span is not None and trace.text.endswith("tells how many items there are"):
+        fixed = f"in place of `{span.text}` write a number that is fixed, such as `1024`"
+        if span.text != f"|{axis.name}|":
+            return f"no mask mends it: {fixed}"
+        so_far = f"how many there have been, `({axis.name} + 1)`"
+        before = span.source.text[: span.start]
+        sums = re.search(rf"(\w+)\[{axis.name}\]\([^\n]*\)\s*/\s*$", before)
+        if sums is not None and sums[1] in OPS and isinstance(OPS[sums[1]].reads, Running):
+            return f"no mask mends it: in place of `{span.text}` write {so_far}"
+        return f"no mask mends it: {fixed}, or {so_far}"
+    mask = node.mask if node is not None else None
+    if mask is None or mask.span is None:
+        return ""
+    name, text = axis.name, mask.span.text
+    ends = re.search(rf"[<>]=? *\|{name}\|", text) is not None and axis not in mask.type.axes
+    if not ends or re.search(rf"(?<!\|)\b{name}\b(?!\|)", text):
+        return ""
+    written = text.replace(f"|{name}|", f"int({name})")
+    return f"`|{name}|` is where all items end; the place of each is `int({name})`: `{written}`"
 
 
 def _alike(axis: Axis, other: Axis) -> bool:
@@ -174,7 +201,7 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
                     return _with_mask(node, read, axis)
                 if axis in node.axes:
                     declared = "" if copies else f", with `{axis.kind.value} {new} like {axis.name}`"
-                    return _over_copy(node, how, axis, copies[0].name if copies else new) + declared
+                    return _over_copy(node, how, axis, copies[0].name if copies else new) + declared + _spread(node)
             case Normalise():
                 alike = [each for each in node.out.type.axes if each.family == axis.family]
                 eaten = [each for each in alike if each in node.axes]
@@ -203,6 +230,13 @@ def _over_copy(node: Apply, how: Reduce, axis: Axis, past: str) -> str:
     read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
     seen = f"{read_as} where {_kept(node, axis, past)}{past} <= {name}"
     return f"each `{name}` may read what is not after it: `{node.op}[{over_all}]({seen})`{by_step}"
+
+
+def _spread(node: Apply) -> str:
+    """What is to go around an op that then has its axis itself."""
+    before = node.span.source.text[: node.span.start] if node.span is not None else ""
+    found = re.search(r"broadcast\[\w+\]\($", before)
+    return "" if found is None else f", without the `{found[0][:-1]}` around it"
 
 
 def _operand(node: Apply) -> str:

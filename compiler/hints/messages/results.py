@@ -33,7 +33,10 @@ def _other_type(problem: p.OtherType, what: str, words: Wording) -> Diagnostic:
         problem,
         f"{what} is {value}, but {wanted} is written here",
         f"this is {value}",
-        related=[(problem.at, f"{wanted} wanted here")],
+        related=[
+            (problem.at, f"{wanted} wanted here"),
+            *missing_axis.alone(problem.value, [a for a in problem.wanted.axes if a not in problem.value.type.axes]),
+        ],
         help=_difference(problem, words),
         fix=_as_index(problem),
     )
@@ -104,6 +107,8 @@ def type_in_repeat(problem: p.TypeInRepeat, words: Wording) -> Diagnostic:
         help = f"the block cannot name {q(names)}, over which it is lifted: begin with a value that has it already"
     else:
         help = f"give it all its axes before the repeat: {q(f'{name} = broadcast[{names}]({name})')}"
+        unmapped = missing_axis.unmapped(after, before.type.axes, more, words)
+        help = f"{unmapped}; else {help}" if unmapped else help
     begun = _begun(problem) if grows and not is_given else []
     if problem.number is not None:
         message = f"`{name}` goes into pass {problem.number} as {show(before)} but comes out as {show(after)}"
