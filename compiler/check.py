@@ -208,7 +208,7 @@ class _Build:
         proved = {block: checker.alone[block].graph for block in graphs}
         if not session.problems.errors:
             self._meant(session, proved)
-            for problem in unused(module, checker.called, checker.closures):
+            for problem in unused(module, checker.called, checker.closures, [*session.problems.found]):
                 session.problems.add(problem)
         if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])

@@ -777,7 +777,7 @@ block attend(Q: [seq, key], K: [past, key], V: [past, key]) -> [seq, key] {
         "what a program takes and does not use",
         """
         An input that its block or model reads nowhere, or a block that nobody calls: something was meant to count, or
-        can go. Encoders of fairseq made a mask and handed it on to attention that never got it (its issue 1339). Told
+        can go. Encoders of fairseq were given a mask that their attention never got (its issue 1339). Told
         of a file with a model alone: blocks by themselves are there for other files. Nothing is said of an input that
         gives a width its size, of what a branch reads that is not taken, and of names that begin with `_`.
         """,
