@@ -273,9 +273,9 @@ def _read_twice(graph: Graph) -> Iterator[Problem]:
             continue
         there = found[orders.index(usual)]
         for node in others:
-            names = [axis.name for axis in usual]
-            shown = (f"[{', '.join(axis.name for axis in axes)}]" for axes in (node.made, usual))
-            yield Plain.SPLIT_TWO_WAYS.at(node.span, node.axes[0], *shown, _written(there, names), there=there.span)
+            here, elsewhere = (f"[{', '.join(axis.name for axis in axes)}]" for axes in (node.made, usual))
+            written = _written(there, [axis.name for axis in usual])
+            yield Plain.SPLIT_TWO_WAYS.at(node.span, node.axes[0], here, elsewhere, written, there=there.span)
 
 
 def _picked(graph: Graph, made: Apply) -> frozenset[Axis]:
