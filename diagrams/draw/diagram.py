@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 
 from graphviz import Source
@@ -138,6 +139,14 @@ class Diagram:
 
     def _repr_svg_(self) -> str:
         return self.svg()
+
+    def _repr_html_(self) -> str | None:
+        """The living figure in a notebook, in a frame of its own."""
+        if self._maker is None:
+            return None
+        page, title = escape(self.html()), escape(self._graph.name)
+        look = "width: 100%; height: 40em; border: 0; resize: vertical; overflow: auto"
+        return f'<iframe srcdoc="{page}" title="{title}" style="{look}"></iframe>'
 
 
 def draw(

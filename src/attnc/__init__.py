@@ -30,6 +30,7 @@ _HOMES = {
     "Diagnostic": ".dsl.diagnostic",
     "Severity": ".dsl.diagnostic",
     "__version__": ".version",
+    "load_ipython_extension": ".notebook",
     "probe": ".probing",
 }
 

@@ -250,6 +250,14 @@ class Spec:
     def __repr__(self) -> str:
         return f"<attnc.Spec {self.name!r}: models {list(self.models)}, blocks {list(self.blocks)}>"
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the signatures of its models, the names of its blocks, and its warnings."""
+        from html import escape
+
+        lines = [repr(self.model(name)) for name in self.models]
+        lines += [f"blocks: {', '.join(self.blocks)}"] * bool(self.blocks)
+        return f"<pre>{escape(chr(10).join([*lines, *map(str, self.warnings)]))}</pre>"
+
 
 def _dtype(given: torch.dtype | str) -> torch.dtype:
     """A type of reals. Raises TypeError for another one."""
@@ -845,3 +853,15 @@ class Model:
         inputs = ", ".join(map(str, self.inputs))
         outputs = ", ".join(map(str, self.outputs))
         return f"<attnc.Model {self.name}({inputs}) -> {outputs if len(self.outputs) == 1 else f'({outputs})'}>"
+
+    def _repr_html_(self) -> str | None:
+        """In a notebook: its signature, and the living figure, where it is not too large for one."""
+        from html import escape
+
+        from .diagrams import TooLarge
+
+        try:
+            figure = self.draw()._repr_html_()
+        except (AttnError, TooLarge):
+            return None
+        return f"<code>{escape(repr(self))}</code>{figure or ''}"
