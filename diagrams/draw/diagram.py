@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -20,6 +20,7 @@ from ..base.paper import Paper, paper
 from ..formats import dot, export, tikz
 from ..hints.hints import NONE, Hints
 from ..page import write as html_page
+from ..page.heat import Heads, heat
 from ..page.levels import Levels
 from ..scene.opening import UnknownBlock
 from .beside import beside
@@ -89,16 +90,21 @@ class Diagram:
         """A TikZ picture, compiled as it stands or `\\input` into a paper, whose fonts it then has."""
         return tikz.write(self._paper, self._sheet.scale, self._sheet.theme.ink, self._graph.name)
 
-    def html(self) -> str:
+    def html(self, maps: Mapping[str, Heads] | None = None, item: int = 0) -> str:
         """One page by itself, the living figure: blocks open and close, beside equations, spec and PyTorch. Raises
         ExportError for a figure of two models.
+
+        maps: what `attnc.inspect.look` saw of a run: steps that make these values show the numbers of this item of the
+              batch, and shapes have the sizes of the run. ValueError for more than 400,000 numbers.
         """
         maker = self._maker
         if maker is None:
             raise export.ExportError("a figure of two models is no page: write .svg, .pdf, .png, .dot or .tex")
         levels = Levels(maker.level, maker.colors)
         title = self._graph.name if maker.title is None else maker.title
-        return html_page.write(self._graph, levels, maker.opening.shown(self._graph), self._code(), title=title)
+        return html_page.write(
+            self._graph, levels, maker.opening.shown(self._graph), self._code(), heat(maps or {}, item), title=title
+        )
 
     def graphviz(self) -> Source:
         """The figure as an object of the package `graphviz`: `.view()`, `.render()`, `.pipe()`, a notebook's display.

@@ -42,11 +42,11 @@ class PageFacts:
             "places": [list(place) for place in self.places],
         }
 
-    def steps(self, sheet: Canvas) -> list[dict[str, object]]:
-        """In the order of the scene."""
-        return [self._step(step) for step in sheet.scene.steps]
+    def steps(self, sheet: Canvas, depth: int = 0) -> list[dict[str, object]]:
+        """In the order of the scene. depth: how many open blocks the figure itself is in."""
+        return [self._step(step, depth) for step in sheet.scene.steps]
 
-    def _step(self, step: DrawStep) -> dict[str, object]:
+    def _step(self, step: DrawStep, depth: int) -> dict[str, object]:
         said = step.tip or (f"repeat ×{step.border.title} " if step.border is not None and step.border.repeat else "")
         if step.kind in _CALLED and not step.tip:
             said = f"{said}{_CALLED[step.kind]}"
@@ -57,6 +57,8 @@ class PageFacts:
             found["p"] = place
         if names:
             found["n"] = ", ".join(names)
+        if inside := sorted(set().union(*step.path[depth:])):  # what paths of values may have for it
+            found["r"] = inside
         if note := plain(step.note):
             found["f"] = note
         if step.kind is StepKind.COPY:

@@ -42,7 +42,7 @@ class Levels:
         if not folded and id(graph) in self._known:
             return self._known[id(graph)]
         sheet = self.make(graph, path, WIDTHS[0] - (INSET if path else 0.0), folded)
-        steps = self.facts.steps(sheet)
+        steps = self.facts.steps(sheet, len(path))
         for step, found in zip(sheet.scene.steps, steps, strict=True):
             self._inside(step, found, path)
         drawn, wires = self._drawn(sheet), [self.facts.wires(sheet)]
@@ -69,7 +69,7 @@ class Levels:
         if node is None or not step.block or (len(self.levels) >= MOST and id(node.graph) not in self._known):
             return
         found["b"] = self.add(node.graph, (*path, called(node)))
-        found["h"] = step.title
+        found["h"], found["k"] = step.title, sorted(called(node))
         found["c"] = self.palette.number(self.theme.region[step.tint % len(self.theme.region)])
         pairs = ((theirs.name, ours.name) for theirs, ours in node.axes)
         if same := ", ".join(f"{theirs} = {ours}" for theirs, ours in pairs if theirs != ours):

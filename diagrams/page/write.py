@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -17,7 +17,7 @@ from ..formats.texmath import TexTerm, read
 from .facts import source_name
 from .levels import Levels
 
-_SCRIPTS = ("data", "compose", "light", "about", "open", "views", "steps", "zoom", "save", "start")
+_SCRIPTS = ("data", "compose", "light", "heat", "about", "open", "views", "steps", "zoom", "save", "start")
 
 
 Code = Callable[[], Sequence[tuple[str, Sequence[Span]]]]
@@ -25,9 +25,10 @@ Code = Callable[[], Sequence[tuple[str, Sequence[Span]]]]
 
 
 def write(
-    graph: Graph, levels: Levels, opened: Iterable[str], code: Sequence[tuple[str, Sequence[Span]]], *, title: str
-) -> str:
-    """The page of a graph. opened: names of blocks that are open at first."""
+    graph: Graph, levels: Levels, opened: Iterable[str], code: Sequence[tuple[str, Sequence[Span]]],
+    seen: Sequence[Mapping[str, object]] = (), *, title: str,
+) -> str:  # fmt: skip
+    """The page of a graph. opened: names of blocks that are open at first. seen: what a run made inside (`heat`)."""
     whole = levels.add(graph)
     folded = levels.add(graph, folded=True)
     place = levels.facts.place
@@ -45,6 +46,7 @@ def write(
         "colors": levels.palette.colors,
         "equations": [[name, [mathml(row) for row in rows]] for name, rows in equations],
         "code": [[line, [place(span) for span in spans]] for line, spans in code],
+        "heat": seen,
         "words": [f"{name}: {'; '.join(map(spoken, rows))}." for name, rows in equations],
         **levels.facts.data(),
     }

@@ -180,6 +180,22 @@ def test_it_is_light(page: Path) -> None:
     assert page.stat().st_size < 400_000
 
 
+@in_chromium
+def test_it_opens_in_a_browser(small: str, tmp_path: Path) -> None:
+    """The one that runs with the fast tests, where there is a browser."""
+    (tmp_path / "page.html").write_text(small, encoding="utf-8")
+    browser = Chromium(tmp_path)
+    try:
+        browser.open(tmp_path / "page.html")
+        levels = "figure.querySelectorAll('.level').length"
+        assert browser.run(levels) == 3  # so small a figure opens its blocks by itself
+        browser.click(*browser.at("#figure [data-box]"))
+        assert browser.run(levels) == 1
+        assert browser.errors == []
+    finally:
+        browser.close()
+
+
 @pytest.fixture(scope="module")
 def chromium(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     browser = Chromium(tmp_path_factory.mktemp("chromium"))
@@ -288,6 +304,27 @@ def test_blocks_open_in_place(chromium: Chromium, page: Path, how: str) -> None:
     act()
     assert chromium.run("figure.querySelectorAll('.level').length") == before
     assert chromium.errors == []
+
+
+@pytest.mark.slow
+@in_chromium
+def test_numbers_stand_at_their_steps(chromium: Chromium, tmp_path: Path) -> None:
+    model = attnc.load(ROOT / "examples" / "transformer.attn", config="tiny").model("transformer")
+    given = {"source_ids": [[1, 2, 3, 4, 5]], "target_ids": [[1, 2, 3]], "real": [[True] * 5]}
+    seen = attnc.inspect.look(model, given)
+    (tmp_path / "page.html").write_text(model.draw().html(seen), encoding="utf-8")
+    chromium.size(1280, 800)
+    chromium.open(tmp_path / "page.html")
+    chromium.run("openLevel()")
+    paths = chromium.run("walkable().map(w => mapsOf(aboutOf(w.g)).map(m => m.path)).filter(p => p.length)")
+    assert sorted(path for some in paths for path in some) == sorted(seen)
+    assert len(paths) == 3
+    chromium.run("hold(aboutOf(walkable().filter(w => mapsOf(aboutOf(w.g)).length)[2].g))")
+    assert "gives weights [heads, q, k] = 4 × 3 × 5" in chromium.run("$('about').textContent")
+    x, y = chromium.at("#about canvas")
+    chromium.move(x, y)
+    number = seen["decode.layers.0.cross.weights"].flat()[0][1][2]
+    assert f"row 1, column 2: {round(float(number), 3):g}" in chromium.run("$('about').textContent")
 
 
 @pytest.mark.slow

@@ -116,6 +116,22 @@ def test_the_page_has_the_weights_and_their_labels(capsys: pytest.CaptureFixture
     assert Path("out.html").read_bytes() == again
 
 
+def test_the_figure_has_the_weights_at_their_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    args = [NET, "--seed", "0", "--ids", "ids=2,0,3,4", "--figure"]
+    printed(capsys, *args, "-o", "out.html")
+    text = Path("out.html").read_text(encoding="utf-8")
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    seen = look(attnc.load("net.attn").model("net"), {"ids": [2, 0, 3, 4]}, seed=0)
+    assert [(one["path"], one["rows"], one["columns"]) for one in data["heat"]] == [
+        (f"layers.{k}.self.weights", ["seq"], ["past"]) for k in (0, 1)
+    ]
+    np.testing.assert_allclose(data["heat"][1]["values"], seen["layers.1.self.weights"].flat(), atol=6e-4)
+    steps = [step for level in data["levels"] for step in level["steps"]]
+    assert [step["t"] for step in steps if "weights" in step.get("n", "").split(", ")] == ["softmax[k]"]
+
+
 def test_what_the_mask_hides_is_marked_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, NET, "--seed", "0", "--ids", "ids=0,1,2", "--ids", "real=1,1,0", "-o", "out.html")
     one = page_data("out.html")["maps"][0]
@@ -196,6 +212,9 @@ SEEDED = (NET, "--seed", "0")
         ((*SEEDED, "--random", "seq=3", "--capture", "layers.0.self.Q"), "a map needs two widths"),
         ((*SEEDED, "--random", "seq=3", "--labels", "seq=a,b"), "2 labels for `seq`, which has 3 items"),
         ((*SEEDED, "--random", "seq=3", "--item", "1", "-o", "out.html"), "there is no item 1: the batch has 1"),
+        ((*SEEDED, "--random", "seq=3", "--figure"), "--figure is a page: write it with -o OUT.html"),
+        ((*SEEDED, "--random", "seq=3", "--item", "1", "--figure", "-o", "out.html"), "there is no item 1: the batch"),
+        ((*SEEDED, "--random", "seq=900", "--figure", "-o", "out.html"), "numbers are too many for a figure"),
         ((*SEEDED, "--random", "seq=3", "-o", "out.gif"), "its name must end in one of .html, .png"),
         ((*SEEDED, "--random", "seq=2100", "-o", "out.png"), "too large to show: 2,100 items along a side"),
         ((*SEEDED, "--random", "seq=2100", "-o", "out.html"), "numbers are too many for one page"),

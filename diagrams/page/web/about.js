@@ -8,13 +8,14 @@ function tell(what) {
   if (what.said) return say(what.said);
   const facts = what.step === undefined ? null : data.levels[what.level].steps[what.step];
   if (what.axis !== undefined) {
-    const { name, label, kind, size } = data.axes[what.axis];
-    return say(`axis ${name}` + (label !== name ? ` (${label})` : ""), `kind: ${kind}`, `size: ${size ?? state.sizes[data.axes[what.axis].family] ?? "known at run time"}`, `from: ${originOf(facts)}`);
+    const { name, label, kind } = data.axes[what.axis], size = sizeOf(what.axis, what.path || "");
+    return say(`axis ${name}` + (label !== name ? ` (${label})` : ""), `kind: ${kind}`, `size: ${size === name ? "known at run time" : size}`, `from: ${originOf(facts)}`);
   }
   if (facts) {
     const named = facts.h ? `${facts.h}${label(facts) ? ` (${label(facts)})` : ""}` : facts.t;
-    return say(named, facts.i.length ? `takes ${facts.i.map(shapeOf).join(", ")}` : "", facts.o.length ? `gives ${facts.n ? facts.n + " " : ""}${facts.o.map(shapeOf).join(", ")}` : "",
+    say(named, facts.i.length ? `takes ${facts.i.map(axes => shapeOf(axes, what.path)).join(", ")}` : "", facts.o.length ? `gives ${facts.n ? facts.n + " " : ""}${facts.o.map(axes => shapeOf(axes, what.path)).join(", ")}` : "",
       facts.f ? `with ${facts.f}` : "", facts.b !== undefined ? "a block: click it, or press Enter, to open or close it" : "");
+    return heatOf(what);
   }
   if (what.places.length) return say(what.places.slice(0, 3).map(p => textOf(data.places[p]).replace(/\s+/g, " ")).join("; "));
   return null;

@@ -16,15 +16,23 @@ function make(name, attributes = {}, ...inside) {
   return element;
 }
 
-function sizeOf(axis) {
+// The size of an axis; within an open block (`path`) that of the axis which it stands for there, or its name.
+function sizeOf(axis, path = "") {
   const { name, size, family } = data.axes[axis];
-  return String(size ?? state.sizes[family] ?? name);
+  if (size !== null || state.sizes[family]) return String(size ?? state.sizes[family]);
+  let called = name;
+  for (let at = path; at.includes("/"); at = at.slice(0, at.lastIndexOf("/"))) {
+    const pairs = (factOf(at).a || "").split(", ").map(pair => pair.split(" = "));
+    called = (pairs.find(([theirs]) => theirs === called) || [called, called])[1];
+  }
+  const known = data.axes.find(a => a.name === called && (a.size ?? state.sizes[a.family]));
+  return String(known ? known.size ?? state.sizes[known.family] : name);
 }
 
-function shapeOf(axes) {
+function shapeOf(axes, path) {
   if (!axes.length) return "a number";
-  const names = axes.map(a => data.axes[a].name).join(", "), sizes = axes.map(sizeOf).join(" × ");
-  return `[${names}]` + (sizes === axes.map(a => data.axes[a].name).join(" × ") ? "" : ` = ${sizes}`);
+  const names = axes.map(a => data.axes[a].name), sizes = axes.map(a => sizeOf(a, path)).join(" × ");
+  return `[${names.join(", ")}]` + (sizes === names.join(" × ") ? "" : ` = ${sizes}`);
 }
 
 const textOf = ([source, from, to]) => data.sources[source][1].slice(from, to);

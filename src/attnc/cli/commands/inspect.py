@@ -12,7 +12,7 @@ from ...dsl.files import read
 from ...spec import Model
 from ..arguments import sizes, target
 from ..arguments import text as plain
-from ..output import CLEAN, CannotRun, say, writable
+from ..output import CLEAN, CannotRun, say, writable, write
 from ..target import open_model
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spectrum", action="store_true", help="a table of what the first singular values carry")
     parser.add_argument("--rank", action="append", type=size_alone, metavar="K", help="of --spectrum (1, 8, 32, 128)")
     parser.add_argument("--json", action="store_true", help="tables as JSON")
+    parser.add_argument(
+        "--figure", action="store_true", help="with -o OUT.html: the model's figure, the maps at its steps"
+    )
     parser.add_argument("-o", "--out", metavar="OUT", help=".html, .png, .svg, .pdf, .npz, or a folder, for all of it")
     sizes(parser)
 
@@ -103,13 +106,15 @@ def run(args: argparse.Namespace) -> int:
 
     if args.out is not None and not Path(args.out).is_dir():
         writable(args.out, ("html", *PICTURES, "npz"))
+    if args.figure and not (args.out or "").lower().endswith(".html"):
+        raise CannotRun("--figure is a page: write it with -o OUT.html")
     model = open_model(args)
     try:
         if args.list:
             print("\n".join(listed(model, args)))
             return CLEAN
         found = looked(model, args)
-        tell(found, args)
+        tell(found, args, model)
     except (InspectError, WeightsError, CaptureError, CannotEmit) as wrong:
         raise CannotRun(str(wrong)) from None
     return CLEAN
@@ -220,7 +225,7 @@ def read_text(name: str, text: str, args: argparse.Namespace) -> tuple[list[int]
     return found, [tokens[place] for place in found]
 
 
-def tell(found: Look, args: argparse.Namespace) -> None:
+def tell(found: Look, args: argparse.Namespace, model: Model) -> None:
     """Print tables, write files."""
     from ...inspect import text
 
@@ -239,16 +244,24 @@ def tell(found: Look, args: argparse.Namespace) -> None:
             tables = [text.values_table(found)]
         print("\n\n".join("\n".join(table) for table in tables), end="\n" if tables else "")
     if args.out is not None:
-        written(found, args, ranks)
+        written(found, args, ranks, model)
 
 
-def written(found: Look, args: argparse.Namespace, ranks: tuple[int, ...]) -> None:
+def written(found: Look, args: argparse.Namespace, ranks: tuple[int, ...], model: Model) -> None:
     from ...inspect.curves import save_curves
     from ...inspect.save import save
 
     out = Path(args.out)
     try:
-        if args.spectrum and out.suffix.lower()[1:] in PICTURES:
+        if args.figure:
+            if args.item not in range(found.batch):
+                raise CannotRun(f"there is no item {args.item}: the batch has {found.batch}, counted from 0")
+            try:
+                page = model.draw().html(found, args.item)
+            except ValueError as problem:  # too many numbers, or too large a figure
+                raise CannotRun(str(problem)) from None
+            write(args.out, page)
+        elif args.spectrum and out.suffix.lower()[1:] in PICTURES:
             save_curves(found, out, max(ranks))
         else:
             save(found, out, args.item)
