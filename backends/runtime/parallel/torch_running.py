@@ -28,6 +28,15 @@ class Draws:
         """Anew: from the number of a step, say, so that a run can be gone on with."""
         self.seed, self.number, self.ahead = seed, 0, ()
 
+    def next(self) -> int:
+        """The number of the op that draws now: of those of the whole model, the same on all devices."""
+        if self.ahead:
+            number, *rest = self.ahead
+            self.ahead = tuple(rest)
+            return number
+        self.number += 1
+        return self.number - 1
+
 
 @dataclass(eq=False)
 class DividedRun:
