@@ -16,8 +16,8 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 import attnc
 
+from .sent import Sent
 from .subjects import EXAMPLES
-from .worker import Sent
 
 SIZES = {"layers": 2, "model": 16384, "inner": 53248, "groups": 8, "sharing": 16}
 MESH = {"data": 128, "context": 16, "model": 8}

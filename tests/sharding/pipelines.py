@@ -8,10 +8,12 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from attnc.spec import Model
 
 from .beside import both, far, full
+from .sent import Sent, as_planned, stage_as_planned, told_by_all, unmet
 from .subjects import inputs, model
 
 
@@ -21,13 +23,16 @@ def squares(*results: Tensor) -> Tensor:
 
 
 def piped(case: dict[str, Any]) -> dict[str, Any]:
-    """Losses, gradients and weights of some steps of training beside those of one device: the worst of all stages."""
+    """Losses, gradients and weights of some steps of training beside those of one device: the worst of all stages; and
+    what was sent otherwise than planned.
+    """
     of, mesh, whole, net = both(case)
     for each in (whole, net):
         each.eval()
     optimisers = [torch.optim.AdamW(each.parameters(), lr=1e-3) for each in (whole, net)]
     wanted = dict(whole.named_parameters())
     worst = {"loss": 0.0, "gradients": 0.0, "norm": 0.0, "weights": 0.0}
+    told = ""
     last = "pipe" not in case["mesh"] or mesh.get_local_rank("pipe") == case["mesh"]["pipe"] - 1
     for step in range(case.get("steps", 3)):
         for turn in range(case.get("accumulate", 1)):
@@ -36,7 +41,14 @@ def piped(case: dict[str, Any]) -> dict[str, Any]:
             loss = squares(*(made if isinstance(made, tuple) else (made,)))
             loss.backward()
             parts = {name: net.batch_part(x) for name, x in given.items()}
-            found = net.forward_backward(*parts.values(), loss=squares, micro=case["micro"])
+            with Sent() as sent, set_checkpoint_early_stop(False):  # plans count passes to their end
+                found = net.forward_backward(*parts.values(), loss=squares, micro=case["micro"])
+            if step + turn == 0:
+                told = unmet(sent)
+                if "pipe" not in case["mesh"]:
+                    told = as_planned(of, mesh, case, sent) or told
+                elif "context" not in case["mesh"]:
+                    told = told_by_all(stage_as_planned(of, mesh, case, net, sent) or told)
             with torch.no_grad():
                 alone = net.forward_backward(**parts, loss=squares, micro=case["micro"])
             worst["loss"] = max(worst["loss"], float((alone - found).abs() / loss.detach()))
@@ -58,7 +70,7 @@ def piped(case: dict[str, Any]) -> dict[str, Any]:
     every: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(every, (worst, sorted(dict(net.named_parameters()))))
     assert {*wanted} == {name for _, names in every for name in names}
-    return {what: max(one[what] for one, _ in every) for what in worst}
+    return {what: max(one[what] for one, _ in every) for what in worst} | {"sent": told}
 
 
 def unpiped(case: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a divided model has besides what its spec says: names that it takes, and batches."""
+"""What a divided model has besides what its spec says: names that it takes, batches, and steps that fail."""
 
 from __future__ import annotations
 
@@ -111,3 +111,15 @@ def test_parts_of_a_batch_are_equal(several: None) -> None:
     assert net.batch_part(torch.arange(8)).tolist() == [2, 3] and not len(net.batch_part(torch.zeros(0, 3)))
     with pytest.raises(ValueError, match=UNEVEN):
         net.batch_part(torch.zeros(6, 3))
+
+
+@pytest.mark.slow
+def test_a_step_that_fails_leaves_gradients_as_they_were(alone: None) -> None:
+    net: Any = attnc.loads(SIZES).model("m").parallelize(mesh("data", "model"), seed=0)
+    x = torch.randn(4, 3, 4)
+    net.forward_backward(x, loss=torch.sum, micro=2)
+    before = {name: weight.grad.clone() for name, weight in net.named_parameters()}
+    losses = iter((torch.sum,))
+    with pytest.raises(StopIteration):
+        net.forward_backward(x, loss=lambda y: next(losses)(y), micro=2)
+    assert all(torch.equal(weight.grad, before[name]) for name, weight in net.named_parameters())

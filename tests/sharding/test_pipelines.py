@@ -1,4 +1,6 @@
-"""Pipelines over gloo: losses, gradients, their norm and weights after steps of AdamW are those of one device."""
+"""Steps in micro-batches over gloo, with stages and without: losses, gradients, their norm and weights after steps of
+AdamW are those of one device, and what is sent and received is what the plan says.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,14 @@ CASES: list[tuple[str, dict[str, int], dict[str, Any]]] = [
     ("transformer_loss", {"pipe": 2}, {"micro": 1, "checkpoint": True}),
     ("zoo/vit", {"pipe": 2}, {"micro": 2, "zero": 0}),
     ("transformer_loss", {"data": 2}, {"micro": 2, "accumulate": 2}),  # the same loop, without stages
+    ("zoo/gpt2", {"data": 2}, {"micro": 2, "accumulate": 2, "zero": 2, "checkpoint": True}),
+    ("zoo/gpt2", {"data": 2}, {"micro": 2, "accumulate": 2, "zero": 0}),
     ("zoo/gpt2", {"model": 2}, {"micro": 4, "zero": 0}),
     ("transformer_loss", {"pipe": 4}, {"micro": 4, "steps": 10}),
     ("transformer", {"pipe": 4}, {"micro": 2}),
     ("zoo/gpt2", {"pipe": 2, "data": 2}, {"micro": 2, "checkpoint": True, "accumulate": 2}),
     ("transformer_loss", {"data": 2, "pipe": 2}, {"micro": 2, "zero": 2}),
+    ("zoo/gpt2", {"pipe": 2, "data": 2}, {"micro": 2, "zero": 0, "accumulate": 2}),
     ("transformer", {"pipe": 2, "model": 2}, {"micro": 2}),
     ("zoo/gpt2", {"model": 2, "pipe": 2}, {"micro": 4, "zero": 0}),
     ("zoo/decoder/decoder", {"pipe": 2, "context": 2}, {"micro": 2}),
@@ -44,6 +49,7 @@ def check(world: int, cases: list[dict[str, Any]]) -> None:
     for found in processes.run(world, cases, 600.0):
         off = {what: found[what] for what in ("loss", "gradients", "norm", "weights")}
         assert max(off.values()) < 1e-10, (found["case"], off)
+        assert not found["sent"], (found["case"], found["sent"])
 
 
 def splits_of(name: str, mesh: dict[str, int]) -> dict[str, tuple[str, ...]]:

@@ -10,7 +10,6 @@ import json
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -18,81 +17,18 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import init_device_mesh
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import set_checkpoint_early_stop
 
 from .beside import both, far, full
 from .decoding import decoded
 from .pipelines import piped, unpiped
 from .refusals import refused
-from .subjects import BATCH, WIDTH, inputs, model
+from .sent import Sent, as_planned, unmet
+from .subjects import inputs, model
 from .training import trained
 from .turns import in_turn
 
 STEPS = 10
-TRADED = "all-to-all"
-
-MEANS = {
-    "allreduce_": "all-reduce",
-    "_allgather_base_": "all-gather",
-    "_reduce_scatter_base_": "reduce-scatter",
-    "alltoall_base_": TRADED,
-    "send": "send",
-}
-
-
-class Sent(TorchDispatchMode):
-    """Counts what this device gives to collectives, below all code of ours and of PyTorch's engine.
-
-    ours: those of the model's code and of FSDP; totals: bytes of gradients that DTensors sum.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: Counter[tuple[str, int]] = Counter()
-        self.summed = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func._schema.name.split("::")[1]
-        if func.namespace == "c10d" and name in MEANS:
-            given = args[0][0] if name in ("allreduce_", "send") else args[1]  # behind what is filled
-            self.calls[MEANS[name], given.numel() * given.element_size()] += 1
-        elif func.namespace == "_c10d_functional" and name == "all_reduce":
-            self.summed += args[0].numel() * args[0].element_size()
-        return func(*args, **(kwargs or {}))
-
-
-def as_planned(of: Any, mesh: Any, case: dict[str, Any], sent: Sent) -> str:
-    """What was sent in the first step beside the plan: what differs, in words."""
-    sizes = dict(zip(mesh.mesh_dim_names, mesh.shape, strict=True))
-    free = {name for port in of.inputs for name, size in zip(port.axes, port.shape, strict=True) if size is None}
-    zero = case.get("zero", 3)
-    plan = of.plan(
-        sizes, dict.fromkeys(free, WIDTH), splits=case["splits"], batch=BATCH, dtype="float64", zero=zero
-    )  # fmt: skip
-    said: Counter[tuple[str, int]] = Counter()
-    for one in plan.sent:
-        said[one.means.value, plan.bytes_of(one.given)] += one.times
-    if plan.loads:  # rows of experts are as many as are picked: as often as planned, but not so many bytes
-        often = [sum(times for (means, _), times in each.items() if means == TRADED) for each in (said, sent.calls)]
-        if often[0] != often[1]:
-            return f"all-to-all: {often[0]} planned, {often[1]} sent"
-        said, sent.calls = (
-            Counter({key: times for key, times in every.items() if key[0] != TRADED}) for every in (said, sent.calls)
-        )
-    rest = sent.calls - said
-    missing = {key: times for key, times in (said - sent.calls).items() if key[0] != "send"}
-    more = {key: times for key, times in rest.items() if key[0] == "send"}
-    if missing or more:  # of a ring the plan has the device that sends most
-        return f"not sent: {missing}; not planned: {more}"
-    weights = Counter[str]()
-    for _, _, means, given, times in plan.weight_sendings:
-        weights[means.value] += given * times
-    found = Counter[str]({"all-reduce": sent.summed})
-    for (means, given), times in rest.items():
-        found[means] += given * times
-    if not zero or len(plan.copied) < 2:  # else FSDP has several axes as one
-        return "" if +found == +weights else f"of weights {dict(+weights)} are planned, and {dict(+found)} were sent"
-    return ""
 
 
 def probed(made: Tensor | tuple[Tensor, ...], probes: list[Tensor | None]) -> Tensor:
@@ -134,10 +70,12 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
             probes = [torch.randn(x.shape, dtype=x.dtype) if x.is_floating_point() else None for x in made]
             probed(made, probes).backward()
             mine = [p if p is None else own(p, net._division.results[n], net, mesh) for n, p in enumerate(probes)]
-            with Sent() as sent:
+            with Sent() as sent, set_checkpoint_early_stop(False):  # plans count passes to their end
                 probed(net(**parts), mine).backward()
-            if step + turn == 0 and not case.get("checkpoint") and dist.get_rank() == 0:  # a plan takes a second
-                told = as_planned(of, mesh, case, sent)
+            if step + turn == 0:
+                told = unmet(sent)
+                if dist.get_rank() == 0:  # a plan takes a second
+                    told = as_planned(of, mesh, case, sent) or told
             if step == 0:
                 with torch.no_grad():
                     found = net(**parts)

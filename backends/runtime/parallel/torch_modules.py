@@ -168,7 +168,7 @@ def divided(
     if dtype is not None and not copies:
         raise ValueError("a dtype to compute in is of weights that are scattered, and nothing is here: torch.autocast")
     mesh = _copies_first(mesh, copies)
-    run = DividedRun(mesh)
+    run = DividedRun(mesh, zero)
     shared = _flat(mesh, copies) if copies else None
     scattered, alone, own = _put_weights(local, run, division, copies, shared)
     _becomes(local, _Divided, _run=run, _division=division)
@@ -359,7 +359,7 @@ def _read_locally(module: nn.Module, gradients: Mapping[str, Gradient], run: Div
                 return weight
             # PyTorch types neither hooks nor attributes of tensors: hence the ignores
             if here and weight.requires_grad and not hasattr(weight, "total"):  # a new one, behind `to_empty`
-                weight.total = weight.register_hook(partial(_total, weight.placements))  # type: ignore[attr-defined, no-untyped-call]
+                weight.total = weight.register_hook(partial(_total, run, weight.placements))  # type: ignore[attr-defined, no-untyped-call]
             return weight.to_local(grad_placements=placements)
 
         return property(read)
@@ -368,9 +368,9 @@ def _read_locally(module: nn.Module, gradients: Mapping[str, Gradient], run: Div
     module.__class__ = type(type(module).__name__, (type(module),), own)
 
 
-def _total(placements: Sequence[Placement], gradient: DTensor) -> DTensor:
+def _total(run: DividedRun, placements: Sequence[Placement], gradient: DTensor) -> DTensor:
     """The sum of the gradients that devices have, of all uses of a weight."""
-    return gradient.redistribute(placements=placements)
+    return gradient if run.sums_later else gradient.redistribute(placements=placements)
 
 
 class _Computes(nn.Module):
@@ -425,7 +425,7 @@ class _Divided(_Computes):
         Raises ValueError for a batch that does not divide into micro-batches, TypeError for inputs that are not the
         model's.
         """
-        return losses_and_gradients(self, loss, micro, inputs, named)
+        return losses_and_gradients(self, self._run, loss, micro, inputs, named)
 
     def clip_grad_norm_(self, largest: float) -> Tensor:
         """Scales the gradients so that their norm, over all devices, is at most `largest`; returns what it was."""

@@ -40,9 +40,15 @@ class Draws:
 
 @dataclass(eq=False)
 class DividedRun:
-    """A divided model on this device: its mesh, and what it draws."""
+    """A divided model on this device.
+
+    zero:       as in `parallelize`: what of weights is scattered over devices that have the same.
+    sums_later: whether gradients of micro-batches add up on each device until they are summed over devices.
+    """
 
     mesh: DeviceMesh
+    zero: int = 3
+    sums_later: bool = False
     draws: Draws = field(default_factory=Draws)
 
 

@@ -18,7 +18,7 @@ from torch.distributed.tensor import DTensor
 from .torch_draws import part_of_draws
 from .torch_modules import Division, check_sizes, divided, filling, made_like
 from .torch_running import DividedRun
-from .torch_training import Loss, micro_batch_size, total_norm
+from .torch_training import Loss, beside_gradients, micro_batch_size, micro_batches, total_norm
 
 Shapes = Mapping[str, Sequence[int]]
 """Of each input of the model its shape."""
@@ -181,6 +181,19 @@ def pipelined(net: nn.Module, place: StagePlace, mesh: DeviceMesh, real: torch.d
     return net
 
 
+class WithinSchedule(nn.Module):
+    """A stage as a schedule knows it: not as a module of FSDP, all of whose weights and gradients that would keep whole
+    until the last micro-batch, whatever is to be scattered.
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        return self.net(*inputs, **named)
+
+
 class PipelinedModule(nn.Module):
     """What a stage has besides the module of one device."""
 
@@ -222,24 +235,22 @@ class PipelinedModule(nn.Module):
         given = self._agreed(inputs, named, micro)
         learns = torch.is_grad_enabled()
         schedule = self._schedule(given, micro, learns)
-        before = {x: x.grad for x in self.parameters() if x.grad is not None}
-        for weight in before:
-            weight.grad = None  # a schedule that is new takes away what it finds
         losses: list[Tensor] = []
         self._pipe_loss = loss
         own = {f"{_OWN}{name}": x for name, x in given.items() if name in self._pipe_place.own}
         target = torch.zeros(micro) if self._pipe_place.is_last else None
         run = schedule.step if learns else schedule.eval
         try:
-            run(target=target, losses=losses if self._pipe_place.is_last else None, return_outputs=False, **own)
+            with beside_gradients(self):  # a schedule that is new takes away what it finds
+                with micro_batches(self, self._run):
+                    run(target=target, losses=losses if self._pipe_place.is_last else None, return_outputs=False, **own)
+                if learns:
+                    self._sum_tied()
         except Exception as error:
             error.add_note(_BROKEN_OFF.format(self._pipe_place.number))
             raise
-        self._pipe_loss = None
-        if learns:
-            self._sum_tied()
-        for weight, gradient in before.items():
-            weight.grad = gradient if weight.grad is None else gradient.add_(weight.grad)
+        finally:
+            self._pipe_loss = None
         device = next(iter(given.values())).device
         total = torch.stack([each.detach() for each in losses]).sum() if losses else torch.zeros((), device=device)
         total = total.to(torch.float64)
@@ -312,7 +323,7 @@ class PipelinedModule(nn.Module):
             place, batch_size = self._pipe_place, (size,)
             device = next(iter(given.values())).device
             stage = PipelineStage(
-                self,
+                WithinSchedule(self),
                 place.number,
                 place.count,
                 device,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import reduce
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
+
+from .torch_running import DividedRun
 
 Loss = Callable[..., Tensor]
 """From the results of a model for one micro-batch to a number."""
@@ -34,20 +38,62 @@ def micro_batch_size(inputs: Sequence[Tensor], micro: int) -> int:
     return min(batch) // micro
 
 
+@contextmanager
+def beside_gradients(net: nn.Module) -> Iterator[None]:
+    """In it there are no gradients; those that there were are added in the end. What fails leaves them as they were."""
+    before = {x: x.grad for x in net.parameters() if x.grad is not None}
+    for weight in before:
+        weight.grad = None
+    try:
+        yield
+    except BaseException:
+        for weight in net.parameters():
+            weight.grad = before.get(weight)
+        raise
+    for weight, gradient in before.items():
+        weight.grad = gradient if weight.grad is None else gradient.add_(weight.grad)
+
+
+@contextmanager
+def micro_batches(net: nn.Module, run: DividedRun) -> Iterator[None]:
+    """In it, beside no other gradients, the parts of a step are done, and what `zero` scatters nowhere is sent once for
+    all of them: gradients of whole weights (0) are summed behind the last part, and weights whose gradients alone are
+    scattered (2) stay gathered until then.
+    """
+    gathered = [each for each in net.modules() if isinstance(each, FSDPModule) and run.zero == 2]
+    for module in gathered:
+        module.set_reshard_after_backward(False, recurse=False)
+    run.sums_later = run.zero == 0
+    try:
+        yield
+    finally:
+        run.sums_later = False
+        for module in gathered:
+            module.set_reshard_after_backward(True, recurse=False)
+            module.reshard()
+    for weight in net.parameters() if run.zero == 0 else ():
+        if isinstance(weight, DTensor) and isinstance(weight.grad, DTensor):
+            weight.grad = weight.grad.redistribute(placements=weight.placements)
+
+
 def losses_and_gradients(
-    net: nn.Module, loss: Loss, micro: int, inputs: Sequence[Tensor], named: Mapping[str, Tensor]
+    net: nn.Module, run: DividedRun, loss: Loss, micro: int, inputs: Sequence[Tensor], named: Mapping[str, Tensor]
 ) -> Tensor:
     """The sum of the losses of all micro-batches, float64; its gradients are added to those of the weights."""
     size = micro_batch_size([*inputs, *named.values()], micro)
+    learns = torch.is_grad_enabled()
     losses = []
-    for first in range(0, micro * size, size):
-        made = net(
-            *(x.narrow(0, first, size) for x in inputs), **{name: x.narrow(0, first, size) for name, x in named.items()}
-        )
-        one = loss(*made) if isinstance(made, tuple) else loss(made)
-        if torch.is_grad_enabled():
-            torch.autograd.backward(one)
-        losses.append(one.detach())
+    with ExitStack() as around:
+        if learns and micro > 1:
+            around.enter_context(beside_gradients(net))
+            around.enter_context(micro_batches(net, run))
+        for first in range(0, micro * size, size):
+            parts = {name: x.narrow(0, first, size) for name, x in named.items()}
+            made = net(*(x.narrow(0, first, size) for x in inputs), **parts)
+            one = loss(*made) if isinstance(made, tuple) else loss(made)
+            if learns:
+                torch.autograd.backward(one)
+            losses.append(one.detach())
     return torch.stack(losses).sum().to(torch.float64)
 
 
