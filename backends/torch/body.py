@@ -261,7 +261,9 @@ class TorchBody(CodeBody):
         if variable not in self.stored:
             name = plain(variable.name)
             taken = self.attributes.is_taken(name) or name.startswith("_")
-            name = self.attributes.give(f"{name.strip('_')}_{kind}" if taken else name)
+            own = name.strip("_")
+            apart = f"{own}_{kind}" if own.isidentifier() else f"{kind}_{own}"
+            name = self.attributes.give(apart if taken else name)
             self.stored[variable] = Attribute(f"self.{name}")
         return self.stored[variable].code
 
