@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from ..graph.traits import (
     Compared,
@@ -245,4 +246,4 @@ def uneven_pairs(n: Poly, m: Poly, left: Poly | None, right: Poly | None, values
     return above if left is None else above + up_to(n, m, left) - n * m
 
 
-_HALF = ONE * (ONE.terms[()] / 2)
+_HALF = ONE * Fraction(1, 2)

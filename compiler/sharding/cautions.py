@@ -56,12 +56,13 @@ def _uneven(plan: ShardingPlan) -> Iterator[str]:
     if plan.imbalance > 1.05:
         yield (
             f"with a causal mask the last device of {listed(plan.behind)} does {plan.imbalance:.2f} times the work of "
-            "the mean, and all wait for it: fewer devices along that axis are more even"
+            f"the mean, and the others wait {1 - 1 / plan.imbalance:.0%} of the time of computing: fewer devices along "
+            "it are more even (a run of the sequence from either end for each is not there)"
         )
 
 
 def _often(plan: ShardingPlan) -> Iterator[str]:
     """Dubey et al. 2024, section 3.3.2: weights are not scattered again between micro-batches."""
     if plan.zero == 3 and plan.micro > 1 and plan.copied:
-        times = f"{2 * plan.micro:,} times"
-        yield f"weights are gathered {times} in a step: with --zero 2 once, where there is memory for them"
+        times = 2 * plan.micro
+        yield f"weights are gathered {times:,} times in a step: with --zero 2 once, where there is memory for them"

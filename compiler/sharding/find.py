@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ..base.names import listed
+from ..cost.bill import REALS
 from ..graph.nodes import Graph
-from .choose import NoSplit, grouped, input_widths
+from .choose import NoSplit, best_splits, grouped, input_widths, splits_of
 from .estimates.activations import Checkpointing
-from .mesh import PIPE, Indivisible
+from .mesh import BATCH, PIPE, Indivisible
 from .options import PlanOptions
-from .page import aligned, percent, size, time
+from .page import aligned, number_of, percent, size, time
 from .plan import ShardingPlan, planned
 from .stages import PipelinePlan, Stage, planned_stages, stages
 
@@ -22,6 +25,8 @@ MOST_BESIDE = 16  # along `model` beside `pipe`
 GOING_ON = 3  # of meshes without `model` and `context` so many are divided further
 ITEMS = 8  # of a micro-batch on a device, at most, where a step has several micro-batches
 ORDER = (PIPE, "data", "expert", "context", "model")
+ZEROS = (3, 2, 0)  # what `parallelize` scatters
+RUN = (Checkpointing.NONE, Checkpointing.FULL)  # what `parallelize` does again
 
 
 @dataclass(frozen=True)
@@ -33,28 +38,61 @@ class Trained:
     """
 
     plan: ShardingPlan | PipelinePlan
-    checkpointing: str
+    checkpointing: Checkpointing
     memory: int
     seconds: float
-    each: float
     sending: float
     fits: bool
+
+    @property
+    def each(self) -> float:
+        return self.seconds / self.plan.batch
 
     @property
     def order(self) -> tuple[bool, float]:
         """Those that fit first, by the time of an item; then those that are least too large."""
         return not self.fits, self.each if self.fits else self.memory
 
+    def along(self, name: str) -> int:
+        """How many devices there are along an axis of the mesh."""
+        return next((axis.size for axis in self.plan.mesh.axes if axis.name == name), 1)
 
-@dataclass
+    @property
+    def splits(self) -> Mapping[str, Sequence[str]]:
+        """What axes of the mesh split; but for `data`, which splits the batch wherever nothing is said."""
+        every = {axis.name: [*axis.splits] for axis in self.plan.mesh.axes if axis.splits}
+        return {name: axes for name, axes in every.items() if (name, axes) != ("data", [BATCH])}
+
+    @property
+    def options(self) -> str:
+        """What `attnc shard` prints this plan with, beside the file, sizes and speeds."""
+        mesh, plan = self.plan.mesh, self.plan
+        splits = (f"--split {name}={','.join(axes)}" for name, axes in self.splits.items())
+        sizes = ",".join(f"{axis.name}={axis.size}" for axis in mesh.axes)
+        step = f"--batch {plan.batch} --micro {plan.micro} --zero {plan.zero}"
+        types = f"--dtype {plan.dtype} --reduce {plan.reduce}"
+        return " ".join([f"--mesh {sizes}", *splits, step, types])
+
+    @property
+    def arguments(self) -> str:
+        """What `Model.parallelize` runs it with, beside the mesh."""
+        plan = self.plan
+        said: dict[str, object] = {"splits": self.splits} if self.splits else {}
+        said |= {"zero": plan.zero, "dtype": plan.reduce}
+        if plan.dtype != plan.reduce:
+            said["computed_in"] = plan.dtype
+        if self.checkpointing is Checkpointing.FULL:
+            said["checkpoint"] = True
+        return ", ".join(f"{name}={json.dumps(value) if value is not True else value}" for name, value in said.items())
+
+
+@dataclass(frozen=True)
 class MeshSearch:
-    """Meshes of so many devices, tried one after another.
+    """What is looked for: the best meshes of so many devices.
 
     how:     what is asked of plans; of no batch, an item for each device. Whatever micro-batches it has, and whatever
              it scatters, `micro` and `zeros` say what is tried: None stands for as many micro-batches as are best.
     memory:  what a device has, in bytes. bandwidth, flops: what it sends and computes in a second.
-    found:   of each mesh the best way to train on it.
-    chosen:  what `model` splits beside the other axes of the mesh: found for the fewest devices that it divides over.
     """
 
     graph: Graph
@@ -64,119 +102,187 @@ class MeshSearch:
     bandwidth: float
     flops: float
     micro: int | None = None
-    zeros: Sequence[int] = (3, 2, 1)
-    found: dict[tuple[tuple[str, int], ...], Trained] = field(default_factory=dict)
-    chosen: dict[frozenset[str], tuple[str, ...]] = field(default_factory=dict)
-    cut: dict[int, tuple[Stage, ...]] = field(default_factory=dict)
-    tried: int = 0
+    zeros: Sequence[int] = ZEROS
 
     @property
     def batch(self) -> int:
         return self.how.batch or self.devices * (self.micro or 1)
 
-    def run(self) -> list[Trained]:
+    def run(self) -> MeshesFound:
         """The best ways to train, one for each mesh. `context` is tried where nothing fits without it."""
-        for pipe in self.pipes():
-            self.divided(pipe)
-        if input_widths(self.graph) and not any(one.fits for one in self.found.values()):
+        plans, made = _MeshPlans(self), _Tried()
+        for pipe in plans.pipes():
+            made += self._divided(plans, pipe, made)
+        if input_widths(self.graph) and not any(one.fits for one in made.ways):
             for context in divisors(self.devices, MOST)[1:]:
-                for model in divisors(self.devices // context, MOST):
-                    self.plan(context=context, model=model)
-        return self.best()
+                models = divisors(self.devices // context, MOST)
+                made += self._on(plans, [{"context": context, "model": model} for model in models])
+        return MeshesFound(tuple(_sorted(made.ways)), made.count)
 
-    def pipes(self) -> Iterator[int]:
-        """How many stages there may be: those of a model whose repeats have as many passes."""
-        yield 1
-        for count in divisors(self.devices, MOST)[1:]:
-            try:
-                self.cut[count] = stages(self.graph, count)
-            except NoSplit:
-                return
-            yield count
-
-    def divided(self, pipe: int) -> None:
+    def _divided(self, plans: _MeshPlans, pipe: int, before: _Tried) -> _Tried:
         """Meshes with so many stages: without `model`, and the best of these with it."""
         experts = [1]
         if grouped(self.graph):  # beside stages, only as many as are good without
-            before = [dict(self.key(one)).get("expert", 1) for one in self.best()[:GOING_ON]]
-            experts = divisors(self.devices) if pipe == 1 else sorted({*before})
-        mine = [self.plan(pipe=pipe, expert=expert) for expert in experts]
-        best = sorted((one for one in mine if one is not None), key=lambda one: one.order)[:GOING_ON]
-        for expert in [dict(self.key(one)).get("expert", 1) for one in best] if len(experts) > 1 else experts:
-            for model in divisors(self.devices // pipe, MOST if pipe == 1 else MOST_BESIDE)[1:]:
-                self.plan(pipe=pipe, expert=expert, model=model)
+            good = {one.along("expert") for one in _sorted(before.ways)[:GOING_ON]}
+            experts = divisors(self.devices) if pipe == 1 else sorted(good)
+        mine = self._on(plans, [{PIPE: pipe, "expert": expert} for expert in experts])
+        if len(experts) > 1:
+            experts = [one.along("expert") for one in _sorted(mine.ways)[:GOING_ON]]
+        models = divisors(self.devices // pipe, MOST if pipe == 1 else MOST_BESIDE)[1:]
+        return mine + self._on(
+            plans, [{PIPE: pipe, "expert": expert, "model": model} for expert in experts for model in models]
+        )
 
-    def plan(self, **sizes: int) -> Trained | None:
-        """The best way on the mesh whose other devices split the batch, unless an axis does not divide or a copy has no
-        item.
+    def _on(self, plans: _MeshPlans, meshes: Sequence[Mapping[str, int]]) -> _Tried:
+        """The best way on each of these meshes, whose other devices split the batch, unless an axis does not divide or
+        a copy has no item.
         """
-        used = math.prod(sizes.values())
-        if self.devices % used:
-            return None
-        named = {"data": self.devices // used, **sizes}
-        mesh = {name: named[name] for name in ORDER if named.get(name, 1) > 1} or {"data": 1}
-        copies = named["data"] * named.get("expert", 1)
-        if copies * (self.micro or 1) > self.batch:
-            return None
-        self.tried += 1
-        beside = frozenset(mesh) - {PIPE}
-        given = {name: axes for name, axes in (self.how.splits or {}).items() if name in mesh}
-        for known in ([{"model": self.chosen[beside]}] if beside in self.chosen else []) + [{}]:
-            try:
-                plan = self.planned(mesh, {**known, **given}, copies)
-            except (Indivisible, NoSplit):
+        found, count = [], 0
+        for sizes in meshes:
+            used = math.prod(sizes.values())
+            if self.devices % used:
                 continue
-            if "model" in mesh:
-                self.chosen[beside] = next(axis.splits for axis in plan.mesh.axes if axis.name == "model")
-            best = min(self.ways(plan, copies), key=lambda one: one.order)
-            self.found[tuple(mesh.items())] = best
-            return best
-        return None
+            named = {"data": self.devices // used, **sizes}
+            copies = named["data"] * named.get("expert", 1)
+            if copies * (self.micro or 1) > self.batch:
+                continue
+            count += 1
+            plan = plans.on({name: named[name] for name in ORDER if named.get(name, 1) > 1} or {"data": 1}, copies)
+            ways = [] if plan is None else list(self._ways(plan, copies))
+            found += [min(ways, key=lambda one: one.order)] if ways else []
+        return _Tried(tuple(found), count)
 
-    def planned(
-        self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]], copies: int
-    ) -> ShardingPlan | PipelinePlan:
-        how = replace(self.how, splits=splits, batch=copies, micro=1)
-        if PIPE in mesh:
-            return planned_stages(self.graph, mesh, how, self.cut[mesh[PIPE]])
-        return planned(self.graph, mesh, how)
-
-    def ways(self, plan: ShardingPlan | PipelinePlan, copies: int) -> Iterator[Trained]:
+    def _ways(self, plan: ShardingPlan | PipelinePlan, copies: int) -> Iterator[Trained]:
         """To do a batch on a mesh: its micro-batches, what is scattered, and the least checkpointing that fits."""
         items = self.batch // copies
         rounds = {items // each for each in range(1, min(ITEMS, items) + 1) if items % each == 0} | {1}
-        for micro in sorted(rounds) if self.micro is None else [self.micro]:
-            for zero in self.zeros:
-                step = plan.with_step(copies * micro * (items // micro), micro, zero)
-                for how in Checkpointing:
+        for zero in self.zeros:
+            reduce = self._reduce(plan, zero)
+            if reduce is None:
+                continue
+            for micro in sorted(rounds) if self.micro is None else [self.micro]:
+                step = plan.with_step(copies * micro * (items // micro), micro, zero, reduce)
+                for how in RUN:
                     memory = step.needs(how.value) if isinstance(step, PipelinePlan) else step.memory(how.value)
-                    if memory <= self.memory or how is Checkpointing.FULL:
+                    if memory <= self.memory or how is RUN[-1]:
                         seconds, sending = step.timed(self.bandwidth, self.flops, how.value)
-                        fits = memory <= self.memory
-                        yield Trained(step, how.value, memory, seconds, seconds / step.batch, sending, fits)
+                        yield Trained(step, how, memory, seconds, sending, memory <= self.memory)
                         break
 
-    def best(self) -> list[Trained]:
-        return sorted(self.found.values(), key=lambda one: one.order)
+    def _reduce(self, plan: ShardingPlan | PipelinePlan, zero: int) -> str | None:
+        """In which type gradients are summed as `parallelize` does it; None where that is not what was asked for: in
+        half precision weights that are scattered are float32, and only computed in less; so others are not tried.
+        """
+        dtype = self.how.dtype
+        half = REALS[dtype] < REALS["float32"]
+        if len(self.zeros) > 1 and (half and zero < 2 if plan.scatters else zero != self.zeros[0]):
+            return None  # where none is scattered, they are all the same
+        able = ["float32", dtype] if half and plan.scatters and zero >= 2 else [dtype]
+        wanted = self.how.reduce or able[0]
+        return wanted if wanted in able else None
 
-    @staticmethod
-    def key(one: Trained) -> tuple[tuple[str, int], ...]:
-        return tuple((axis.name, axis.size) for axis in one.plan.mesh.axes)
+
+@dataclass(frozen=True)
+class _Tried:
+    """The best ways to train on some meshes, and how many were tried."""
+
+    ways: tuple[Trained, ...] = ()
+    count: int = 0
+
+    def __add__(self, other: _Tried) -> _Tried:
+        return _Tried(self.ways + other.ways, self.count + other.count)
 
 
-def found(search: MeshSearch) -> list[str]:
-    """A page of the meshes on which a step takes least. Raises NoSplit where there is none."""
-    best = search.run()
-    if not best:
+@dataclass(frozen=True)
+class MeshesFound:
+    """The best ways to train, the best first, and how many meshes were tried."""
+
+    best: tuple[Trained, ...]
+    tried: int
+
+
+@dataclass(frozen=True)
+class _MeshPlans:
+    """Plans of the meshes of a search. What does not hang on a mesh is found once, and kept in `chosen` and `cut`.
+
+    chosen: what `model` splits beside other axes of the mesh: found for the fewest devices that it divides over.
+    """
+
+    search: MeshSearch
+    chosen: dict[frozenset[str], Sequence[str]] = field(default_factory=dict)
+
+    @cached_property
+    def cut(self) -> Mapping[int, tuple[Stage, ...]]:
+        """The stages of each pipeline that there may be: of a model whose repeats have as many passes."""
+        found = {}
+        for count in divisors(self.search.devices, MOST)[1:]:
+            try:
+                found[count] = stages(self.search.graph, count)
+            except NoSplit:
+                break
+        return found
+
+    def pipes(self) -> list[int]:
+        return [1, *self.cut]
+
+    def on(self, mesh: Mapping[str, int], copies: int) -> ShardingPlan | PipelinePlan | None:
+        """None where an axis does not divide, or has nothing to split."""
+        given = {name: axes for name, axes in (self.search.how.splits or {}).items() if name in mesh}
+        try:
+            if "model" not in mesh or "model" in given:
+                return self._plan(mesh, given, copies)
+            beside = frozenset(mesh) - {PIPE, "data", "model"}  # these take no axes from it
+            if beside in self.chosen:
+                try:
+                    return self._plan(mesh, {**given, "model": self.chosen[beside]}, copies)
+                except Indivisible:
+                    pass
+            others = {name: size for name, size in mesh.items() if name not in ("model", PIPE)}
+            taken = {axis for axes in splits_of(self.search.graph, others, given).values() for axis in axes}
+            self.chosen[beside] = best_splits(self.search.graph, mesh["model"], taken, self.search.how.sizes)
+            return self._plan(mesh, {**given, "model": self.chosen[beside]}, copies) if self.chosen[beside] else None
+        except (Indivisible, NoSplit):
+            return None
+
+    def _plan(
+        self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]], copies: int
+    ) -> ShardingPlan | PipelinePlan:
+        how = replace(self.search.how, splits=splits, batch=copies, micro=1)
+        if PIPE in mesh:
+            return planned_stages(self.search.graph, mesh, how, self.cut[mesh[PIPE]])
+        return planned(self.search.graph, mesh, how)
+
+
+def found(search: MeshSearch, command: str) -> list[str]:
+    """A page of the meshes on which a step takes least, and for each what plans and runs it. command: what was written,
+    but for the mesh and the step. Raises NoSplit where there is none.
+    """
+    made = search.run()
+    if not made.best:
         few = f" with an item of a batch of {search.batch:,} for each copy" if search.how.batch is not None else ""
-        raise NoSplit(f"no mesh of {search.devices:,} devices divides its axes{few}: name one with --mesh and --split")
-    head = ("mesh", "--micro", "--zero", "checkpointing", "a step", "of an item", "sending", "waiting", "memory", "")
+        devices = number_of(search.devices, "device")
+        raise NoSplit(f"no mesh of {devices} divides its axes{few}: name one with --mesh and --split")
+    head = (
+        "",
+        "mesh",
+        "--micro",
+        "--zero",
+        "checkpointing",
+        "a step",
+        "of an item",
+        "sending",
+        "waiting",
+        "memory",
+        "",
+    )
+    best = made.best[:SHOWN]
     rows = [
         (
+            f"{number}",
             str(one.plan.mesh),
             f"{one.plan.micro:,}",
             f"{one.plan.zero}",
-            one.checkpointing,
+            one.checkpointing.value,
             time(one.seconds),
             time(one.each),
             percent(one.sending, 1),
@@ -184,19 +290,28 @@ def found(search: MeshSearch) -> list[str]:
             size(one.memory),
             "" if one.fits else "too large",
         )
-        for one in best[:SHOWN]
+        for number, one in enumerate(best, 1)
     ]
-    return [f"a batch of {search.batch:,}", *aligned([head, *rows]), *_searched(search)]
+    lines = [f"a batch of {search.batch:,}", *aligned([head, *rows]), *_searched(search, made), ""]
+    for number, one in enumerate(best, 1):
+        lines += [f"{number}  {command} {one.options}", f"   parallelize(mesh, {one.arguments})"]
+        lines += [f"   forward_backward(.., micro={one.plan.micro})"] if one.plan.micro > 1 else []
+    return lines
 
 
-def _searched(search: MeshSearch) -> Iterator[str]:
-    named = dict.fromkeys(name for key in search.found for name, _ in key)
-    every = listed([name for name in ORDER if name in named] or ["data"])
+def _searched(search: MeshSearch, made: MeshesFound) -> Iterator[str]:
+    named = {axis.name for one in made.best for axis in one.plan.mesh.axes}
+    every = listed([name for name in ORDER if name in named])
     left = ["other splits"]
     if "context" not in named and input_widths(search.graph):
         left.append("`context`, as some fit without it")
     beside = f", {MOST_BESIDE} beside `pipe`" if PIPE in named else ""
-    yield f"{search.tried:,} meshes of {every} tried, `model` up to {MOST}{beside}; not searched: {', '.join(left)}"
+    tried = number_of(made.tried, "mesh")
+    yield f"{tried} of {every} tried, `model` up to {MOST}{beside}; not searched: {', '.join(left)}"
+
+
+def _sorted(ways: Sequence[Trained]) -> list[Trained]:
+    return sorted(ways, key=lambda one: one.order)
 
 
 def divisors(number: int, most: int | None = None) -> list[int]:

@@ -124,7 +124,7 @@ def _time(plan: ShardingPlan, bandwidth: float, flops: float) -> list[str]:
 
 
 def number_of(count: int, what: str) -> str:
-    several = "es" if what.endswith("ch") else "s"
+    several = "es" if what.endswith(("ch", "sh")) else "s"
     return f"{count:,} {what}{'' if count == 1 else several}"
 
 

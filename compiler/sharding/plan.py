@@ -71,15 +71,25 @@ class ShardingPlan:
         """The rows that experts are given, where these are divided."""
         return self.device.loads
 
-    def with_step(self, batch: int, micro: int, zero: int) -> ShardingPlan:
+    def with_step(self, batch: int, micro: int, zero: int, reduce: str | None = None) -> ShardingPlan:
         """The same weights on the same mesh, for another step."""
         each = max(batch // self.copies // micro, 1)
         cost = replace(self.cost, batch=each, values={**self.cost.values, ONE_BATCH: each})
-        return replace(self, cost=cost, batch=batch, micro=micro, zero=zero)
+        return replace(self, cost=cost, batch=batch, micro=micro, zero=zero, reduce=reduce or self.reduce)
 
     def renamed(self, path: Callable[[str], str]) -> ShardingPlan:
         """The same, its weights under other paths."""
         return replace(self, parts=self.parts.renamed(path))
+
+    @property
+    def dtype(self) -> str:
+        """Of what is computed."""
+        return self.cost.dtype
+
+    @property
+    def scatters(self) -> bool:
+        """Whether weights can be scattered."""
+        return bool(self.copied)
 
     def bytes_of(self, poly: Poly) -> int:
         return self.cost.figure(poly).value
@@ -112,7 +122,7 @@ class ShardingPlan:
 
     @cached_property
     def scattered(self) -> ScatteredWeights:
-        return ScatteredWeights(self.parts, self.zero, self.micro, self.cost.dtype, self.reduce)
+        return ScatteredWeights(self.parts, self.zero, self.micro, self.dtype, self.reduce)
 
     @property
     def weight_sendings(self) -> tuple[WeightSending, ...]:
@@ -158,7 +168,7 @@ class ShardingPlan:
         Raises ValueError for another word.
         """
         how = Checkpointing(checkpointing)
-        kept, again = map(self.bytes_of, self.device.kept[how][:2])
+        kept, again = map(self.bytes_of, self.device.kept(how)[:2])
         every, one = self._round
         kept, again = (kept - every, again) if how is Checkpointing.NONE else (kept, max(again - one, 0))
         return DeviceMemory(
@@ -199,7 +209,7 @@ class ShardingPlan:
         """What is done again for the gradients of passes of repeats, with "selective" or "full" checkpointing: at most,
         for PyTorch ends a pass where its gradients need no more.
         """
-        return 2 * self.bytes_of(self.device.kept[Checkpointing(checkpointing)][2]) * self.micro
+        return 2 * self.bytes_of(self.device.kept(Checkpointing(checkpointing))[2]) * self.micro
 
     @cached_property
     def sent_bytes(self) -> int:

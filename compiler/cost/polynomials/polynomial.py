@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 from ...sizes.functions import OPERATIONS
 
 Monomial = tuple[tuple["SizeSymbol", int], ...]
+Rational = int | Fraction  # most are whole, and ints are much faster
 Values = Mapping["SizeSymbol", int]
 CONST, DEPTH, WIDTH = 0, 1, 2  # the order in which a product names them
 
@@ -47,13 +48,13 @@ class Unknown(LookupError):
 class Poly:
     """A sum of terms. Immutable; equal to another if all terms are."""
 
-    terms: Mapping[Monomial, Fraction]
+    terms: Mapping[Monomial, Rational]
 
     @staticmethod
     def of(value: int | float | Fraction | SizeSymbol) -> Poly:
         if isinstance(value, SizeSymbol):
-            return Poly({((value, 1),): Fraction(1)})
-        return Poly({(): Fraction(value)} if value else {})
+            return Poly({((value, 1),): 1})
+        return Poly({(): int(value) if isinstance(value, int) else plain(Fraction(value))} if value else {})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Poly) and self.terms == other.terms
@@ -74,7 +75,7 @@ class Poly:
             return self if self.terms else other
         out = dict(self.terms)
         for monomial, c in other.terms.items():
-            total = out.get(monomial, Fraction(0)) + c
+            total = out.get(monomial, 0) + c
             if total:
                 out[monomial] = total
             else:
@@ -99,11 +100,11 @@ class Poly:
             if len(one.terms) == 1 and () in one.terms:
                 factor = one.terms[()]
                 return more if factor == 1 else Poly({monomial: c * factor for monomial, c in more.terms.items()})
-        out: dict[Monomial, Fraction] = {}
+        out: dict[Monomial, Rational] = {}
         for a, x in self.terms.items():
             for b, y in other.terms.items():
                 key = _times(a, b)
-                out[key] = out.get(key, Fraction(0)) + x * y
+                out[key] = out.get(key, 0) + x * y
         return Poly({monomial: c for monomial, c in out.items() if c})
 
     __rmul__ = __mul__
@@ -117,14 +118,14 @@ class Poly:
             return None
         ((monomial, c),) = divisor.terms.items()
         inverse = tuple((symbol, -e) for symbol, e in monomial)
-        return self * Poly({inverse: 1 / c})
+        return self * Poly({inverse: plain(1 / Fraction(c))})
 
     @property
     def number(self) -> Fraction | None:
         """What it is where it has no symbols."""
         if not self.terms:
             return Fraction(0)
-        return self.terms[()] if self.terms.keys() == {()} else None
+        return Fraction(self.terms[()]) if self.terms.keys() == {()} else None
 
     @property
     def symbols(self) -> list[SizeSymbol]:
@@ -135,15 +136,16 @@ class Poly:
     def at(self, values: Values, known: dict[SizeSymbol, Fraction] | None = None) -> Fraction:
         """Its value, exactly. Raises Unknown for a symbol without a value. known: of formulas, worked out once."""
         known = {} if known is None else known
-        total = Fraction(0)
+        total: Rational = 0
         for monomial, c in self.terms.items():
             for symbol, e in monomial:
-                c = c * value_of(symbol, values, known) ** e
+                value = values[symbol] if symbol in values else value_of(symbol, values, known)
+                c = c * (value**e if e > 0 else Fraction(value) ** e)
             total += c
-        return total
+        return Fraction(total)
 
 
-ZERO, ONE = Poly({}), Poly({(): Fraction(1)})
+ZERO, ONE = Poly({}), Poly({(): 1})
 
 
 def _times(a: Monomial, b: Monomial) -> Monomial:
@@ -195,10 +197,10 @@ def product(factors: Iterable[Poly]) -> Poly:
 
 
 def total(polys: Iterable[Poly]) -> Poly:
-    out: dict[Monomial, Fraction] = {}
+    out: dict[Monomial, Rational] = {}
     for poly in polys:
         for monomial, c in poly.terms.items():
-            out[monomial] = out.get(monomial, Fraction(0)) + c
+            out[monomial] = out.get(monomial, 0) + c
     return Poly({monomial: c for monomial, c in out.items() if c})
 
 

@@ -18,7 +18,7 @@ def formula(poly: Poly, values: Values | None = None) -> str:
     groups: dict[Monomial, dict[Monomial, Fraction]] = {}
     for monomial, c in poly.terms.items():
         outer = tuple((s, e) for s, e in monomial if s.rank == CONST and e > 0)
-        groups.setdefault(outer, {})[tuple(item for item in monomial if item not in outer)] = c
+        groups.setdefault(outer, {})[tuple(item for item in monomial if item not in outer)] = Fraction(c)
     if len(groups) == 1:
         return _group(*next(iter(groups.items())), values)
     parts = sorted(

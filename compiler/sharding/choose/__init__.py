@@ -12,3 +12,4 @@ from .roles import grouped as grouped
 from .roles import input_widths as input_widths
 from .rules import NoSplit as NoSplit
 from .rules import mesh_over as mesh_over
+from .rules import splits_of as splits_of

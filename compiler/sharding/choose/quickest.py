@@ -44,9 +44,9 @@ def best_splits(graph: Graph, size: int, taken: Set[str], sizes: Mapping[str, Nu
         name = min(able, key=lambda one: able[one])
         if chosen and able[name] > BETTER * best:
             break  # one is split, whatever it brings: somebody asked for it
+        left = [each for each in left if each != name and able.get(each, best) < best]  # what helps no more never does
         best = able[name]
         chosen.append(name)
-        left.remove(name)
     return chosen
 
 

@@ -36,7 +36,8 @@ def device_work(cost: Cost, mesh: Mesh) -> DeviceWork:
     Where a device has a part of a sequence, a mask keeps what it keeps for the items of that part. Everything else that
     is split is split evenly, but for items that pick experts, of which nothing is known here.
     """
-    along = sorted({m for node in _nodes(cost.graph) if isinstance(node.traits, OwnFirst) for m in node.traits.by})
+    own = [node for node in _nodes(cost.graph) if isinstance(node.traits, OwnFirst) and node.axes[0].is_width]
+    along = sorted({m for node in own if isinstance(node.traits, OwnFirst) for m in node.traits.by})
     if not along:
         return DeviceWork(cost.part)
 
@@ -65,7 +66,11 @@ def placed_at(graph: Graph, place: Mapping[int, int], mesh: Mesh) -> Graph:
     """The graph of the device at this place along axes of the mesh: it knows where its items begin."""
 
     def known(node: Node) -> Node:
-        if not isinstance(node, Apply) or not isinstance(node.traits, OwnFirst):
+        if (
+            not isinstance(node, Apply)
+            or not isinstance(node.traits, OwnFirst)
+            or not place.keys() >= {*node.traits.by}
+        ):
             return node
         number = 0
         for m in node.traits.by:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...cost.bill import REALS
@@ -31,6 +30,7 @@ class DeviceGraph:
     cost: Cost
     ringed: Graph
     logits: tuple[tuple[Value, int], ...]
+    _kept: dict[Checkpointing, tuple[Poly, Poly, Poly]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def meter(self) -> Meter:
@@ -51,11 +51,10 @@ class DeviceGraph:
         """What the device does that does most: which is that, and how even the work is."""
         return device_work(self.cost, self.mesh)
 
-    @cached_property
-    def kept(self) -> Mapping[Checkpointing, tuple[Poly, Poly, Poly]]:
+    def kept(self, how: Checkpointing) -> tuple[Poly, Poly, Poly]:
         """Bytes that are kept, those of the largest pass done again, multiply-adds done again."""
-        graph, meter = self.cost.graph, self.meter
-        return {
-            how: (*activations(graph, self.cost.fused, meter, how), work_again(self.work.part, graph, meter, how))
-            for how in Checkpointing
-        }
+        if how not in self._kept:
+            graph, meter = self.cost.graph, self.meter
+            bytes = activations(graph, self.cost.fused, meter, how)
+            self._kept[how] = *bytes, work_again(self.work.part, graph, meter, how)
+        return self._kept[how]

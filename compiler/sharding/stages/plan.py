@@ -62,9 +62,22 @@ class PipelinePlan:
         back = (bytes for bytes, value in outs if value.type.element is Scalar.REAL)
         return sum(bytes for bytes, _ in outs), sum(back)
 
-    def with_step(self, batch: int, micro: int, zero: int) -> PipelinePlan:
+    @property
+    def dtype(self) -> str:
+        return self.plans[0].dtype
+
+    @property
+    def reduce(self) -> str:
+        return self.plans[0].reduce
+
+    @property
+    def scatters(self) -> bool:
+        """Whether weights of all stages can be scattered."""
+        return all(each.scatters for each in self.plans)
+
+    def with_step(self, batch: int, micro: int, zero: int, reduce: str | None = None) -> PipelinePlan:
         """The same weights on the same mesh, for another step."""
-        return replace(self, plans=tuple(each.with_step(batch, micro, zero) for each in self.plans))
+        return replace(self, plans=tuple(each.with_step(batch, micro, zero, reduce) for each in self.plans))
 
     def flight(self, number: int) -> int:
         """Of how many micro-batches a stage keeps activations at once: where forward and backward take turns, of those

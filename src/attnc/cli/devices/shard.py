@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     from ...compiler.cost.bill import CostError
     from ...compiler.sharding.data import data
-    from ...compiler.sharding.find import MeshSearch, found
+    from ...compiler.sharding.find import ZEROS, MeshSearch, found
     from ...compiler.sharding.mesh import PIPE, CannotDivide
     from ...compiler.sharding.options import PlanOptions
     from ...compiler.sharding.page import page
@@ -71,10 +71,12 @@ def run(args: argparse.Namespace) -> int:
         splits = dict(args.split)
         if args.find is not None:
             how = PlanOptions(given, splits, args.batch, args.dtype, reduce=args.reduce)
-            zeros = (3, 2, 1) if args.zero is None else (args.zero,)
+            if args.zero == 1:
+                raise CannotRun("--find finds what can be run, and `parallelize` has no --zero 1: 0, 2 or 3")
+            zeros = ZEROS if args.zero is None else (args.zero,)
             search = MeshSearch(model._sized, how, args.find, args.memory, **speeds, micro=args.micro, zeros=zeros)
             with deep():
-                lines = found(search)
+                lines = found(search, _command(args))
         else:
             step: PlanKeywords = {
                 "splits": splits, "batch": args.batch, "dtype": args.dtype, "reduce": args.reduce,
@@ -96,3 +98,16 @@ def run(args: argparse.Namespace) -> int:
         raise CannotRun(str(problem)) from None
     print("\n".join(lines))
     return CLEAN
+
+
+def _command(args: argparse.Namespace) -> str:
+    """This command, but for the mesh and the step."""
+    import shlex
+
+    said = ["attnc", "shard", args.target]
+    for name, value in args.set:
+        values = value if isinstance(value, tuple) else (value,)
+        said += ["--set", f"{name}={','.join(str(each).lower() for each in values)}"]
+    said += ["--config", args.config] if args.config else []
+    said += [part for folder in args.path for part in ("--path", folder)]
+    return shlex.join(said)
