@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..dsl import syntax as s
-from ..dsl.base.records import mutable, record, replace
+from ..dsl.base.records import field, mutable, record, replace
 from ..dsl.comments.allow import Allowance, split_allowed
 from ..dsl.comments.docs import opening
 from ..dsl.diagnostic import Diagnostic, Severity
@@ -122,6 +122,7 @@ class _Build:
     facts: Facts | None
     folders: tuple[Path, ...]
     trials: Trials | None
+    unused: list[Allowance] = field(default_factory=list)
 
     def run(self) -> Program:
         session = Session()
@@ -140,7 +141,7 @@ class _Build:
         own = module.own if module else []
         return Program(
             self.source,
-            self._told(session.problems, [m.file for m in loader.modules.values() if not m.library]),
+            self._told(session.problems, module, [m.file for m in loader.modules.values() if not m.library]),
             tuple(block.name for block in own if block.is_model),
             tuple(block.name for block in own if not block.is_model),
             tuple(module.configs) if module else (),
@@ -152,7 +153,7 @@ class _Build:
             graphs,
         )
 
-    def _told(self, problems: Problems, files: Sequence[s.File]) -> tuple[Diagnostic, ...]:
+    def _told(self, problems: Problems, module: Module | None, files: Sequence[s.File]) -> tuple[Diagnostic, ...]:
         """All that is wrong and not allowed, in words, in the order of the text."""
         files = [file for file in files if "attnc:" in file.span.source.text]
         if not problems.found and not files:
@@ -163,9 +164,19 @@ class _Build:
         found = [_tell(problem) for problem in first.values()]
         if files:
             found, unused = split_allowed(files, found)
-            if not problems.errors:  # else not all is looked for that might be allowed
-                found += [_tell(_allows_nothing(allowance)) for allowance in unused]
+            self.unused = [] if problems.errors else unused  # else not all is looked for that might be allowed
+            found += [_tell(_allows_nothing(allowance)) for allowance in self._in_vain(module)]
         return _few(sorted(found, key=lambda each: _order(each, self.source)))
+
+    def _in_vain(self, module: Module | None) -> list[Allowance]:
+        """What allows nothing, whichever config is picked; of sizes from outside it is not known."""
+        left = [] if self.sizes or self.config is not None or module is None else self.unused
+        for config in module.configs if module is not None and left else ():
+            other = _Build(self.source, self.base, config, {}, None, self.folders, None)
+            other.run()
+            places = [allowance.span for allowance in other.unused]
+            left = [allowance for allowance in left if allowance.span in places]
+        return left
 
     def _check(self, session: Session, loader: Loader, module: Module) -> dict[str, Graph | Problem]:
         """Check all blocks; the graphs of the file's own."""

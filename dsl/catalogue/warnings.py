@@ -467,7 +467,8 @@ model net(x: [seq, d]) -> [seq, d] causal seq {
         """
         `# attnc: allow W0511: the reason` lets a warning or a piece of advice stand. Behind code it holds for that
         statement, on a line of its own for the statement, the block or the declaration right beneath it. Where nothing
-        of the kind is told there, or no longer, or the code is none, it would hide what comes later.
+        of the kind is told there, or no longer, or the code is none, it would hide what comes later. What one config
+        of the file needs is needed, and of sizes from outside (`--set`) nothing is told.
         """,
         """
 width seq
@@ -496,7 +497,7 @@ model net(x: [seq, d]) -> [seq, d] {
         product begin at 0, so that neither moves the other. A router that only says which experts are picked stays as
         it was drawn: multiply what they make by its weights, too (Shazeer et al. 2017). Of a scale and a map that
         follow one another, one may begin at 0 (ReZero), not both. Nothing is said of what is `frozen`, or kept from
-        learning by `stop_gradient`.
+        learning by `stop_gradient`, or read by a branch of a static `if` that other numbers would take.
 
         A router that picks one expert and makes its one weight sum to one gives it the weight 1, whatever it
         learns: so in davidmrau/mixture-of-experts (issue 27) and in minimind (issue 858), where 198 million

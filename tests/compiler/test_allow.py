@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from attnc.compiler.check import build
@@ -88,3 +90,32 @@ def test_with_an_error_nothing_is_unused() -> None:
     text = TEXT.format(**{**FREE, "statement": ONE}).replace("a + b", "a + c")
     codes = [found.code for found in build(Source("net.attn", text)).diagnostics]
     assert any(code[0] == "E" for code in codes) and "W0519" not in codes
+
+
+SWITCHED = """
+const cut = 0
+config cutting { cut = 2 }
+config more { cut = 1 }
+
+width seq
+width past like seq
+depth d = 8
+
+model net(x: [seq, d]) -> [seq, d] {
+    scores = dot[d](x, x[seq as past])
+    weights = softmax[past](scores / sqrt(|d|) where past <= seq - cut)  # attnc: allow W0523: the first are kept out
+    return linear.O[d -> d](dot[past](weights, x[seq as past]))
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "sizes"), [(None, {}), ("cutting", {}), ("more", {}), (None, {"cut": 3}), (None, {"cut": 0})]
+)
+def test_what_one_config_needs_is_used(config: str | None, sizes: dict[str, int]) -> None:
+    assert build(Source("net.attn", SWITCHED), config=config, sizes=sizes).diagnostics == ()
+
+
+def test_what_no_config_needs_is_unused() -> None:
+    program = build(Source("net.attn", re.sub(r"cut = \d", "cut = 0", SWITCHED)))
+    assert [found.code for found in program.diagnostics] == ["W0519"]

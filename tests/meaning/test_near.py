@@ -101,3 +101,41 @@ def test_padding_that_is_left_out_is_left_out_everywhere(name: str, mask: str, e
     text = POOLED.replace("SEEN", name).replace("MASK", mask).replace("END", end)
     found = [each for each in attnc.check(text) if each.code == "W0522"]
     assert [help in each.help for each in found] == [True] * bool(help)
+
+
+SWITCHED = """
+const near = false
+width seq
+depth d = 4, e = 3
+block attend(x: [seq, d], r: [e, d]) -> [seq, d] {
+    if near {
+        x = x + dot[e](dot[d](x, r), r)
+    }
+    return linear.L[d -> d](x)
+}
+block layer(x: [seq, d], r: [e, d]) -> [seq, d] {
+    return attend.a(x, r)
+}
+model net(x: [seq, d]) -> [seq, d] {
+    param R: [e, d] ~ normal(0.1)
+    repeat.layers 2 {
+        x = layer(x, R)
+    }
+    return x
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("near = false", "near = false", []),
+        ("near = false", "near = true", []),
+        # The branch has a name of its own: no other number reads the weight.
+        ("        x = x +", "        r = broadcast[e](x)[seq = 0]\n        x = x +", ["W0521"]),
+        ("    if near {\n        x = x + dot[e](dot[d](x, r), r)\n    }\n", "", ["W0503", "W0521"]),
+    ],
+)
+def test_of_what_another_branch_would_read_nothing_is_said(old: str, new: str, codes: list[str]) -> None:
+    text = SWITCHED.replace(old, new)
+    assert [each.code for each in attnc.check(text)] == codes

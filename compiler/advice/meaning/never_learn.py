@@ -6,7 +6,8 @@ ReZero (Bachlechner et al. 2021) begin with one. What no result of a block reach
 
 Silent: what is `frozen`, and what `stop_gradient` keeps away on purpose; results of which no model makes a gradient
 (indices, measures beside a loss); biases that begin at 0 and are only picked by, which a rule outside updates
-(DeepSeek-V3); what some pass of a repeat learns; and a part one of whose other results is used.
+(DeepSeek-V3); what some pass of a repeat learns; a part one of whose other results is used; and what a branch reads
+that is not taken at these numbers.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.flows.learning import Learning
 from ...graph.flows.zeros import NONE, Zeros, below, factors, prefix_of
-from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Weight, children, makes, reads
+from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Weight, children, makes, reads, values_of
 from ...graph.traits import Normalise, Pointwise, Product, Rounded
 from ...graph.values import Role, Value, is_real
 from ...problems.plain import Plain
 from ...sizes.axes import evaluate
+from .branches import left_out
 
 _NOUGHT = re.compile(r"0(\.0*)?")
 _PASS = re.compile(r"(?<=\.)\d+(?=\.)")
@@ -119,6 +121,8 @@ class _Dead:
         for node in graph.nodes:
             for starts, paths in self._starts(node, prefix, dead):
                 ends, live = _Forward(self.learning).of(graph, starts)
+                if self._read_elsewhere(graph, live):
+                    continue
                 out = live & {output.value.id for output in graph.outputs}
                 if ends:
                     first = next(
@@ -131,6 +135,19 @@ class _Dead:
                 elif len(makes(node)) == 1 and _bound_over(graph, live):
                     self._note(getattr(node, "span", None) or makes(node)[0].span, None, paths)
         return leaves
+
+    def _read_elsewhere(self, graph: Graph, live: set[int]) -> bool:
+        """Whether a branch that is not taken reads one of these values, here or in what they are given to."""
+        names = {value.name for value in values_of(graph) if value.id in live and value.name}
+        if names and names & left_out(graph):
+            return True
+        for node in graph.nodes:
+            given = [n for n, value in enumerate(reads(node)) if value.id in live and not isinstance(node, Apply)]
+            for inner in children(node) if given else ():
+                starts = {inner.inputs[n].value.id for n in given}
+                if self._read_elsewhere(inner, _Forward(self.learning).of(inner, starts)[1]):
+                    return True
+        return False
 
     def _starts(self, node: Node, prefix: str, dead: frozenset[str]) -> list[tuple[set[int], list[str]]]:
         """The values of a node that dead weights begin to make, with their paths."""
