@@ -19,6 +19,7 @@ import torch
 import attnc
 from tests.backends.written import written
 
+from .meant import misjudged, speaks_of_meaning, weights_misjudged
 from .named import Arr, noting_infinities, rounded_otherwise
 from .program import Program, Weights
 
@@ -57,7 +58,7 @@ def load(text: str, program: Program) -> attnc.Spec:
         return attnc.loads(text, base=folder, config=program.config, sizes=program.sizes)
 
 
-def accepted(program: Program) -> attnc.Model:
+def accepted(program: Program) -> attnc.Spec:
     try:
         spec = load(program.text, program)
     except attnc.AttnError as error:
@@ -66,21 +67,22 @@ def accepted(program: Program) -> attnc.Model:
     except Exception as error:
         raise Fault("checker raised", repr(error), repr(type(error))) from error
     _warned(spec, program)
-    return spec.model("net")
+    return spec
 
 
 def _warned(spec: attnc.Spec, program: Program) -> None:
     """What looks like a slip is warned of where it was written, and nowhere else."""
-    # Before: what is idle. From W0520 on, what may not be meant: a random program means nothing.
-    found = {warning.code for warning in spec.warnings if "W0505" <= warning.code < "W0520"}
+    found = {warning.code for warning in spec.warnings if warning.code >= "W0505" and not speaks_of_meaning(warning)}
     written = {code for code, text in program.slips if _stands(text, program.model.text())}
     models = [unit for unit in program.units if unit.keyword == "model"]
     masks = [formal.val for unit in models for formal in unit.formals if formal.val.element == "bool"]
     if any(len(mask.axes) == 1 for mask in masks) and any(axis.ragged for axis in program.axes):
         written |= found & {"W0505"}  # as a mask it may stand anywhere, and a sum of widths is ragged too
-    written |= found & {"W0523"}  # masks are drawn at random, and some let nothing through
     if found != written:
         raise Fault("warned", f"of {sorted(found)}, but there is {sorted(written)}", str(sorted(found ^ written)))
+    wrong = misjudged([warning for warning in spec.warnings if speaks_of_meaning(warning)], program)
+    if wrong is not None:
+        raise Fault("not meant", wrong, wrong[:20])
 
 
 def _stands(text: str, within: str) -> bool:
@@ -145,7 +147,8 @@ def far(a: Array, b: Array, floor: float = 1e-3) -> float:
 def judge(program: Program, report: Report | None = None) -> Report:
     """What costs much and seldom finds anything is looked at in every so many programs, by their seeds."""
     report = report or Report()
-    model = accepted(program)
+    spec = accepted(program)
+    model = spec.model("net")
     weights = Weights(program.seed)
     inputs = program.inputs() | lengths(model, program)
     odd: list[str] = []  # infinities, and what comes of them
@@ -154,14 +157,21 @@ def judge(program: Program, report: Report | None = None) -> Report:
         np.errstate(over="call", divide="call", invalid="call", call=lambda kind, flag: odd.append(kind)),
     ):
         meant = program.evaluate(inputs, weights)
-    spec = {path: tuple(weight.shape) for path, weight in model.weights.items()}
+    shapes = {path: tuple(weight.shape) for path, weight in model.weights.items()}
     ours = {path: array.shape for path, array in weights.arrays.items()}
-    if spec != ours:
-        raise Fault("weights", f"the model has {spec}, but the spec says {ours}")
+    if shapes != ours:
+        raise Fault("weights", f"the model has {shapes}, but the spec says {ours}")
     module = running("torch", lambda: model.torch(dtype=torch.float64, weights=weights.arrays).eval())
     state = {key: tuple(value.shape) for key, value in module.state_dict().items()}
-    if state != spec:
-        raise Fault("state dict", f"{state} is not {spec}")
+    if state != shapes:
+        raise Fault("state dict", f"{state} is not {shapes}")
+    idle = [warning for warning in spec.warnings if warning.code == "W0521"]
+    if idle or program.seed % GRADIENTS == 0:
+        wrong = weights_misjudged(
+            idle, module, shapes, lambda seed: data(program.inputs(seed) | lengths(model, program), program, np.float64)
+        )
+        if wrong is not None:
+            raise Fault("never learns", wrong, wrong[-20:])
     if program.seed % DETERMINISTIC == 0:
         _deterministic(model, program)
     values = data(inputs, program, np.float64)

@@ -116,7 +116,11 @@ def library(name: str) -> FileText:
 
 
 class Referee:
-    """extents: sizes of the main file's axes. parameters: sizes of blocks' parameters when they run on their own."""
+    """extents: sizes of the main file's axes. parameters: sizes of blocks' parameters when they run on their own.
+
+    uses: of each op, in order, with the lines of the calls around it and its own. dropped: lines whose dropout leaves
+    nothing; that of others leaves all.
+    """
 
     def __init__(
         self, text: str, files: Mapping[str, str], extents: Mapping[str, int],
@@ -128,6 +132,9 @@ class Referee:
         self.weights, self.capacity = weights or Weights(0), capacity or {}
         self.count = 0
         self.stack: list[str] = []
+        self.lines: list[int] = []
+        self.uses: list[tuple[tuple[int, ...], Use]] = []
+        self.dropped: frozenset[int] = frozenset()
         try:
             tree = read(text)
         except Unreadable as error:
@@ -598,7 +605,11 @@ class Referee:
             raise Foul(expr.line, f"`{expr.text}` {'needs an' if move.arrow else 'takes no'} arrow")
         label = expr.label or binding
         use = Use(self, scope, expr.line, expr.text, operands, mask, axes, made, each, options, label)
-        return move.rule(use)
+        self.uses.append(((*self.lines, expr.line), use))
+        value = move.rule(use)
+        if expr.text == "dropout" and expr.line in self.dropped:
+            return replace(value, arr=pointwise(lambda x: x * 0.0, value.arr))
+        return value
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -621,6 +632,7 @@ class Referee:
                 raise Foul(line, f"`{block.name}` lacks {formal.name}")
         states = {result.name for result in block.results} & {formal.name for formal in block.formals}
         self.stack.append(block.name)
+        self.lines.append(line)
         try:
             if scanned is not None:
                 results = self.scan(inner, block, args, scanned, states, bound, line)
@@ -635,6 +647,7 @@ class Referee:
             raise Foul(place, foul.why, foul.of_sizes) from None
         finally:
             self.stack.pop()
+            self.lines.pop()
 
     def bind(self, scope: Scope, expr: Expr, block: BlockText, module: Module) -> tuple[Named, set[str]]:
         """What the block's names stand for; the keys of the axes that its parameters are bound to."""
