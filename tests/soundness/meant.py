@@ -15,7 +15,7 @@ import torch
 
 from attnc.dsl.diagnostic import Diagnostic
 
-from .program import Program, Weights
+from .program import DATA, Program, Weights
 from .referee import Foul, Referee, Use, examine
 
 DRAWS = 4  # of inputs and weights
@@ -230,7 +230,28 @@ def dropout_misjudged(said: Diagnostic, program: Program) -> str | None:
     return None
 
 
+def padding_misjudged(said: Diagnostic, program: Program) -> str | None:
+    """W0522: the op has no mask there, and another has one that data say."""
+    match = re.match(r"`(\w+)` reads the padding", said.message)
+    for referee in runs(program) if match is not None else ():
+        plain = any(use.mask is None for use in used(referee, match[1] if match else "", lines_of(said)))
+        if not plain or not any(use.mask is not None and use.mask.role == DATA for _, use in referee.uses):
+            return f"nothing is left out here and read there: {said.message}"
+    return None if match is not None else f"which op? {said.message}"
+
+
+def input_misjudged(said: Diagnostic, program: Program) -> str | None:
+    """A0529: the name does not stand in the body of its block."""
+    match = re.match(r"`(\w+)` takes `(\w+)`, and reads it nowhere", said.message)
+    if match is None:
+        return f"what is not used? {said.message}"
+    body = next(unit.text() for unit in program.units if unit.name == match[1]).partition("{\n")[2]
+    return f"it stands in its body: {said.message}" if re.search(rf"\b{match[2]}\b", body) else None
+
+
 REFEREES: dict[str, Callable[[Diagnostic, Program], str | None]] = {
+    "A0529": input_misjudged,
+    "W0522": padding_misjudged,
     "W0523": mask_misjudged,
     "W0524": scores_misjudged,
     "W0528": dropout_misjudged,
