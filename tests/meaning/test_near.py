@@ -133,7 +133,7 @@ model net(x: [seq, d]) -> [seq, d] {
         ("near = false", "near = true", []),
         # The branch has a name of its own: no other number reads the weight.
         ("        x = x +", "        r = broadcast[e](x)[seq = 0]\n        x = x +", ["W0521"]),
-        ("    if near {\n        x = x + dot[e](dot[d](x, r), r)\n    }\n", "", ["W0503", "W0521"]),
+        ("    if near {\n        x = x + dot[e](dot[d](x, r), r)\n    }\n", "", ["W0503", "A0529", "W0521"]),
     ],
 )
 def test_of_what_another_branch_would_read_nothing_is_said(old: str, new: str, codes: list[str]) -> None:
