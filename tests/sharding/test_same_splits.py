@@ -86,7 +86,7 @@ def test_examples_are_divided_alike(name: str) -> None:
         assert_lies(division, plans[0].weights, mesh)
         over = init_device_mesh("cpu", tuple(mesh.values()), mesh_dim_names=tuple(mesh))
         net: Any = of.parallelize(over, seed=None)
-        assert net.division == division
+        assert net._division == division
     assert some
 
 
@@ -128,4 +128,4 @@ def test_what_is_found_runs(capsys: pytest.CaptureFixture[str]) -> None:
         mesh = init_device_mesh("cpu", tuple(sizes.values()), mesh_dim_names=tuple(sizes))
         net: Any = eval(f"of.{call}", {"of": of, "mesh": mesh})
         for path, weight in said["weights"].items():
-            assert {*net.division.lies(path).split} == {*weight["placed"]}
+            assert {*net._division.lies(path).split} == {*weight["placed"]}
