@@ -92,6 +92,7 @@ class MeshSearch:
 
     how:     what is asked of plans; of no batch, an item for each device. Whatever micro-batches it has, and whatever
              it scatters, `micro` and `zeros` say what is tried: None stands for as many micro-batches as are best.
+    again:   the checkpointings that are tried, the least first.
     memory:  what a device has, in bytes. bandwidth, flops: what it sends and computes in a second.
     """
 
@@ -103,6 +104,7 @@ class MeshSearch:
     flops: float
     micro: int | None = None
     zeros: Sequence[int] = ZEROS
+    again: Sequence[Checkpointing] = RUN
 
     @property
     def batch(self) -> int:
@@ -162,9 +164,9 @@ class MeshSearch:
                 continue
             for micro in sorted(rounds) if self.micro is None else [self.micro]:
                 step = plan.with_step(copies * micro * (items // micro), micro, zero, reduce)
-                for how in RUN:
+                for how in self.again:
                     memory = step.needs(how.value) if isinstance(step, PipelinePlan) else step.memory(how.value)
-                    if memory <= self.memory or how is RUN[-1]:
+                    if memory <= self.memory or how is self.again[-1]:
                         seconds, sending = step.timed(self.bandwidth, self.flops, how.value)
                         yield Trained(step, how, memory, seconds, sending, memory <= self.memory)
                         break

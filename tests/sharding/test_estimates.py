@@ -13,6 +13,7 @@ import attnc
 from attnc.cli import main
 from attnc.compiler.cost.walk import CostWalk
 from attnc.compiler.sharding.cautions import cautions
+from attnc.compiler.sharding.estimates.activations import Checkpointing
 from attnc.compiler.sharding.estimates.balance import placed_at
 from attnc.compiler.sharding.find import MeshSearch
 from attnc.compiler.sharding.options import PlanOptions
@@ -96,7 +97,7 @@ def test_pipelines_are_found() -> None:
     of = attnc.load(LLAMA, sizes=sizes).model("llama")
     how = PlanOptions({"seq": 8192}, {"model": ("groups", "inner", "vocab", "seq")}, 2048, reduce="float32")
     began = time.process_time()
-    search = MeshSearch(of._sized, how, 8192, 80e9, 1e11, 4e14)
+    search = MeshSearch(of._sized, how, 8192, 80e9, 1e11, 4e14, again=tuple(Checkpointing))
     best = search.run().best
     assert time.process_time() - began < 60
     place, published = next(
