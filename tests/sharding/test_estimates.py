@@ -104,7 +104,7 @@ def test_pipelines_are_found() -> None:
         (place, one) for place, one in enumerate(best) if str(one.plan.mesh) == "pipe = 16, data = 64, model = 8"
     )
     assert place < len(best) // 3 and published.each < 1.3 * best[0].each and published.fits
-    assert (published.plan.micro, published.plan.stage) == (32, 2)
+    assert (published.plan.micro, published.plan.zero) == (32, 2)
 
 
 @pytest.mark.slow
