@@ -2,8 +2,9 @@
 
 Readers of meaning need more than the proof of causality says: its bounds say what a value reads at most, and a mistake
 is one only if it is surely made. So widths that are free get some size, and what is made of positions and sizes is
-worked out where it is asked for, one index at a time; what it takes of data is not known (None). Only widths have
-places: along depths all items count as one. Nothing is computed that nobody asks for, and only so much (`Tired`).
+worked out where it is asked for, one index at a time; what it takes of data is not known (None). Widths have places;
+along a depth all items count as one, unless a point says which. Nothing is computed that nobody asks for, and only so
+much (`Tired`).
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ class GraphRun:
             case Gather() if node.mask is None:
                 at, (axis,) = self.number(node.operands[1], point), node.axes
                 extent = self.extent(axis)
-                found = at is not None and extent is not None and 0 <= at < extent and axis.is_width
+                found = at is not None and extent is not None and 0 <= at < extent
                 return (x, {**point, axis: int(at)}) if found and at is not None else None
             case Arrange(map):
                 return self._arranged(map, node, point)
@@ -218,10 +219,8 @@ class GraphRun:
 
     def _arranged(self, map: IndexMap, node: Apply, point: Point) -> tuple[Value, Point] | None:
         x, axes, made = node.operands[0], node.axes, node.made
-        if not any(axis.is_width for axis in (*axes, *made)):
-            return x, point  # all along depths
-        if not all(axis.is_width for axis in (*axes, *made)) or not all(b in point for b in made):
-            return None
+        if not all(b in point for b in made):
+            return None if any(axis.is_width for axis in (*axes, *made)) else (x, point)  # all along depths
         extents = {axis: self.extent(axis) for axis in (*axes, *made)}
         if any(extent is None for extent in extents.values()):
             return None
@@ -266,6 +265,8 @@ class GraphRun:
                 return point.get(axis)
             case Apply(traits=traits):
                 match traits.reads:
+                    case Pointwise(Function()) if node.op in OPERATIONS:
+                        return _applied(OPERATIONS[node.op].of, [self.number(node.operands[0], point)])
                     case Pointwise(meaning) if meaning != Sum((1,)) and meaning != Choice():
                         return self._pointwise(meaning, node.operands, point)
                     case Reduce(combination) if combination is not None and combination.truths:
@@ -319,8 +320,12 @@ def _computed(meaning: Meaning, numbers: Sequence[Number | None]) -> Number | No
             return sum(by * number for by, number in zip(times, given, strict=True))
         case Limited():
             return min(max(given[0], given[1]), given[2])
+    return _applied(_COMPUTES[meaning], given) if meaning in _COMPUTES else None
+
+
+def _applied(function: Callable[..., Number], numbers: Sequence[Number | None]) -> Number | None:
     try:
-        return _COMPUTES[meaning](*given) if meaning in _COMPUTES else None
+        return None if None in numbers else function(*numbers)
     except (ArithmeticError, ValueError, TypeError):
         return None
 

@@ -706,6 +706,43 @@ model attention(x: [word, model], padding: bool[word]) -> [word, model] {
 """,
     ),
     Entry(
+        "W0526",
+        "places that do not tell a distance",
+        """
+        Queries and keys that are turned by their places have scores that hang on the distance (Su et al. 2021), if both
+        are turned, each by its own place, equally often, at the same rates, in the same pairs, and along the axis that
+        is summed over. Values are not turned, unless their average is turned back (Miyato et al. 2024). An offset to
+        scores that is the same for all keys changes nothing; one that rises with the distance has the wrong sign (Press
+        et al. 2022 take the distance off); a table of which all pairs read one row tells nothing. Nothing is said of
+        what has learned angles, or is turned by numbers that are data.
+
+        A notebook on attention added what ALiBi takes off (meta-pytorch/attention-gym, pull request 86). In V-JEPA 2
+        the rates are repeated for the two halves of the features, and neighbours are turned in pairs (vjepa2, pull
+        request 15); in a book on GPTs it is the other way about (raiyanyahya/how-to-train-your-gpt, issue 6): the two
+        features of a pair are turned by unlike angles.
+        """,
+        """
+width seq
+width past like seq
+depth heads = 4, key = 8
+
+block scores(Q: [seq, heads, key], K: [seq, heads, key]) -> [seq, past, heads] {
+    slope = 2 ^ (-8 * (heads + 1) / |heads|)
+    return softmax[past](dot[key](Q, K[seq as past]) / sqrt(|key|) + slope * (seq - past) where past <= seq)
+}
+""",
+        """
+width seq
+width past like seq
+depth heads = 4, key = 8
+
+block scores(Q: [seq, heads, key], K: [seq, heads, key]) -> [seq, past, heads] {
+    slope = 2 ^ (-8 * (heads + 1) / |heads|)
+    return softmax[past](dot[key](Q, K[seq as past]) / sqrt(|key|) - slope * (seq - past) where past <= seq)
+}
+""",
+    ),
+    Entry(
         "W0527",
         "heads that are cut in unlike order",
         """

@@ -139,3 +139,54 @@ model net(x: [seq, d]) -> [seq, d] {
 def test_of_what_another_branch_would_read_nothing_is_said(old: str, new: str, codes: list[str]) -> None:
     text = SWITCHED.replace(old, new)
     assert [each.code for each in attnc.check(text)] == codes
+
+
+TURNED = """
+width seq
+width past like seq
+depth heads = 2, key = 8, two = 2, half = key / 2
+
+block turn[n: width](x: [n, key]) -> [n, key] {
+    parts = split[key -> PAIRS](x)
+    swapped = merge[PAIRS -> key](select(two == 0, -parts[two = 1], parts[two = 0]))
+    angle = PLACE / 10000 ^ (2 * RATE / |key|)
+    return x * cos(angle) + swapped * sin(angle)
+}
+
+block scores(Q: [seq, heads, key], K: [seq, heads, key], V: [seq, heads, key]) -> [seq, heads, key] {
+    Q = turn[seq](Q)
+    K = KEYS
+    weights = softmax[past](dot[key](Q, K[seq as past]) / sqrt(|key|) OFFSET where past <= seq)
+    return linear.O[key -> key](READ)
+}
+"""
+READ = "dot[past](weights, V[seq as past])"
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({}, ""),
+        ({"RATE": "floor(key / 2)", "PAIRS": "half, two"}, ""),
+        ({"RATE": "floor(key / 2)"}, "turn[seq](K)"),  # the two of a pair by unlike angles
+        ({"PAIRS": "half, two"}, "turn[seq](K)"),
+        ({"PLACE": "floor(n / 2)"}, ""),
+        ({"KEYS": "K"}, "turn[seq](Q)"),
+        ({"KEYS": "linear.more[key -> key](turn[seq](K))"}, ""),  # a map may do anything to it
+        ({"KEYS": "l2norm[key](turn[seq](K))"}, ""),  # not known to be such a sum
+        ({"KEYS": "turn[seq](K) * log(2 + seq)"}, ""),  # longer, and turned no further
+        ({"KEYS": "turn[seq](turn[seq](K))"}, "turn[seq](turn[seq](K))"),
+        ({"READ": "dot[past](weights, turn[seq](V)[seq as past])"}, "turn[seq](V)"),
+        ({"OFFSET": "- 0.1 * abs(seq - past)"}, ""),
+        ({"OFFSET": "+ log(1 + seq - past)"}, "log(1 + seq - past)"),
+        ({"OFFSET": "+ 0.1 * past"}, ""),
+        ({"OFFSET": "- log(1 + seq)"}, "log(1 + seq)"),
+    ],
+)
+def test_scores_tell_distances(changed: dict[str, str], place: str) -> None:
+    text = TURNED
+    like = {"PAIRS": "two, half", "RATE": "(key % |half|)", "PLACE": "n", "KEYS": "turn[seq](K)", "READ": READ}
+    for hole, filled in {**like, "OFFSET": "", **changed}.items():
+        text = text.replace(hole, filled)
+    said = [each for each in attnc.check(text) if not each.code.startswith("W0503")]
+    assert [(each.code, each.span and each.span.text) for each in said] == [("W0526", place)] * bool(place)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from ...base.problems import Problem
 from ...graph.nodes import Graph
+from ..positions import idle_positions
 from .comparisons import masks_of_places
 from .dropped import wrongly_dropped
 from .empty_queries import empty_queries
@@ -28,6 +29,7 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     masks_of_data,
     masks_of_places,
     padding_read,
+    idle_positions,
     wrongly_dropped,
     heads_unlike,
 )

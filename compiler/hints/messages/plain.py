@@ -36,6 +36,7 @@ class PlainWords(NamedTuple):
 _UNDECLARED = "declare it: `depth {0} = 64` or `const {0} = 2`"
 _ONE_OF_TWO = "declare `{0}` in this file (its declaration then holds in both), or rename one: `{1} as other`"
 _CHOOSE = "choose between values with ``select(condition, x, y)``"
+_MULTIPLIED = "multiplied here"
 _LEFT_OUT = "padding is left out here"
 
 PLAIN = {
@@ -256,6 +257,53 @@ PLAIN = {
         "`{0}` is given no mask here, and reads the padding of `{1}`, which is left out elsewhere",
         "give it the mask, too: ``{2}``{3}",
         _LEFT_OUT,
+    ),
+    Plain.TURNED_ALONE: PlainWords(
+        "this is turned by the place along `{0}`, and what it is multiplied with is not turned: their product hangs on "
+        "one place, and not on the distance",
+        "turn the other by its place, too{1}; or turn neither",
+        _MULTIPLIED,
+    ),
+    Plain.TURNED_UNLIKE: PlainWords(
+        "this and what it is multiplied with are not turned alike: their product is no function of the distance",
+        "turn both equally often, at the same rates and in the same pairs, each pair by one angle",
+        "the other is turned here",
+    ),
+    Plain.TURNED_ALONG: PlainWords(
+        "this is turned along `{0}`, and the product sums over `{1}`: it is no function of the distance",
+        "turn both along what is summed over: ``{2}``",
+        _MULTIPLIED,
+    ),
+    Plain.TURNS_CANCEL: PlainWords(
+        "this is turned by the place along `{0}`, as is what it is multiplied with: the turns "
+        "cancel, and no place is left",
+        "turn what runs along `{1}` by its own place, with `{1}` in the angle",
+        _MULTIPLIED,
+    ),
+    Plain.VALUES_TURNED: PlainWords(
+        "values are turned, each by its place along `{0}`, and their average is not turned back",
+        "turn queries and keys alone; or turn the average back by the place of the query",
+        "averaged here",
+    ),
+    Plain.SAME_FOR_KEYS: PlainWords(
+        "this is the same for all of `{0}`, and so it changes nothing in `{1}`",
+        "let it differ along `{0}`, such as by a distance, or leave it out",
+        "normalised here",
+    ),
+    Plain.FAR_COUNTS: PlainWords(
+        "this rises with the distance of `{1}` from `{0}`: what is farther away scores higher, without bound",
+        "take it off, or turn the difference round",
+        "the softmax is taken here",
+    ),
+    Plain.ONE_ROW: PlainWords(
+        "this is one number for all pairs of `{0}` and `{1}` that may look at each other: one row of the table is read",
+        "turn the difference round, if it is clipped: ``{0} - {1}``",
+        "the softmax is taken here",
+    ),
+    Plain.FIRST_PLACE: PlainWords(
+        "this is one row of a table along `{0}`, which all of `{0}` are given: their places are not told",
+        "give each its own: leave out the brackets with the place",
+        "added here",
     ),
     Plain.NEVER_LEARNS: PlainWords(
         "no gradient reaches {0}: {1} lets none through",
