@@ -46,7 +46,7 @@ def idle_positions(graph: Graph) -> Iterator[Problem]:
         top = next(sized(graph), None)
         far = next(sized(graph, range(FAR, FAR + 200)), None)
         if top is not None:
-            yield from _Turns(graph).problems(top)
+            yield from _Turns(graph).all(top)
         if far is not None:
             yield from _offsets(graph, far)
     except (Tired, RecursionError):
@@ -94,9 +94,15 @@ class _Turns:
     def __init__(self, graph: Graph) -> None:
         self.source = None if graph.span is None else graph.span.source
         self.items: dict[object, _Item] = {}
+        self.inputs: set[tuple[int, int]] = set()  # of a block that stands alone, as those of bases
+
+    def all(self, top: GraphRun) -> Iterator[Problem]:
+        """Of all that is multiplied in a graph and the blocks that it calls."""
+        if top.graph.kind == "block":
+            self.inputs = {(id(top), entry.value.id) for entry in top.graph.inputs}
+        yield from self.problems(top)
 
     def problems(self, frame: GraphRun) -> Iterator[Problem]:
-        """Of all that is multiplied in a graph and the blocks that it calls."""
         for node in frame.graph.nodes:
             if isinstance(node, Call | Repeat) and all(not inner.target for inner in children(node)):
                 yield from self.problems(frame.inside(node))
@@ -187,9 +193,13 @@ class _Turns:
         elif any(varies):
             turned = varies.index(True)
             site, own = sites[turned], pair.widths[turned]
-            if site is not None:
+            if site is not None and not self._given(pair.item(1 - turned, 1, 1)):
                 return Plain.TURNED_ALONE.at(site, own, _again(pair, site, 1 - turned), there=there)
         return None
+
+    def _given(self, item: _Item) -> bool:
+        """Whether a block is given it as it is: its callers may have turned it."""
+        return any((frame, value) in self.inputs for frame, value, _ in item.terms)
 
     def _values(self, frame: GraphRun, node: Apply) -> Iterator[Problem]:
         """What shares average, and nothing turns back."""

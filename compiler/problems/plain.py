@@ -76,6 +76,10 @@ class Plain(Enum):
     PADDING_READ = "W0525", "a mask of padding lets padding through (its name)"
     REAL_SHUT_OUT = "W0525", "a mask of what is to be read shuts that out (its name)"
     PENALTY_SMALL = "W0525", "a penalty on padding is small (its mask, the axis, how large; there: the softmax)"
+    FILLED_HIGH = (
+        "W0525",
+        "scores are set to a number that is read (its mask, the axis, the number; there: the softmax)",
+    )
     SCORES_TIMES_ZERO = "W0525", "scores are multiplied by 0 at padding (its mask, the axis; there: the softmax)"
     ZERO_PICKED = "W0525", "padding is 0 where the largest is picked (the op, the mask; there: the zeros)"
     SHARES_ZEROED = "W0525", "shares are set to 0 and not made to sum to one anew (the mask; there: the average)"

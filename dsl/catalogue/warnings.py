@@ -530,11 +530,12 @@ block experts(x: [seq, model]) -> [seq, model] {
         "W0522",
         "padding that is left out here and read there",
         """
-        An attention has a mask over its keys, an input; and another layer, a mean or other pooling, a normalisation or
-        a loss takes the items of the same input together without it. What is computed of an example then hangs on how
-        long the longest of its batch is. Leave the padding out there, too: `mean[word](x where real)`. Nothing is said
-        where there is any mask, such as that of a loss or of a causal model that is padded on the right, of what the
-        mask has a part in, and of ragged widths, whose padding is always left out.
+        An attention has a mask over its keys, an input that is called `real`, `valid`, `pad` or the like; and
+        another layer, a mean or other pooling, a normalisation or a loss takes the items of the same input
+        together without it. What is computed of an example then hangs on how long the longest of its batch is.
+        Leave the padding out there, too: `mean[word](x where real)`. Nothing is said where there is any mask,
+        such as that of a loss or of a causal model that is padded on the right, of what the mask has a part in,
+        and of ragged widths, whose padding is always left out.
 
         A course on embeddings took the mean of what an encoder gives with the padding in it (jsboige/CoursIA, issue
         15045: a sentence's vector changed with its neighbours in the batch), and so did BERT-whitening-pytorch (issue
@@ -816,7 +817,8 @@ block attend(Q: [seq, key], K: [past, key], V: [past, key]) -> [seq, key] {
         """
         An input that its block or model reads nowhere, or a block that nobody calls: something was meant to count, or
         can go. Encoders of fairseq were given a mask that their attention never got (its issue 1339). Told
-        of a file with a model alone: blocks by themselves are there for other files. Nothing is said of an input that
+        of a file with a model alone, and of blocks where more than twice as many are called: the others of a file are
+        there for other files. Nothing is said of an input that
         gives a width its size, of what a branch reads that is not taken, and of names that begin with `_`.
         """,
         """

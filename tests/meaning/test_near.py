@@ -171,7 +171,8 @@ READ = "dot[past](weights, V[seq as past])"
         ({"RATE": "floor(key / 2)"}, "turn[seq](K)"),  # the two of a pair by unlike angles
         ({"PAIRS": "half, two"}, "turn[seq](K)"),
         ({"PLACE": "floor(n / 2)"}, ""),
-        ({"KEYS": "K"}, "turn[seq](Q)"),
+        ({"KEYS": "K"}, ""),  # a caller may have turned it
+        ({"KEYS": "linear.K[key -> key](K)"}, "turn[seq](Q)"),
         ({"KEYS": "linear.more[key -> key](turn[seq](K))"}, ""),  # a map may do anything to it
         ({"KEYS": "l2norm[key](turn[seq](K))"}, ""),  # not known to be such a sum
         ({"KEYS": "turn[seq](K) * log(2 + seq)"}, ""),  # longer, and turned no further
@@ -190,3 +191,62 @@ def test_scores_tell_distances(changed: dict[str, str], place: str) -> None:
         text = text.replace(hole, filled)
     said = [each for each in attnc.check(text) if not each.code.startswith("W0503")]
     assert [(each.code, each.span and each.span.text) for each in said] == [("W0526", place)] * bool(place)
+
+
+LEFT_OUT = """
+width word
+width other like word
+depth model = 8
+model net(x: [word, model], NAME: bool[word]) -> [model] {
+    s = dot[model](x, x[word as other]) / sqrt(|model|)
+    y = dot[other](WEIGHTS, x[word as other])
+    return mean[word](y)
+}
+"""
+HIDDEN = "softmax[other](select(NAME[word as other], -1e9, s))"
+BEHIND = "softmax[other](s + broadcast[word](select(NAME[word as other], -1e9, 0)))"
+
+
+@pytest.mark.parametrize(
+    ("weights", "name", "help"),
+    [
+        (HIDDEN, "pad", "mean[word](y where not pad)"),
+        (BEHIND, "padding", "mean[word](y where not padding)"),
+        ("softmax[other](select(real[word as other], s, -1e9))", "real", "mean[word](y where real)"),
+        ("softmax[other](s where not pad[word as other])", "pad", "mean[word](y where not pad)"),
+        (HIDDEN, "gone", ""),  # it may be what an encoder is not shown, and a decoder is
+        ("softmax[other](s where anchor[word as other])", "anchor", ""),
+        ("softmax[other](select(real[word as other], s, -1e-9))", "real", "softmax[other](... where real)"),
+        ("softmax[other](select(pad[word as other], 1e9, s))", "pad", "softmax[other](... where not pad)"),
+        (BEHIND.replace("1e9", "1"), "pad", "softmax[other](... where not pad)"),
+        (BEHIND.replace("s + ", "s * ").replace("-1e9, 0", "0, 1"), "pad", "softmax[other](... where not pad)"),
+        ("select(NAME[word as other], 0, softmax[other](s))", "pad", "softmax[...](... where not pad)"),
+    ],
+)
+def test_masks_are_named_as_they_leave_out(weights: str, name: str, help: str) -> None:
+    """What a help says to write leaves out the padding, whichever of the two the input is true of."""
+    found = attnc.check(LEFT_OUT.replace("WEIGHTS", weights).replace("NAME", name))
+    told = [each.help or "" for each in found if each.code in ("W0522", "W0525")]
+    assert any(help in each for each in told) if help else not told, told
+
+
+GIVEN = """
+use std.positions: rotary
+width seq
+width past like seq
+depth model = 8, key = 4
+block cross(x: [seq, model], k: [past, key], v: [past, key]) -> [seq, key] {
+    q = rotary[seq, key](linear.q[model -> key](x))
+    return dot[past](softmax[past](dot[key](q, k) / sqrt(|key|) where past <= seq), v)
+}
+model net(x: [seq, model]) -> [seq, key] {
+    k = linear.K[model -> key](x)[seq as past]
+    return cross(x, KEYS, linear.V[model -> key](x)[seq as past])
+}
+"""
+
+
+@pytest.mark.parametrize(("keys", "codes"), [("rotary[past, key](k)", []), ("k", ["W0526"])])
+def test_what_a_caller_has_turned(keys: str, codes: list[str]) -> None:
+    """A block that is given keys does not know; with its caller it does."""
+    assert [each.code for each in attnc.check(GIVEN.replace("KEYS", keys))] == codes

@@ -41,6 +41,12 @@ _LARGE = 100  # a penalty that shuts out: e ^ -100 is no number of float32
 _SMALL = 10  # one that does not
 
 
+def keeps_real(name: str) -> bool | None:
+    """Whether an input of this name is true of what is real, or, False, of padding; None: its name does not say."""
+    name = name.lower()
+    return False if re.fullmatch(_OUT, name) else True if re.fullmatch(_IN, name) else None
+
+
 class KnownNumber(NamedTuple):
     """A number known at build time."""
 
@@ -61,12 +67,17 @@ class Truth(NamedTuple):
     @property
     def keeps(self) -> bool | None:
         """Whether it is true of what is to be read, as far as its name says."""
-        return not self.holds if self.out else self.holds if re.fullmatch(_IN, self.name.lower()) else None
+        keeps = keeps_real(self.name)
+        return None if keeps is None else keeps is self.holds
 
     @property
     def out(self) -> bool:
         """Whether its name is that of padding."""
-        return re.fullmatch(_OUT, self.name.lower()) is not None
+        return keeps_real(self.name) is False
+
+    def mask(self, left_out: bool) -> str:
+        """The mask that leaves out what it holds of, or what it does not hold of, as it is written."""
+        return f"not {self.name}" if self.holds is left_out else self.name
 
 
 class Truths(NamedTuple):
@@ -258,32 +269,37 @@ class _Masks(Follower[Kind]):
         match given:
             case Filled(where, number, _, at) if number <= -_LARGE and where.keeps:
                 self._turned(where._replace(holds=not where.holds), where.at or at)
+            case Filled(where, number, _, at) if number > -_LARGE and node.mask is None:
+                high = Plain.FILLED_HIGH.at(at, where.mask(left_out=True), axes[0], f"{number:g}", there=node.span)
+                self.likely.append((where.root, high))
             case Shifted(Two(where, yes, no), along, times, at) if {*along} & {*axes}:
                 if not times and yes - no <= -_LARGE and where.keeps:
                     self._turned(where._replace(holds=not where.holds), where.at or at)
                 elif not times and no - yes <= -_LARGE and where.keeps is False:
                     self._turned(where, where.at or at)
                 elif node.mask is None and times and 0 in (yes, no):
-                    times_zero = Plain.SCORES_TIMES_ZERO.at(at, where.name, axes[0], there=node.span)
+                    mask = where.mask(left_out=yes == 0)
+                    times_zero = Plain.SCORES_TIMES_ZERO.at(at, mask, axes[0], there=node.span)
                     self.likely.append((where.root, times_zero))
                 elif node.mask is None and not times and 0 < abs(yes - no) < _SMALL:
-                    small = Plain.PENALTY_SMALL.at(at, where.name, axes[0], f"{abs(yes - no):g}", there=node.span)
+                    mask, less = where.mask(left_out=yes < no), f"{abs(yes - no):g}"
+                    small = Plain.PENALTY_SMALL.at(at, mask, axes[0], less, there=node.span)
                     self.likely.append((where.root, small))
         return WholeShares(axes) if node.mask is None else None
 
     def _picked(self, node: Apply, given: Kind | None) -> None:
         """Zeros among what the largest, or the smallest, is picked of."""
         if node.mask is None and isinstance(given, Filled) and given.number == 0 and isinstance(given.other, Signed):
-            self.likely.append(
-                (given.where.root, Plain.ZERO_PICKED.at(node.span, node.op, given.where.name, there=given.at))
-            )
+            mask = given.where.mask(left_out=True)
+            self.likely.append((given.where.root, Plain.ZERO_PICKED.at(node.span, node.op, mask, there=given.at)))
 
     def _averaged(self, node: Apply, given: Filled, value: Value) -> None:
         """WholeShares that are set to zero, and averaged with as they are."""
         if given.number != 0 or not isinstance(given.other, WholeShares):
             return
         if set(given.other.axes) <= {*self.named(node.axes)} and _alone(self.home, value, node):
-            self.likely.append((given.where.root, Plain.SHARES_ZEROED.at(given.at, given.where.name, there=node.span)))
+            mask = given.where.mask(left_out=True)
+            self.likely.append((given.where.root, Plain.SHARES_ZEROED.at(given.at, mask, there=node.span)))
 
 
 def _made(meaning: object, one: float, other: float) -> float:

@@ -2,8 +2,9 @@
 pooling, a normalisation, a loss. What is computed of an example then hangs on how far the others of its batch are long.
 
 Of each value it is known along which axis its items are those of which input: `x[word]` of `ids[word]`, also behind
-maps of each item by itself and under another name of the axis. A truth value of an input is a mask of padding if a
-softmax over keys, for queries of data, has it; what it leaves out there is padding of the input that the keys are of.
+maps of each item by itself and under another name of the axis. A truth value of an input is a mask of padding if its
+name says so and a softmax over keys, for queries of data, has it; what it leaves out there is padding of the input that
+the keys are of. One of another name may say which items are hidden from an encoder, or serve as memory.
 
 Silent: what has any mask of its own (places, as where a causal model is padded on the right; other data); what the mask
 has a part in (`select(real, x, 0)`); masks beside which another mask is used on the same keys, so that they may choose
@@ -42,6 +43,7 @@ from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static
 from .flow import Follower
+from .masks import keeps_real
 
 Items = frozenset[tuple[Axis, int]]
 """Axes along which the items are those of an input, by its number; by `-3 - number` those of its opposite."""
@@ -96,7 +98,8 @@ class _Padding(Follower[Items]):
         super().__init__()
         self.top, self.source = top, None if top.span is None else top.span.source
         self.truths = frozenset(n for n, one in enumerate(top.inputs) if one.value.type.element is Scalar.BOOL)
-        self.paddings = frozenset(n for n in self.truths if len(_widths(top.inputs[n].value)) == 1)
+        named = {n: keeps_real(top.inputs[n].name) for n in self.truths}
+        self.paddings = frozenset(n for n in named if named[n] is not None and len(_widths(top.inputs[n].value)) == 1)
         self.masked: dict[int, list[_Left]] = {}
         self.attended: list[tuple[frozenset[int], frozenset[int]]] = []  # inputs, and the masks of their keys
         self.seen: list[_Read] = []
@@ -182,7 +185,8 @@ class _Padding(Follower[Items]):
                 if any(other != along and n >= 0 and n not in self.truths for other, n in items):  # of queries
                     ordered, scopes = (along, _SPOKEN) in mask, self._around(self.now)
                     for n in kept & self.paddings:
-                        turned = (along, -3 - n) in mask
+                        real = keeps_real(self.top.inputs[n].name)  # a fill or a penalty may have either
+                        turned = (along, -3 - n) in mask or (real is False and (along, n) not in mask)
                         self.masked.setdefault(n, []).append(_Left(inputs, turned, ordered, node, scopes))
             if node.mask is None and _reads_all(node):
                 self._found(_Read(inputs, kept, axis, node, _how(node), self._around(self.now)))

@@ -201,12 +201,17 @@ PLAIN = {
     ),
     Plain.PENALTY_SMALL: PlainWords(
         "what `{0}` leaves out scores {2} less, and is read all the same",
-        "leave it out: ``softmax[{1}](scores where {0})``",
+        "leave it out: ``softmax[{1}](... where {0})``",
+        "the softmax is taken here",
+    ),
+    Plain.FILLED_HIGH: PlainWords(
+        "what `{0}` leaves out scores {2}, and is read all the same",
+        "leave it out: ``softmax[{1}](... where {0})``",
         "the softmax is taken here",
     ),
     Plain.SCORES_TIMES_ZERO: PlainWords(
         "what `{0}` leaves out scores 0, and is read all the same: a score of 0 weighs 1 before it is normalised",
-        "leave it out: ``softmax[{1}](scores where {0})``",
+        "leave it out: ``softmax[{1}](... where {0})``",
         "the softmax is taken here",
     ),
     Plain.ZERO_PICKED: PlainWords(
@@ -216,7 +221,7 @@ PLAIN = {
     ),
     Plain.SHARES_ZEROED: PlainWords(
         "what `{0}` leaves out has its share in the softmax, and then none: the rest sums to less than one",
-        "leave it out of the softmax: ``softmax[...](scores where {0})``",
+        "leave it out of the softmax: ``softmax[...](... where {0})``",
         "averaged with here",
     ),
     Plain.COMPARED_IN_VAIN: PlainWords(
