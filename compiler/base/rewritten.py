@@ -11,7 +11,6 @@ from itertools import pairwise
 
 from ...dsl import syntax as s
 from ...dsl.diagnostic import Edit
-from ...dsl.mistakes.fixes import apply
 from ...dsl.source import Source, Span
 from ..sizes.axes import Axis
 
@@ -45,6 +44,8 @@ def call(
 
 def edited(span: Span, edits: Sequence[tuple[Span, str]]) -> str:
     """The text of a span with edits made. It grows to cover them, as what is piped into a call stands before it."""
+    from ...dsl.mistakes.fixes import apply  # which a right file has no use for
+
     for at, _ in edits:
         span = Span(span.source, min(span.start, at.start), max(span.end, at.end))
     moved = [Edit(Span(at.source, at.start - span.start, at.end - span.start), text) for at, text in edits]

@@ -89,7 +89,6 @@ class Plain(Enum):
     PADDING_SUMMED = "W0522", "products are summed over padding (the op, the axis, the mask, who lacks it; there)"
     PADDING_NORMED = "W0522", "a norm that takes no mask is of padding, too (the same; there: where it is left out)"
     PADDING_COUNTED = "W0522", "a sum of real items is divided by the number of all (axis, mask, who lacks it; there)"
-    PADDING_LAST = "W0522", "the last place of all is taken (the same; there)"
     PADDING_CALLED = "W0522", "a block is not given the mask (its name, axis, mask, who lacks it; there)"
     TURNED_ALONE = "W0526", "one factor of scores is turned by its place (the width, the other so; there: the product)"
     TURNED_UNLIKE = "W0526", "both are turned, in unlike ways (there: the other)"

@@ -8,7 +8,7 @@ while training goes on; `--resume` goes on from the last one, on whichever mesh:
 and the step alone. With `--restarts N` (torchrun's --max-restarts) it is resumed by itself when a rank dies. Ctrl-C, or
 SIGTERM, stops after a step, with a checkpoint. In the folder are checkpoints, log.jsonl with a line for each step,
 loss.png, and at the end weights.safetensors. What is wrong is told once, whichever ranks find it. Exit status: 0; 2
-where it could not run; 3 where a rank was lost; 130 after Ctrl-C.
+where it could not run; 3 where a rank was lost, or 128 and the signal that ended it; 130 after Ctrl-C.
 """
 
 import argparse
@@ -127,8 +127,8 @@ class Run:
         sizes = {"character": data.ALPHABET, **dict(_setting(text) for text in options.set)}
         model = attnc.load(SPEC, sizes=sizes).model("loss")
         asked = dict(_split(text) for text in options.split)
-        splits = {axis: names for axis, names in {**SPLITS, **asked}.items() if axis in mesh.mesh_dim_names}
-        self.net: Any = model.parallelize(mesh, splits=splits, seed=options.seed, dtype=options.dtype)
+        usual = {axis: names for axis, names in SPLITS.items() if axis in mesh.mesh_dim_names}
+        self.net: Any = model.parallelize(mesh, splits={**usual, **asked}, seed=options.seed, dtype=options.dtype)
         mine = len(self.net.batch_part(torch.empty(options.batch)))
         if mine % options.accumulate:
             raise ValueError(

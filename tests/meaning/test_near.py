@@ -88,7 +88,7 @@ model read(x: [word, model], SEEN: bool[word], chosen: bool[word]) -> [model] {
         ("pad", "not pad[word as other]", "mean[word](y)", "`mean[word](y where not pad)`"),
         ("real", "real[word as other]", "l2norm[word](y)[word = 0]", "`select(real, x, 0)`"),
         ("real", "real[word as other]", "dot[word](y, x)", "`select(real, x, 0)`"),
-        ("real", "real[word as other]", "y[word = |word| - 1]", "`[word = max(sum[word](1 where real) - 1, 0)]`"),
+        ("real", "real[word as other]", "y[word = |word| - 1]", ""),  # so SigLIP means it
         ("real", "real[word as other]", "sum[word](y where real) / |word|", "`max(sum[word](1 where real), 1)`"),
         ("real", "real[word as other]", "mean[word](y where chosen)", ""),
         ("real", "real[word as other]", "mean[word](y where word > 0)", ""),

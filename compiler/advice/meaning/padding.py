@@ -8,7 +8,8 @@ the keys are of. One of another name may say which items are hidden from an enco
 
 Silent: what has any mask of its own (places, as where a causal model is padded on the right; other data); what the mask
 has a part in (`select(real, x, 0)`); masks beside which another mask is used on the same keys, so that they may choose
-among real items; pooling alone, where nothing is attended to; ragged widths, which have no padding.
+among real items; pooling alone, where nothing is attended to; the last place of all, which SigLIP (Zhai et al. 2023)
+means to be padding; ragged widths, which have no padding.
 
 A mean that takes the padding in is issue 15045 of jsboige/CoursIA, and issue 13 of BERT-whitening-pytorch, which
 measures what it costs; a cross-attention that reads the padding of texts, issue 258 of aigc-apps/VideoX-Fun.
@@ -29,7 +30,6 @@ from ...graph.traits import (
     Arrange,
     Compared,
     Complement,
-    Gather,
     IndexMap,
     Normalise,
     Pointwise,
@@ -37,11 +37,10 @@ from ...graph.traits import (
     Quotient,
     Reduce,
     Running,
-    Sum,
 )
 from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
-from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static
+from ...sizes.axes import Axis, SizeOf, Static
 from .flow import Follower
 from .masks import keeps_real
 
@@ -64,11 +63,10 @@ class _Scope(NamedTuple):
 
 
 class _Left(NamedTuple):
-    """Where a mask leaves out padding of these inputs. turned: its opposite does; ordered: it orders places, too."""
+    """Where a mask leaves out padding of these inputs. turned: its opposite does."""
 
     inputs: frozenset[int]
     turned: bool
-    ordered: bool
     node: Apply
     scopes: tuple[_Scope, ...]
 
@@ -149,8 +147,6 @@ class _Padding(Follower[Items]):
             return items
         if isinstance(reads, Normalise | Reduce):
             self._together(node, widths, items)
-        elif isinstance(reads, Gather):
-            self._taken(node, items)
         elif reads == Arrange(IndexMap.SAME):
             axes = self.renamed(node, [axis for axis, _ in items])
             return frozenset(zip(axes, [n for _, n in items], strict=True))
@@ -183,11 +179,11 @@ class _Padding(Follower[Items]):
                 if kept:
                     self.attended.append((inputs, kept))
                 if any(other != along and n >= 0 and n not in self.truths for other, n in items):  # of queries
-                    ordered, scopes = (along, _SPOKEN) in mask, self._around(self.now)
+                    scopes = self._around(self.now)
                     for n in kept & self.paddings:
                         real = keeps_real(self.top.inputs[n].name)  # a fill or a penalty may have either
                         turned = (along, -3 - n) in mask or (real is False and (along, n) not in mask)
-                        self.masked.setdefault(n, []).append(_Left(inputs, turned, ordered, node, scopes))
+                        self.masked.setdefault(n, []).append(_Left(inputs, turned, node, scopes))
             if node.mask is None and _reads_all(node):
                 self._found(_Read(inputs, kept, axis, node, _how(node), self._around(self.now)))
 
@@ -195,13 +191,6 @@ class _Padding(Follower[Items]):
         """Of which inputs these are the items along an axis, and which masks had a part in them."""
         here = frozenset(max(n, -3 - n) for axis, n in items if axis == along) - {_SPOKEN, _OTHER}
         return here - self.truths, here & self.truths
-
-    def _taken(self, node: Apply, items: Items) -> None:
-        """The last place of all is taken."""
-        match self._static(node.operands[1]):
-            case Arith(meaning=Sum((1, -1)), args=(SizeOf(axis), Literal(1))) if axis == node.axes[0]:
-                inputs, kept = self._here(items, *self.named((axis,)))
-                self._found(_Read(inputs, kept, axis, node, Plain.PADDING_LAST, self._around(self.now)))
 
     def _divided(self, node: Apply) -> None:
         """A sum of real items is divided by the number of all. A loss is the same one if it is scaled."""
@@ -236,8 +225,6 @@ class _Padding(Follower[Items]):
             if place is None or (n in read.kept) is not counted:
                 continue
             if any(inputs & read.inputs and n not in kept for inputs, kept in self.attended):  # it chooses
-                continue
-            if read.plain is Plain.PADDING_LAST and place.ordered:  # padded on the left
                 continue
             found = self._problem(read, n, place)
             if found is not None:
@@ -291,8 +278,6 @@ class _Padding(Follower[Items]):
 def _problem(read: _Read, span: Span, mask: str, to_give: str, there: Span | None) -> Problem:
     op, axis = read.node.op, read.axis
     match read.plain:
-        case Plain.PADDING_LAST:
-            return Plain.PADDING_LAST.at(span, axis, mask, to_give, there=there)
         case Plain.PADDING_COUNTED:
             return Plain.PADDING_COUNTED.at(span, axis, mask, to_give, there=there)
         case Plain.PADDING_SUMMED:

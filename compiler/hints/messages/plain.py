@@ -253,11 +253,6 @@ PLAIN = {
         "divide by how many are real: ``max(sum[{0}](1 where {1}), 1)``{2}",
         _LEFT_OUT,
     ),
-    Plain.PADDING_LAST: PlainWords(
-        "the last place of `{0}` is padding, but of the longest example; attention leaves that out by a mask",
-        "take the last one that is real: ``[{0} = max(sum[{0}](1 where {1}) - 1, 0)]``{2}",
-        _LEFT_OUT,
-    ),
     Plain.PADDING_CALLED: PlainWords(
         "`{0}` is given no mask here, and reads the padding of `{1}`, which is left out elsewhere",
         "give it the mask, too: ``{2}``{3}",
