@@ -54,6 +54,10 @@ def _size(axis: Axis) -> str:
     return f"free{bound}{' ragged' if axis.ragged else ''}"
 
 
+def _formula(axis: Axis) -> str:
+    return _size(axis) if axis.size is None else show_static(axis.size)
+
+
 def _shown(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
@@ -94,14 +98,24 @@ class _Pair:
         self.made = [{out.id: node for node in graph.nodes for out in makes(node)} for graph in (old, new)]
 
     def compared(self) -> Result:
-        says = [*self._inputs()]
+        says = [*self._own_sizes(), *self._inputs()]
         pairs = [*aligned(self.old, self.new)]
         for before, after in pairs:
             if before is not None and after is not None:
                 self._stand_for(makes(before), makes(after))
-        parts = tuple(part for pair in pairs if (part := self._part(*pair)) is not None)
+        parts = tuple(self._part(*pair) for pair in pairs)
         says += self._outputs()
         return tuple(says), parts
+
+    def _own_sizes(self) -> Iterator[str]:
+        """Of axes that a block declares itself: those of a model stand among the sizes, others are given by callers."""
+        if self.new.kind != "block":
+            return
+        after = {axis.name: axis for axis in self.new.axes[self.new.params :]}
+        for axis in self.old.axes[self.old.params :]:
+            was, now = _formula(axis), _formula(after.get(axis.name, axis))
+            if was != now:
+                yield f"its own `{axis.name}` is {now}, was {was}"
 
     def _stand_for(self, old: Sequence[Value], new: Sequence[Value]) -> None:
         for before, after in zip(old, new, strict=False):
@@ -143,8 +157,7 @@ class _Pair:
             if claims[0] != claims[1]:
                 yield f"{name} is {f'causal along {claims[1]}' if claims[1] else 'not claimed to be causal'}"
 
-    def _part(self, old: Node | None, new: Node | None) -> DiffPart | None:
-        """None for what is no part of its own: nothing is."""
+    def _part(self, old: Node | None, new: Node | None) -> DiffPart:
         if old is None or new is None:
             node = old or new
             assert node is not None

@@ -83,6 +83,19 @@ def test_each_change_is_told(what: str) -> None:
     }
 
 
+def test_a_size_of_a_blocks_own() -> None:
+    """No size of the model says it, and the weights are others."""
+    text = BASE.replace(
+        "block feed(x: [seq, model]) -> [seq, model] {",
+        "block feed(x: [seq, model]) -> [seq, model] {\n    depth wide = 4 * model",
+    )
+    text = text.replace("[inner -> model](relu", "[wide -> model](relu").replace(
+        "[model -> inner](x)", "[model -> wide](x)"
+    )
+    found = load(text).diff(load(text.replace("4 * model", "2 * model")))
+    assert not found.same and "its own `wide` is (2 * |model|), was (4 * |model|)" in str(found), f"{found}"
+
+
 def test_the_same_is_the_same() -> None:
     """Names of values, spaces, comments and the order of a sum are not what a model is."""
     other = BASE.replace("Q = linear", "queries = linear").replace("dot[key](Q, K)", "dot[key](queries, K)")
