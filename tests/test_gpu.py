@@ -261,6 +261,35 @@ if __name__ == "__main__":
     ], found.stderr[-2000:]
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 2e-5), ("bfloat16", 0.03)])
+def test_masks_and_biases_however_they_lie_in_memory(device: str, dtype: str, tolerance: float) -> None:
+    """cuDNN reads a mask of one item for all keys, and the transpose of a table, as if their keys lay in a row."""
+    from attnc.backends.runtime.torch.masks import safe_attention
+
+    draw = torch.Generator().manual_seed(0)
+    Q, K, V = (torch.randn(2, 4, 64, 16, generator=draw, dtype=torch.float64) for _ in range(3))
+    bias = torch.randn(64, 64, 4, generator=draw, dtype=torch.float64).permute(2, 1, 0)[None]
+    for mask, tilt in ((torch.ones(1, 1, 1, 1, dtype=torch.bool), None), (None, bias)):
+        leaves = [x.clone().to(device, getattr(torch, dtype)).requires_grad_() for x in (Q, K, V)]
+        exact = [x.double().cpu().detach().requires_grad_() for x in leaves]
+        given = None if tilt is None else tilt.to(leaves[0])
+        found = safe_attention(*leaves, None if mask is None else mask.to(device), given)
+        expected = safe_attention(*exact, mask, tilt)
+        up = torch.randn(expected.shape, generator=draw, dtype=torch.float64)
+        gradients = torch.autograd.grad(found, leaves, up.to(found))
+        expectations = torch.autograd.grad(expected, exact, up)
+        for one, other in zip((found, *gradients), (expected, *expectations), strict=True):
+            assert (one.double().cpu() - other).square().mean().sqrt() < tolerance * other.std()
+
+
+@pytest.mark.parametrize("name", ["gru", "lstm", "rnn"])
+def test_recurrent_nets_have_gradients_outside_training_too(device: str, name: str) -> None:
+    spec = attnc.load(ROOT / "examples" / "attentions" / f"{name}.attn", sizes={"input": 8, "hidden": 6})
+    net = spec.model(name).torch(seed=0, device=device).eval()
+    net(torch.randn(2, 5, 8, device=device)).square().sum().backward()
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in net.parameters())
+
+
 FAKES = [sys.executable, str(ROOT / "bench" / "device" / "fakes.py")]
 
 

@@ -388,15 +388,15 @@ def attention(body: TorchBody, node: Apply, vals: list[Val], mask: Val | None) -
             args.append(Code.of("numbers=({},)", joined(numbers)))
         function = "masked_attention"
     else:
-        function = "F.scaled_dot_product_attention" if laid.alike else "attention"
+        function = "safe_attention" if laid.alike else "attention"
         if node.seen is not None:
             args.append(Code("is_causal=True"))
         elif laid.where is not None:  # it may leave a query nothing
             args.append(Code.of("mask={}", laid.where.code))
-            function = "safe_attention" if laid.alike else "attention"
         if laid.bias is not None:
-            word = "attn_mask" if function.startswith("F.") else "bias"
-            args.append(Code.of("{}={}", word, laid.bias.code))
+            args.append(Code.of("bias={}", laid.bias.code))
+        elif laid.alike and laid.where is None:
+            function = "F.scaled_dot_product_attention"
     code = call(function, *args, *options) if p in ZERO else body.drawing(node, function, *args, *options)
     return replace(laid.result, code=code)
 

@@ -47,8 +47,18 @@ class Indexed(TorchFunctionMode):
         return OPS.get(func, func)(*args, **(kwargs or {}))
 
 
+def attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor | None = None, *rest: Any, **options: Any) -> Tensor:
+    """What CUDA's kernels refuse, or read wrongly: a mask whose keys do not lie one after another in memory."""
+    if mask is not None:
+        assert mask.shape[-1] == K.shape[-2], f"a mask of {mask.shape[-1]} keys for {K.shape[-2]}"
+        assert mask.stride(-1) == 1, f"a mask with strides {mask.stride()}"
+    return nn.functional.scaled_dot_product_attention(Q, K, V, mask, *rest, **options)
+
+
 OPS: dict[Any, Callable[..., Tensor]] = {
+    nn.functional.scaled_dot_product_attention: attention,
     Tensor.copy_: torch.ops.aten.copy_,
+    Tensor.contiguous: lambda x: torch.ops.aten.clone(x, memory_format=torch.contiguous_format),
     Tensor.__invert__: torch.ops.aten.bitwise_not,
     nn.functional.rms_norm: lambda x, *_, **__: torch.empty_like(x),
 }

@@ -82,7 +82,11 @@ def recurrent(
         first = tuple(state.reshape(1, -1, size).contiguous() for state in states)
         (w, b), (u, c) = (as_one_map(each, order) for each in maps)
         weights = [w, u, b, c]
-        out: Tensor = kernel(flat, first if len(first) > 1 else first[0], weights, True, 1, 0.0, False, False, True)[0]
+        state = first if len(first) > 1 else first[0]
+        learns = (
+            torch.is_grad_enabled()
+        )  # cuDNN has gradients of what it did "in training" alone, in which nothing is dropped
+        out: Tensor = kernel(flat, state, weights, True, 1, 0.0, learns, False, True)[0]
         return out.reshape(*ahead, n, size)
 
     def gates(maps: Sequence[nn.Module], x: Tensor) -> list[Tensor]:

@@ -132,8 +132,19 @@ def safe_attention(
         mask = mask | ~sees
     if bias is not None:
         mask = bias if mask is None else torch.where(mask, bias, -math.inf)
+    if mask is not None and not Q.is_cpu:
+        mask = keys_in_a_row(mask, K.shape[-2])
     out = F.scaled_dot_product_attention(Q, K, V, mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     return out if sees is None else torch.where(sees, out, 0)
+
+
+def keys_in_a_row(mask: Tensor, keys: int) -> Tensor:
+    """A mask or bias [..., q, keys or 1] as [..., q, keys], whose keys lie one after another in memory.
+
+    CUDA's kernels of float32 refuse others, and cuDNN's, of half precision, read them as if they lay so: with PyTorch
+    2.11 a bias that was the transpose of a table, or a mask of one item for all keys, gave wrong numbers.
+    """
+    return mask.expand(*mask.shape[:-1], keys).contiguous() if mask.shape[-1] != keys or mask.stride(-1) != 1 else mask
 
 
 def clears_blind(Q: Tensor) -> bool:
