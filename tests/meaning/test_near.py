@@ -250,3 +250,67 @@ model net(x: [seq, model]) -> [seq, key] {
 def test_what_a_caller_has_turned(keys: str, codes: list[str]) -> None:
     """A block that is given keys does not know; with its caller it does."""
     assert [each.code for each in attnc.check(GIVEN.replace("KEYS", keys))] == codes
+
+
+STRICT = """
+width seq
+width past like seq
+depth model = 8, two = 2 * model
+block attend(x: [seq, model]) -> [seq, model] {
+    w = softmax[past](dot[model](x, x[seq as past]) / sqrt(|model|) where past < seq)
+    return linear.O[model -> model](dot[past](w, x[seq as past]))
+}
+model net(x: [seq, model]) -> [seq, model] {
+    y = attend(x)
+    return END
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "codes"),
+    [
+        ("linear.out[model -> model](y)", ["W0523"]),
+        ("layernorm.n[model](x + dropout(y, 0.1))", ["W0523"]),
+        ("x + sigmoid(linear.G[model -> model](x)) * y", ["W0523"]),
+        ("linear.out[two -> model](concat[model, model -> two](y, x))", []),  # as in PixelSNAIL
+        ("linear.out[model -> model](tanh(linear.L[model -> model](x) + y))", []),
+        ("x + y + linear.L[model -> model](x)", []),
+        ("x + linear.L[model -> model](x) * sigmoid(linear.G[model -> model](y))", []),
+    ],
+)
+def test_what_joins_an_item_that_sees_nothing(end: str, codes: list[str]) -> None:
+    said = [each.code for each in attnc.check(STRICT.replace("END", end))]
+    assert [code for code in said if code != "W0503"] == codes  # `two` is not needed by all
+
+
+NEXT = "ids[seq = min(seq + 1, |seq| - 1)]"
+OVER_NEXT = "ids[seq = min(seq + 2, |seq| - 1)]"
+
+
+def fed(what: str, asked: str, counts: str) -> str:
+    """The decoder's loss, of what it is fed and what it is asked for."""
+    text = base_text("decoder")
+    head = text[: text.index("    logits = decoder(ids)")]
+    loss = f"cross_entropy[vocab](logits, {asked})"
+    return f"{head}    logits = decoder({what})\n    return mean[seq]({loss} where {counts})\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "mended"),
+    [
+        (("ids", "ids", "true"), ("ids", NEXT, "seq + 1 < |seq|")),
+        ((NEXT, NEXT, "seq + 1 < |seq|"), (NEXT, OVER_NEXT, "seq + 2 < |seq|")),
+        ((NEXT, NEXT, "seq + 1 < |seq|"), ("ids", NEXT, "seq + 1 < |seq|")),
+        ((NEXT, OVER_NEXT, "true"), (NEXT, OVER_NEXT, "seq + 2 < |seq|")),
+        (("ids", "ids[seq = max(seq - 1, 0)]", "true"), ("ids", NEXT, "seq + 1 < |seq|")),
+    ],
+)
+def test_a_target_that_was_read_is_mended_as_the_help_says(
+    wrong: tuple[str, str, str], mended: tuple[str, str, str]
+) -> None:
+    (told,) = attnc.check(fed(*wrong))
+    new = [part for part, before in zip(mended, wrong, strict=True) if part != before]
+    assert told.code == "E0704"
+    assert all(f"`{part}`" in (told.help or "").replace("`where ", "`") for part in new), told.help
+    assert not attnc.check(fed(*mended))

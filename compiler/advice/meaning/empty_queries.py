@@ -3,17 +3,19 @@
 Masked softmax gives such an item 0 here and NaN elsewhere (pytorch issue 41508), so the item is lost; the cause is a
 comparison that is strict or turned round: `past < seq`, `seq - past > 8`. The mask is worked out by place alone
 (`concrete.py`), at sizes well beyond the numbers it compares with; data may only hide more. Nothing is said where
-something joins what is read before it is mapped: another branch, a share that a sink takes, the item itself.
+something joins what is read: before it is mapped another branch, a share that a sink takes, the item itself; behind the
+map another branch (PixelSNAIL, Chen et al. 2017), but not the stream that a residual adds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
 from itertools import islice
 
 from ....dsl.source import Span
-from ...graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children, makes, reads
-from ...graph.traits import Arrange, IndexMap, Normalise, Pointwise, Reduce
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, children, makes, reads
+from ...graph.traits import Arrange, Function, IndexMap, Normalise, Pointwise, Product, Reduce, Sum
 from ...graph.values import Role, Value
 from ...problems.marks import EmptyQueries
 from ...sizes.axes import Axis, known
@@ -100,9 +102,10 @@ def _empty(graph: Graph, way: Way, node: Apply, key: Axis, item: Axis) -> EmptyQ
         if empty != list(range(empty[0], empty[-1] + 1)):
             return None
         said.add((empty[0], None if empty[-1] == rows - 1 else len(empty)))
-    if len(said) != 1 or _joined(_inner(small, way), node.out, key, set()):
+    inner = _inner(small, way)
+    if len(said) != 1 or _Joins(inner, node, key).joined(inner, node.out):
         return None
-    return _problem(_inner(small, way), graph, node, key, item, *said.pop())
+    return _problem(inner, graph, node, key, item, *said.pop())
 
 
 def _sees_nothing(frame: GraphRun, mask: Value, key: Axis, item: Axis, row: int) -> bool:
@@ -139,42 +142,118 @@ def _numbers(frame: GraphRun, mask: Value) -> set[int] | None:
 # -- what joins it ---------------------------------------------------------------------------------------------------
 
 
-def _joined(frame: GraphRun, value: Value, key: Axis, seen: set[tuple[int, int]]) -> bool:
-    """Whether something else joins what was read before a learned map takes it, or it is not known who takes it."""
-    if (id(frame), value.id) in seen:
-        return False
-    seen.add((id(frame), value.id))
-    for node in frame.graph.nodes:
-        if not any(each.id == value.id for each in reads(node)):
-            continue
+class _State(IntEnum):
+    """Of a value that is made of nothing."""
+
+    READ = 0  # nothing but that has been done
+    MAPPED = 1  # a learned map has taken it
+    GATES = 2  # and a function, such as a sigmoid, that makes something of nothing
+
+
+class _Joins:
+    """What becomes of what a masked op makes.
+
+    read: what the op itself has read, by frame and value: a sum with that is a residual.
+    """
+
+    def __init__(self, frame: GraphRun, node: Apply, key: Axis) -> None:
+        self.key = key
+        self.read = _read(frame, node.operands)
+        self.seen: set[tuple[int, int, _State]] = set()
+
+    def joined(self, frame: GraphRun, value: Value, state: _State = _State.READ) -> bool:
+        """Whether something else joins it, or it is not known who takes it. Behind a map that is no residual, and
+        nothing that it is only multiplied with.
+        """
+        if (id(frame), value.id, state) in self.seen:
+            return False
+        self.seen.add((id(frame), value.id, state))
+        return any(self._by(frame, node, value, state) for node in frame.graph.nodes) or any(
+            self._outside(frame, place, state)
+            for place, output in enumerate(frame.graph.outputs)
+            if output.value.id == value.id
+        )
+
+    def _by(self, frame: GraphRun, node: Node, value: Value, state: _State) -> bool:
+        """Whether it is joined by what a node does with it."""
+        if all(each.id != value.id for each in reads(node)):
+            return False
         match node:
             case Apply() if node.mask is not None and node.mask.id == value.id:
-                continue
-            case Apply(weights=weights) if weights and isinstance(node.traits.reads, Reduce):
-                continue
+                return False
+            case Apply(weights=weights, traits=traits) if weights and isinstance(traits.reads, Reduce):
+                return self.joined(frame, node.out, max(state, _State.MAPPED))
             case Apply():
-                if _meets(node, value, key) or _joined(frame, node.out, key, seen):
-                    return True
+                others = [each for each in node.operands if each.id != value.id and each.role is Role.DATA]
+                match node.traits.meaning:
+                    case Sum() if state and any(self._is_stream(frame, other) for other in others):
+                        return _beside(frame, node.out)
+                    case Product() if state is _State.MAPPED:
+                        others = []
+                    case Function(zero=False) if state:
+                        state = _State.GATES
+                return _meets(node, others, self.key) or self.joined(frame, node.out, state)
             case Call() | Repeat():
                 inner = frame.inside(node)
-                entries = [entry.value for entry, arg in zip(node.graph.inputs if isinstance(node, Call) else
-                           node.bodies[0].inputs, node.args, strict=True) if arg.id == value.id]  # fmt: skip
-                if any(_joined(inner, entry, key, seen) for entry in entries):
-                    return True
-            case Scan():
+                entries = zip(inner.graph.inputs, node.args, strict=True)
+                return any(self.joined(inner, entry.value, state) for entry, arg in entries if arg.id == value.id)
+            case _:
                 return True
-    for place, output in enumerate(frame.graph.outputs):
-        if output.value.id == value.id:
-            if frame.outer is None or frame.node is None:
-                return frame.graph.kind != "model"
-            if isinstance(frame.node, Call) and _joined(frame.outer, makes(frame.node)[place], key, seen):
-                return True
-    return False
+
+    def _outside(self, frame: GraphRun, place: int, state: _State) -> bool:
+        """Of a result of a graph."""
+        if frame.outer is None or frame.node is None:
+            return frame.graph.kind != "model"
+        return isinstance(frame.node, Call) and self.joined(frame.outer, makes(frame.node)[place], state)
+
+    def _is_stream(self, frame: GraphRun, value: Value) -> bool:
+        """Whether the op has read this, too."""
+        while (id(frame), value.id) not in self.read:
+            maker = frame.makers.get(value.id)
+            if isinstance(maker, Apply) and maker.traits.random:
+                value = maker.operands[0]
+            elif (moved := frame.moved(value, {})) is not None:
+                frame, value, _ = moved
+            else:
+                return False
+        return True
 
 
-def _meets(node: Apply, value: Value, key: Axis) -> bool:
+def _read(frame: GraphRun, values: Iterable[Value]) -> set[tuple[int, int]]:
+    """All that values are made of, by frame and value."""
+    found, left = set[tuple[int, int]](), [(frame, value) for value in values]
+    while left:
+        at, value = left.pop()
+        if (id(at), value.id) in found:
+            continue
+        found.add((id(at), value.id))
+        match at.makers.get(value.id):
+            case Call() | Repeat() as maker:
+                inner = at.inside(maker)
+                left += [(inner, output.value) for output in inner.graph.outputs] + [(at, each) for each in maker.args]
+            case None if (moved := at.moved(value, {})) is not None:
+                left.append(moved[:2])
+            case Apply() as maker:
+                left += [(at, each) for each in reads(maker)]
+    return found
+
+
+def _beside(frame: GraphRun, stream: Value) -> bool:
+    """Whether another branch is added to the sum that a residual makes: beside it, not made of it."""
+    for node in frame.graph.nodes:
+        if isinstance(node, Apply) and isinstance(node.traits.meaning, Sum) and stream in node.operands:
+            others = [each for each in node.operands if each.id != stream.id and each.role is Role.DATA]
+            if any((id(frame), stream.id) not in _read(frame, [other]) for other in others):
+                return True
+    places = [place for place, output in enumerate(frame.graph.outputs) if output.value.id == stream.id]
+    if not isinstance(frame.node, Call) or frame.outer is None:
+        return False
+    outs = makes(frame.node)
+    return any(_beside(frame.outer, outs[place]) for place in places)
+
+
+def _meets(node: Apply, others: list[Value], key: Axis) -> bool:
     """Whether an op puts it together with other data; the keys that it weighs are what is read."""
-    others = [each for each in node.operands if each.id != value.id and each.role is Role.DATA]
     match node.traits.reads:
         case Reduce() if key in node.axes:
             return False

@@ -70,7 +70,7 @@ def _told(graph: Graph) -> Iterator[OwnTarget]:
             again, same = list(_losses(tops[1]))[number]
             larger = _items(tops[1], again, same, axis)
             if larger[0]:
-                yield _problem(frame, loss, axis, found)
+                yield _problem(tops[0], frame, loss, axis, found)
 
 
 def _losses(frame: GraphRun, known: dict[int, bool] | None = None) -> Iterator[tuple[GraphRun, Loss]]:
@@ -164,15 +164,18 @@ def _counted(top: GraphRun, frame: GraphRun, node: Apply, point: Point) -> int:
 
 def _looks_back(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, found: Found) -> bool:
     """Whether the logits read more than their own item: a map of each item alone is causal, and means nothing by it."""
-    node, logits, _ = loss
     last = (frame.extent(axis) or 1) - 1
-    widths = [each for each in found[1].type.axes if each.is_width]
-    along = [each for each in widths if top.extent(each) == last + 1]
-    point = _point(node, axis, last)
-    return any(
-        ItemReading(top, found[1], {**dict.fromkeys(widths, 0), along[0]: place}).of(frame, logits, point) != NO
-        for place in range(last) if along
-    )  # fmt: skip
+    return any(_reads(top, frame, loss, axis, found[1], last, place) for place in range(last))
+
+
+def _reads(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, source: Value, place: int, item: int) -> bool:
+    """Whether the logits at a place may read an item of an input along an axis of the same size."""
+    widths = [each for each in source.type.axes if each.is_width]
+    along = next((each for each in widths if top.extent(each) == frame.extent(axis)), None)
+    if along is None:
+        return False
+    reading = ItemReading(top, source, {**dict.fromkeys(widths, 0), along: item})
+    return reading.of(frame, loss[1], _point(loss[0], axis, place)) != NO
 
 
 def _causal(frame: GraphRun, logits: Value, axis: Axis) -> bool:
@@ -213,15 +216,19 @@ def _proved(graph: Graph, output: Output, axis: Axis) -> bool:
 # -- what is said ----------------------------------------------------------------------------------------------------
 
 
-def _problem(frame: GraphRun, loss: Loss, axis: Axis, found: Found) -> OwnTarget:
-    node = loss[0]
+def _problem(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, found: Found) -> OwnTarget:
+    node, _, targets = loss
     items, source, most = found
     last = (frame.extent(axis) or 0) - 1
     edge = "" if most else "last" if items == [last] else "first" if items == [0] else ""
     counts = _counts(frame.graph, node.out) if edge == "last" else None
     span = node.span if counts is None else counts.span
     along = next((each for each in source.type.axes if each.is_width), axis)
-    return OwnTarget(span, source.name or "", axis, along, edge, node.axes[0], node.span)
+    ahead = next((item for item in range(last, 0, -1) if _reads(top, frame, loss, axis, source, 1, item)), 1)
+    origin = _origin(frame, targets, _point(node, axis, 1))
+    asked = None if origin is None else origin[2].get(along)
+    by = None if asked is None else asked - 1
+    return OwnTarget(span, source.name or "", axis, along, edge, node.axes[0], ahead, by, node.span)
 
 
 def _counts(graph: Graph, value: Value) -> Apply | None:

@@ -62,11 +62,13 @@ def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
 
 @tells(p.OwnTarget)
 def own_target(problem: p.OwnTarget, words: Wording) -> Diagnostic:
-    axis, along, source = problem.axis.name, problem.along.name, problem.source
+    axis, along, source, unread = problem.axis.name, problem.along.name, problem.source, problem.unread
+    behind = f"``where {axis} + {unread} < |{axis}|``"
+    last, count, its = ("last item", "counts", "its") if unread == 1 else (f"last {unread} items", "count", "their")
     match problem.edge:
         case "last":
-            message = f"the last item of `{axis}` counts, and its own logits have read its target in `{source}`"
-            help = f"no item comes after the last: leave it out, ``where {axis} < |{axis}| - 1``"
+            message = f"the {last} of `{axis}` {count}, and {its} own logits have read {its} target in `{source}`"
+            help = f"nothing comes after the last: leave out the {last}, {behind}"
         case "first":
             message = f"the first item of `{axis}` is fed its own target in `{source}`"
             help = (
@@ -75,11 +77,18 @@ def own_target(problem: p.OwnTarget, words: Wording) -> Diagnostic:
             )
         case _:
             message = f"the logits at each item of `{axis}` have read the item of `{source}` that is their target"
+            next_one = "what comes next" if unread == 1 else f"the first item that they have not read, {unread} on"
             help = (
-                f"ask for what comes next, ``{source}[{along} = min({along} + 1, |{along}| - 1)]``, and leave the last "
-                f"item out, ``where {axis} < |{axis}| - 1``; or feed what stands before, "
-                f"``{source}[{along} = max({along} - 1, 0)]``, and to the first item something else"
+                f"ask for {next_one}, ``{source}[{along} = min({along} + {unread}, |{along}| - 1)]``, and leave out "
+                f"the {last}, {behind}"
             )
+            if problem.by == 0 and unread == 1:
+                help += (
+                    f"; or feed what stands before, ``{source}[{along} = max({along} - 1, 0)]``, and to the first item "
+                    "something else"
+                )
+            elif problem.by == 1 and unread == 2:
+                help += f"; or feed ``{source}`` as it is"
     return say(
         problem,
         message,
