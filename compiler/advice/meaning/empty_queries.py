@@ -142,7 +142,7 @@ def _numbers(frame: GraphRun, mask: Value) -> set[int] | None:
 # -- what joins it ---------------------------------------------------------------------------------------------------
 
 
-class _State(IntEnum):
+class _EmptyState(IntEnum):
     """Of a value that is made of nothing."""
 
     READ = 0  # nothing but that has been done
@@ -159,9 +159,9 @@ class _Joins:
     def __init__(self, frame: GraphRun, node: Apply, key: Axis) -> None:
         self.key = key
         self.read = _read(frame, node.operands)
-        self.seen: set[tuple[int, int, _State]] = set()
+        self.seen: set[tuple[int, int, _EmptyState]] = set()
 
-    def joined(self, frame: GraphRun, value: Value, state: _State = _State.READ) -> bool:
+    def joined(self, frame: GraphRun, value: Value, state: _EmptyState = _EmptyState.READ) -> bool:
         """Whether something else joins it, or it is not known who takes it. Behind a map that is no residual, and
         nothing that it is only multiplied with.
         """
@@ -174,7 +174,7 @@ class _Joins:
             if output.value.id == value.id
         )
 
-    def _by(self, frame: GraphRun, node: Node, value: Value, state: _State) -> bool:
+    def _by(self, frame: GraphRun, node: Node, value: Value, state: _EmptyState) -> bool:
         """Whether it is joined by what a node does with it."""
         if all(each.id != value.id for each in reads(node)):
             return False
@@ -182,16 +182,16 @@ class _Joins:
             case Apply() if node.mask is not None and node.mask.id == value.id:
                 return False
             case Apply(weights=weights, traits=traits) if weights and isinstance(traits.reads, Reduce):
-                return self.joined(frame, node.out, max(state, _State.MAPPED))
+                return self.joined(frame, node.out, max(state, _EmptyState.MAPPED))
             case Apply():
                 others = [each for each in node.operands if each.id != value.id and each.role is Role.DATA]
                 match node.traits.meaning:
                     case Sum() if state and any(self._is_stream(frame, other) for other in others):
                         return _beside(frame, node.out)
-                    case Product() if state is _State.MAPPED:
+                    case Product() if state is _EmptyState.MAPPED:
                         others = []
                     case Function(zero=False) if state:
-                        state = _State.GATES
+                        state = _EmptyState.GATES
                 return _meets(node, others, self.key) or self.joined(frame, node.out, state)
             case Call() | Repeat():
                 inner = frame.inside(node)
@@ -200,7 +200,7 @@ class _Joins:
             case _:
                 return True
 
-    def _outside(self, frame: GraphRun, place: int, state: _State) -> bool:
+    def _outside(self, frame: GraphRun, place: int, state: _EmptyState) -> bool:
         """Of a result of a graph."""
         if frame.outer is None or frame.node is None:
             return frame.graph.kind != "model"
