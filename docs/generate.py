@@ -128,6 +128,7 @@ PAGES = {
     "table1.md": table1,
     "meshes.md": MESHES["page"],
     "../editors/vscode/syntaxes/attn.tmLanguage.json": GRAMMAR["textmate"],
+    "../editors/tree-sitter-attn/queries/highlights.scm": GRAMMAR["highlights"],
 }
 
 

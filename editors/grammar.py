@@ -1,4 +1,5 @@
-"""The TextMate grammar of the VS Code extension, made from the language's own tables. `make docs` writes it.
+"""What editors colour with, made from the language's own tables: the TextMate grammar of the VS Code extension, and the
+highlights of the tree-sitter grammar. `make docs` writes both.
 
 Every rule is one regular expression on one line, of the syntax that Oniguruma and Python share: tests run it in Python.
 """
@@ -59,3 +60,63 @@ def textmate() -> str:
     note = "Written by editors/grammar.py (`make docs`): do not edit."
     made = {"$comment": note, "name": "attn", "scopeName": "source.attn", "fileTypes": ["attn"], "patterns": patterns}
     return json.dumps(made, indent=2) + "\n"
+
+
+# No two patterns meet at a node, since editors disagree on which of two holds; the names of captures are those that
+# Neovim and Helix both know, or know the beginning of.
+HIGHLIGHTS = """\
+; Written by editors/grammar.py (`make docs`): do not edit.
+
+(comment) @comment
+(string) @string
+[(integer) (float)] @constant.numeric
+[(true) (false)] @constant.builtin.boolean
+
+["use"] @keyword.import
+["block" "model" "op"] @keyword.function
+["width" "depth" "const" "param" "config"] @keyword.type
+["if" "else"] @keyword.conditional
+["repeat" "scan"] @keyword.repeat
+["return"] @keyword.return
+["share" "expect" "as" "like" "in" "causal" "trusted" "shared" "ragged" "frozen"] @keyword
+["and" "or" "not" "where"] @keyword.operator
+
+["->" "|>" "<=" ">=" "==" "!=" "<" ">" "+" "-" "*" "/" "%" "^" "=" "~" "|"] @operator
+["(" ")" "[" "]" "{" "}"] @punctuation.bracket
+["," ":" "."] @punctuation.delimiter
+
+(path (identifier) @module)
+(block name: (identifier) @function)
+(op name: (identifier) @function)
+(config name: (identifier) @label)
+(formal name: (identifier) @variable.parameter)
+(argument name: (identifier) @variable.parameter)
+(axis name: (identifier) @type)
+(axis like: (identifier) @type)
+(generic name: (identifier) @type)
+(generic like: (identifier) @type)
+(type of: (identifier) @type.builtin (#match? @type.builtin "^(bool|int|real)$"))
+(type of: (identifier) @type (#not-match? @type "^(bool|int|real)$"))
+(type axis: (identifier) @type)
+(result axis: (identifier) @type)
+(brackets (identifier) @type)
+(renamed (identifier) @type)
+(selected axis: (identifier) @type)
+(size (identifier) @type)
+(const name: (identifier) @constant)
+(setting name: (identifier) @constant)
+(param name: (identifier) @property)
+(init name: (identifier) @function.builtin)
+
+(call op: (identifier) @function.builtin (#match? @function.builtin "^(OPS)$"))
+(call op: (identifier) @function.call (#not-match? @function.call "^(OPS)$"))
+(scan op: (identifier) @function.call)
+(call label: (identifier) @property)
+(scan label: (identifier) @property)
+(repeat label: (identifier) @property)
+"""
+
+
+def highlights() -> str:
+    """The query of the tree-sitter grammar, in which the ops of the language are named."""
+    return HIGHLIGHTS.replace("OPS", "|".join(sorted(WRITABLE)))
