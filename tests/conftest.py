@@ -1,4 +1,4 @@
-"""What all tests share: golden files."""
+"""What all tests share: golden files, and which of them are slow by measure (slow.txt)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--update") and os.environ.get("CI"):
         raise pytest.UsageError("--update is refused in CI: golden files are rewritten by people, who read the diff")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    listed = (Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").splitlines()
+    slow = {f"tests/{line}" for line in listed}
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -154,6 +154,13 @@ def test_no_file_is_excepted_from_complexity() -> None:
     assert [path for path, rules in settings["per-file-ignores"].items() if "C901" in rules] == ["tests/**"]
 
 
+def test_what_is_listed_as_slow_is_a_test() -> None:
+    listed = (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines()
+    for line in (each for each in listed if not each.startswith("#")):
+        path, _, test = line.partition("::")
+        assert f"\ndef {test.partition('[')[0]}(" in (ROOT / "tests" / path).read_text(encoding="utf-8"), line
+
+
 def test_what_is_long() -> None:
     text = "class A:\n    def f(self):\n        def g():\n            pass\n\n        g()\n"
     assert dict(lengths(text, ast.FunctionDef)) == {"A.f": 5, "A.f.g": 2}

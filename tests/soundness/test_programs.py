@@ -77,11 +77,11 @@ def test_programs_run(start: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "start", [pytest.param(start, marks=pytest.mark.slow if start else ()) for start in range(0, QUICK, FEW)]
+    "start", [pytest.param(start, marks=pytest.mark.slow if start else ()) for start in range(0, QUICK, FEW // 2)]
 )
 def test_programs_with_picks_run(start: int) -> None:
     """What a mask forbids a pick is of no matter: neither in values nor in gradients, which `judge` looks at, too."""
-    judged(range(start, start + FEW), picks=True)
+    judged(range(start, start + FEW // 2), picks=True)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
