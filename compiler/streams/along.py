@@ -49,6 +49,7 @@ class Along:
         axes = set(varies(node.out))
         tables = [value for value in node.operands if is_table(value)]
         grown = all(not axes <= {*varies(value)} for value in node.operands if not is_table(value))
+        grown &= node.traits.reads != Arrange(IndexMap.SAME)
         grown |= any(self.moves(value) and sum(axis.is_width for axis in varies(value)) > 1 for value in tables)
         if wide or (grown and self.hindered(node) is None):
             self.wide[node.out.id] = any(wide) or multiplies(node)
@@ -72,10 +73,8 @@ class Along:
                 return None
             case Arrange(IndexMap.NEW):
                 return None if self.axis in node.made else "rearranges the axis"
-            case Gather() if not self.moves(node.operands[0]):
-                return None
             case Gather():
-                return f"picks along {listed(node.axes)}"
+                return f"picks along {listed(node.axes)}" if self.axis in node.axes else None
             case Normalise() if self.axis not in node.axes:
                 return f"normalises over {listed(node.axes)}: each tile would need all of them"
             case Reduce() | Normalise():

@@ -18,20 +18,30 @@ from .tile import InTheWay, RegionBuilder
 def find(graph: Graph) -> Streams:
     """The streaming regions of a graph, in the order of their first folds, and what does not stream."""
     widths = dict.fromkeys(axis for node in graph.nodes for axis in reduced(node) if axis.is_width)
-    found = [_region(along, seeds) for axis in widths for along in [Along(graph, axis)] for seeds in along.groups()]
+    found: list[tuple[RegionBuilder, StreamingRegion]] = []
+    refusals: list[Refusal] = []
+    for along in (Along(graph, axis) for axis in widths):
+        for seeds in along.groups():
+            try:
+                builder = RegionBuilder(along, seeds)
+                found.append((builder, builder.region()))
+            except InTheWay as way:
+                refusals.append(Refusal(along.axis, way.node, way.why, tuple(seeds)))
+    found = [one for one in found if _saves(one[1])]
+    kept = [
+        one
+        for place, one in enumerate(found)
+        if not any(_within(one[1], other[1], at < place) for at, other in enumerate(found) if at != place)
+    ]
     order = {id(node): place for place, node in enumerate(graph.nodes)}
-    regions = [one for one in found if isinstance(one, StreamingRegion) and _saves(one)]
-    kept = [one for one in regions if not any(_within(one, other) for other in regions if other is not one)]
-    kept.sort(key=lambda region: order[id(region.folds[0].node)])
-    return Streams(tuple(kept), tuple(one for one in found if isinstance(one, Refusal)))
-
-
-def _region(along: Along, seeds: list[Apply]) -> StreamingRegion | Refusal:
-    """The region of these reductions, or what is in the way."""
-    try:
-        return RegionBuilder(along, seeds).region()
-    except InTheWay as way:
-        return Refusal(along.axis, way.node, way.why, tuple(seeds))
+    regions: list[StreamingRegion] = []
+    claimed: set[int] = set()
+    for builder, _ in sorted(kept, key=lambda one: -order[id(one[1].folds[-1].node)]):
+        regions.append(builder.region(claimed))  # the last one first: what joins two regions is done after it
+        claimed |= {id(node) for node in regions[-1].after}
+    done = {id(fold.node) for region in regions for fold in region.folds}
+    regions.sort(key=lambda region: order[id(region.folds[0].node)])
+    return Streams(tuple(regions), tuple(one for one in refusals if not done >= {id(fold) for fold in one.folds}))
 
 
 def _saves(region: StreamingRegion) -> bool:
@@ -44,7 +54,11 @@ def _saves(region: StreamingRegion) -> bool:
     return product or any(all(not {*varies(value)} <= axes for axes in moving) for value in large)
 
 
-def _within(region: StreamingRegion, other: StreamingRegion) -> bool:
-    """Whether another region does it for each of its tiles, so that it needs no loop of its own."""
+def _within(region: StreamingRegion, other: StreamingRegion, first: bool) -> bool:
+    """Whether another region does it, so that it needs no loop of its own: for each of its tiles, or along another
+    axis that both reduce, and is `first`.
+    """
     mine, others = ({id(node) for node in one.inside} for one in (region, other))
-    return id(region.folds[0].node) in others and id(other.folds[0].node) not in mine
+    if id(region.folds[0].node) not in others:
+        return False
+    return first if id(other.folds[0].node) in mine else True

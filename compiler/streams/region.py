@@ -37,7 +37,8 @@ class Fold:
     """One reduction over the streamed axis.
 
     kind:  which rule of `rules.py` it follows: its state, what is neutral, how two states are combined.
-    node:  the op. Its operands are the items: the product of both where it multiplies. Its mask leaves items out.
+    node:  the op. Its operands are the items: the product of both where it multiplies. Its mask leaves items out. It
+           may reduce axes of `together` at once: a tile has all their items.
     of:    of WEIGHTED: the op of the SHARES or ROOT fold whose result is a factor of its items.
     axes:  what its state varies along, for each number of the state alike: of WEIGHTED the accumulator's.
     """

@@ -44,6 +44,7 @@ class FoldKind(Enum):
     SHARES = "shares"
     ROOT = "L2 norm"
     WEIGHTED = "weighted sum"
+    TOP = "the few largest"
 
 
 @record
@@ -100,7 +101,14 @@ RULES: dict[FoldKind, FoldRule] = {
         "over(a, l)",
         "Dao et al. 2022, arXiv 2205.14135; Abbott and Zardini 2024, arXiv 2412.03317",
     ),
+    FoldKind.TOP: FoldRule(
+        (StateNumber("t", -math.inf, "top(x)", "top(both(t1, t2))"),),
+        "t",
+        "the largest few of two lists are among those of each",
+    ),
 }
 """Of WEIGHTED, `m`, `l` and `weight` (an exponential, not divided yet) are those of the shares that it is a sum of; of
-a ROOT `weight` is x, nothing is rescaled, and what divides is its root. `eps` is the option of the norm.
+a ROOT `weight` is x, nothing is rescaled, and what divides is its root. `eps` is the option of the norm. Of TOP, `t`
+has an entry for each of the few (`top` sorts, and fills up with -inf; `both` puts lists in a row), and where it stands
+along the axis goes with it.
 """

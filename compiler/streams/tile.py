@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..graph.nodes import Apply, Constant, Node, Positions, makes, reads
 from ..graph.term import Index, Predicate, parts
 from ..graph.traits import (
@@ -69,11 +71,28 @@ class RegionBuilder:
             self.inputs[value.id] = value
             return
         (self.inside if along.moves(value) else self.before)[id(node)] = node
-        for operand in reads(node):
-            self._take(operand)
+        for place, operand in enumerate(reads(node)):
+            if (
+                isinstance(node, Apply)
+                and isinstance(node.traits.reads, Gather)
+                and place == 0
+                and along.wide.get(operand.id)
+            ):
+                self._stored(node, operand)
+            else:
+                self._take(operand)
 
-    def region(self) -> StreamingRegion:
-        """Raises InTheWay where it does not stream."""
+    def _stored(self, node: Apply, value: Value) -> None:
+        """A product that is looked up in comes from memory, if it does not hang on the queries."""
+        widths = {axis for seed in self.seeds for axis in varies(seed.out) if axis.is_width and axis != self.axis}
+        if widths <= {*varies(value)}:
+            raise InTheWay(node, f"picks along {listed(node.axes)}")
+        self.inputs[value.id] = value
+
+    def region(self, claimed: Collection[int] | None = None) -> StreamingRegion:
+        """Raises InTheWay where it does not stream. claimed: nodes, by id, that other regions do after their folds; of
+        None it does nothing after its own.
+        """
         nodes = self.along.graph.nodes
         inside = [node for node in nodes if id(node) in self.inside]
         folds = self._folds(inside)
@@ -83,7 +102,7 @@ class RegionBuilder:
             if isinstance(node, Apply) and isinstance(node.traits.reads, Reduce) and {*node.axes} & {*shared}:
                 raise InTheWay(node, f"mixes {listed(node.axes)}, which the result has too")
         made = {fold.node.out.id for fold in folds if fold.node.out.id not in self.shares}
-        after, others = self._after(made)
+        after, others = self._after(made, claimed)
         late = next((value for value in self.inputs.values() if value.id in others), None)
         if late is not None:
             raise InTheWay(self.along.makers.get(late.id), f"needs all of {self.axis.name} before the loop")
@@ -172,22 +191,22 @@ class RegionBuilder:
 
     def _fold(self, node: Apply, held: list[Apply]) -> Fold:
         axis, axes = self.axis, varies(node.out)
-        rest = tuple(one for one in axes if one != axis)
+        rest = tuple(one for one in axes if one not in node.axes)
         match node.traits.reads:
             case _ if node.weights or node.each:
                 raise InTheWay(node, f"contracts {axis.name} with weights of its own")
-            case Normalise(weights=True, logarithm=False) if node.axes == (axis,) and not held:
+            case Normalise(weights=True, logarithm=False) if not held:
                 return Fold(FoldKind.SHARES, node, None, rest)
-            case Normalise(centred=False, squares=Combination(adds=True, averages=False)) if (
-                node.axes == (axis,) and not held
-            ):
+            case Normalise(centred=False, squares=Combination(adds=True, averages=False)) if not held:
                 return Fold(FoldKind.ROOT, node, None, rest)
-            case Reduce(combination) if any(one.is_width for one in node.axes if one != axis):
-                raise InTheWay(node, f"reduces {listed(node.axes)} at once")
             case Reduce(Combination() as combination, indices=False) if combination in _KINDS and not held:
                 return Fold(_KINDS[combination], node, None, axes)
             case Reduce(Combination(adds=True, averages=False), indices=False) if len(held) == 1:
                 return Fold(FoldKind.WEIGHTED, node, held[0], axes)
+            case Reduce(indices=True, largest_first=True) if not held and all(
+                made.family != axis.family for made in node.made
+            ):
+                return Fold(FoldKind.TOP, node, None, axes)
             case Reduce(indices=False) if held:
                 raise InTheWay(node, f"is no plain sum of what {written(held[0])} makes")
             case Reduce():
@@ -209,7 +228,7 @@ class RegionBuilder:
             if out.id in self.along.returned:
                 raise InTheWay(node, "is a result, which is as large as all that would not be stored")
 
-    def _after(self, made: set[int]) -> tuple[list[Apply], set[int]]:
+    def _after(self, made: set[int], claimed: Collection[int] | None) -> tuple[list[Apply], set[int]]:
         """What may be done with the results before they are written, and all else that depends on them, by id."""
         known, others = set(made), set[int]()
         after: list[Apply] = []
@@ -217,7 +236,8 @@ class RegionBuilder:
             read = {value.id for value in reads(node)}
             if not read & (known | others):
                 continue
-            if not read & others and isinstance(node, Apply) and isinstance(node.traits.reads, Pointwise):
+            free = claimed is not None and id(node) not in claimed and not read & others
+            if free and isinstance(node, Apply) and isinstance(node.traits.reads, Pointwise):
                 axes = [set(varies(value)) for value in node.operands if value.id in known]
                 plain = not node.weights and not node.traits.random and not node.traits.acts
                 if plain and any(set(varies(node.out)) <= one for one in axes):

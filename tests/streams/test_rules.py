@@ -11,6 +11,7 @@ import pytest
 from attnc.compiler.streams.rules import RULES, FoldKind
 
 State = dict[str, Any]
+FEW = 3
 
 
 def grown(old: Any, new: Any) -> Any:
@@ -36,6 +37,8 @@ FUNCTIONS = {
     "any": lambda x: np.any(x, -1),
     "all": lambda x: np.all(x, -1),
     "count": lambda x: np.full(x.shape[:-1], float(x.shape[-1])),
+    "top": lambda x: -np.sort(-np.concatenate([x, np.full((*x.shape[:-1], FEW), -np.inf)], -1), -1)[..., :FEW],
+    "both": lambda a, b: np.concatenate([a, b], -1),
     "eps": 1e-12,
 }
 
@@ -87,6 +90,7 @@ def whole(kind: FoldKind, x: Any, v: Any) -> Any:
             FoldKind.SHARES: lambda: shares,
             FoldKind.ROOT: lambda: x / np.maximum(np.sqrt((x * x).sum(-1, keepdims=True)), 1e-12),
             FoldKind.WEIGHTED: lambda: (shares * v).sum(-1),
+            FoldKind.TOP: lambda: -np.sort(-x, -1)[..., :FEW],
         }[kind]()
 
 

@@ -2,13 +2,14 @@
 
 What it counts as one: a single result, made of at most MOST ops by way of nothing that has a name or is read twice.
 So `attend` is one once its attention is fused, and so is a cap of scores; a block of several statements stays one of
-its own, and so does what learns, stops a run, or keeps anything between steps of decoding.
+its own, and so does what learns, stops a run, or keeps anything between steps of decoding. `open_blocks` takes any
+block of ops without weights, where who calls it wants to see all of what they do.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads, values_of
@@ -25,40 +26,50 @@ def inline(graph: Graph, masks: bool = False) -> Graph:
     """The graph with calls of such blocks replaced by what they do. masks: of blocks that make truths, of however many
     ops, and of no others.
     """
-    return Walk(lambda _, new: _inlined(new, masks))(graph)
+    return Walk(lambda _, new: _inlined(new, lambda block: _is_expression(block, masks)))(graph)
 
 
-def _inlined(graph: Graph, masks: bool) -> Graph:
-    if all(_terms_of(node, masks) is None for node in graph.nodes):
+def open_blocks(graph: Graph, opens: Callable[[Graph], bool]) -> Graph:
+    """The graph with calls of those blocks without weights replaced for which `opens` holds, whatever they make."""
+    return Walk(lambda _, new: _inlined(new, lambda block: _is_plain(block) and opens(block), own=True))(graph)
+
+
+def _inlined(graph: Graph, chosen: Callable[[Graph], bool], own: bool = False) -> Graph:
+    if all(_terms_of(node, chosen, own) is None for node in graph.nodes):
         return graph
     body = TargetBody(graph)
     same: dict[int, Value] = {}  # of a result of a call that goes: what stands for it
     names: dict[int, str | None] = {}
     for old in graph.nodes:
         node = with_operands(old, same)
-        axes = _terms_of(node, masks)
+        axes = _terms_of(node, chosen, own)
         if not isinstance(node, Call) or axes is None:
             body.add(node)
             continue
-        inner, out, known = node.graph, node.outs[0], len(body.nodes)
+        inner, known = node.graph, len(body.nodes)
         values = {item.value.id: arg for item, arg in zip(inner.inputs, node.args, strict=True)}
         terms = Terms(body, inner, axes, dict(node.consts), values)
         body.bring(inner.nodes, terms)
-        same[out.id] = made = terms.values[inner.outputs[0].value.id]
-        if any(made.id == value.id for one in body.nodes[known:] for value in makes(one)):
-            names[made.id] = out.name  # what the caller calls it, who may not call it anything
-        elif out.name is not None and made.name is None:
-            names[made.id] = out.name
+        fresh = {value.id for one in body.nodes[known:] for value in makes(one)}
+        for out, result in zip(node.outs, inner.outputs, strict=True):
+            same[out.id] = made = terms.values[result.value.id]
+            if made.id in fresh:
+                names[made.id] = out.name  # what the caller calls it, who may not call it anything
+            elif out.name is not None and made.name is None:
+                names[made.id] = out.name
     outputs = tuple(replace(one, value=same.get(one.value.id, one.value)) for one in graph.outputs)
-    return replace(graph, nodes=tuple(with_names(node, names) for node in body.nodes), outputs=outputs)
+    nodes = tuple(with_names(node, names) for node in body.nodes)
+    return replace(graph, nodes=nodes, outputs=outputs, axes=(*graph.axes, *body.new_axes))
 
 
-def _terms_of(node: Node, masks: bool) -> dict[Axis, Axis] | None:
-    """What the axes of a call's block are here, if the call goes: of one expression, given what the block declares."""
-    if not isinstance(node, Call) or not _is_expression(node.graph, masks):
+def _terms_of(node: Node, chosen: Callable[[Graph], bool], own: bool) -> dict[Axis, Axis] | None:
+    """What the axes of a call's block are here, if the call goes: of a chosen one, given what the block declares. own:
+    the block may have axes of its own.
+    """
+    if not isinstance(node, Call) or not chosen(node.graph):
         return None
     graph, axes = node.graph, dict(node.axes)
-    if any(axis in graph.axes and axis not in axes for axis in _mentioned(graph)):  # of its own
+    if not own and any(axis in graph.axes and axis not in axes for axis in _mentioned(graph)):
         return None
     inner, outer = graph.outputs[0].value, node.outs[0]
     # A step calls blocks as the model does, which lift over the axis that its new items have in their place.
@@ -72,6 +83,21 @@ def _terms_of(node: Node, masks: bool) -> dict[Axis, Axis] | None:
     if any({*arg.type.axes} - {axes.get(axis, axis) for axis in formal.type.axes} for formal, arg in given):
         return None
     return axes if all(_alike(formal, arg) for formal, arg in (*given, (inner, outer))) else None
+
+
+def _is_plain(graph: Graph) -> bool:
+    """Whether a block does ops without weights alone, and keeps nothing."""
+    if graph.kind != "block" or graph.target or graph.stepped is not None:
+        return False
+    for node in graph.nodes:
+        match node:
+            case Apply(traits=traits) if node.weights or node.name or traits.acts or _is_of_decoding(node):
+                return False
+            case Constant() | Positions() | Apply():
+                continue
+            case _:
+                return False
+    return True
 
 
 def _is_expression(graph: Graph, masks: bool) -> bool:

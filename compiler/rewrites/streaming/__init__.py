@@ -1,0 +1,1 @@
+"""Rewrites after which streaming regions (`compiler/streams`) show: nothing that they compute changes."""
