@@ -2,14 +2,16 @@
 
 Fences of a page are taken in order and share a folder, which holds a copy of `examples/`, and a Python namespace:
 
-    ```attn           checks without errors; a first line `# name.attn` also saves it for what follows
+    ```attn           checks without errors
     ```attn example   is not checked here (tests of the catalogue do that for errors.md)
     ```attn E0307     must give exactly this error (or these, with spaces between)
     ```python         runs
     ```python a.py F  is what the file a.py, which was written above, has of the class or function F (or `F.forward`),
                       or of its docstring if F is not said: `pytest --update` writes it anew
     ```console        lines `$ attnc ...` run, and what is shown under them is what they print; a line `...` stands for
-                      any lines; `sed` is run too, other commands (`git`, `make`) are not
+                      any lines; `> FILE` is heeded; `sed` is run too, `pdflatex` where it is; others are not
+
+A first line `# name.attn`, `# name.figure` or `% name.tex` saves the fence for what follows.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ import pytest
 
 import attnc
 from attnc.cli import main
+from tests.diagrams.test_paper import has_tex
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "PACKAGE.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -65,6 +68,8 @@ def test_page_is_true(
     now: list[str | None] = [*text.split("\n")]  # each excerpt behind the line that opens its fence
     for fence in fences(text):
         where = f"{page.name}:{fence.line}"
+        if name := re.match(r"[#%] (\w+\.(?:attn|figure|tex))\b", fence.text):
+            Path(name[1]).write_text(fence.text, encoding="utf-8")
         match fence.language:
             case "attn" if fence.info != ("example",):
                 check_spec(fence, where)
@@ -97,9 +102,6 @@ def excerpt(file: str, name: str = "") -> str:
 
 
 def check_spec(fence: Fence, where: str) -> None:
-    name = re.match(r"# (\w+\.attn)\b", fence.text)
-    if name:
-        Path(name[1]).write_text(fence.text, encoding="utf-8")
     try:
         attnc.loads(fence.text, name=where, base=Path.cwd())
         codes = []
@@ -110,16 +112,21 @@ def check_spec(fence: Fence, where: str) -> None:
 
 
 def check_console(fence: Fence, where: str) -> None:
-    for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", fence.text, re.MULTILINE):
+    for line, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", fence.text, re.MULTILINE):
+        command, _, into = line.partition(" > ")
         words = shlex.split(command, comments=True)
+        if words[0] == "pdflatex" and has_tex("tikz.sty", "lmodern.sty"):
+            subprocess.run(["pdflatex", "-interaction=batchmode", "-halt-on-error", *words[1:]], check=True)
         if words[0] == "sed":
-            subprocess.run(command, shell=True, check=True)
+            subprocess.run(line, shell=True, check=True)
         if words[0] != "attnc":
             continue
         stream = io.StringIO()
         with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
             status = main(words[1:])
         printed = stream.getvalue()
+        if into:
+            Path(into).write_text(printed, encoding="utf-8")
         if shown:
             pattern = "".join(
                 r"(.*\n)*" if line == "..." else rf"{re.escape(line)} *\n" for line in shown.rstrip().split("\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..base.metrics import GREEK
 from ..base.picture import Cluster, Edge, Node, Picture, Point
 from ..base.pieces import expanded
-from ..base.text import MACRON, Rich, Run, rows
+from ..base.text import MACRON, Rich, Run, rows, width
 
 _GREEK = {letter: rf"\{name}" for name, letter in GREEK.items()}
 _MATH = {
@@ -77,7 +77,7 @@ def _extent(picture: Picture) -> tuple[Point, Point]:
     for node in picture.nodes:
         a = node.attributes
         point = a.get("shape") == "plaintext"
-        half_x = sum(len(r.text) for r in node.label) * float(a.get("fontsize", "0")) * 0.27 if point else 0.0
+        half_x = width(node.label, float(a.get("fontsize", "0"))) / 2 if point else 0.0
         half_y = float(a.get("fontsize", "0")) * 0.6 if point else 0.0
         if not point:
             half_x, half_y = float(a.get("width", "0")) / 2, float(a.get("height", "0")) / 2

@@ -750,7 +750,7 @@ class Model:
         title:  above the figure (if None the name, but none in .pdf and .tex; nothing if "").
         sizes:  whether the first label of each axis gives its size.
         legend: whether a strip beneath says what the axes and glyphs are.
-        hints:  what the author says of the figure (docs/diagrams.md): a file, or the keys of the model's table in one,
+        hints:  what the author says of the figure (docs/figure.md): a file, or the keys of the model's table in one,
                 such as `{"inputs": ["Q", "K"], "note": [{"at": "Q", "text": "the queries"}]}`. None: what `NAME.figure`
                 says, if it lies beside `NAME.attn`; an empty dict: nothing.
         mesh:   of devices, {"data": 2, "model": 4}: the axes that it splits are hatched, each mesh axis in its own way,

@@ -1,4 +1,4 @@
-"""docs/diagrams.md: each picture is what the code above it draws. `pytest --update` draws them again."""
+"""Pictures of pages of docs/: each is what the code above it draws. `pytest --update -k NAME.svg` draws it again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from attnc.diagrams import Diagram
 from .geometry import faults
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
-PAIRS = re.findall(
-    r"^```attn\n((?:(?!^```).)*)^```\n\n(?:```toml\n((?:(?!^```).)*)^```\n\n)?"
-    r"!\[[^\]]*\]\((pictures/guide/\w+\.svg)\)",
-    (DOCS / "diagrams.md").read_text(encoding="utf-8") if (DOCS / "diagrams.md").exists() else "",
-    re.MULTILINE | re.DOTALL,
-)
+PAIRS = [
+    found
+    for page in ("diagrams", "figure", "first", "cookbook")
+    for found in re.findall(
+        r"^```attn\n((?:(?!^```).)*)^```\n\n(?:(?:(?!^```).)*```toml\n((?:(?!^```).)*)^```\n\n)?"
+        r"!\[[^\]]*\]\((pictures/(?:guide|first|cookbook)/\w+\.svg)\)",
+        (DOCS / f"{page}.md").read_text(encoding="utf-8") if (DOCS / f"{page}.md").exists() else "",
+        re.MULTILINE | re.DOTALL,
+    )
+]
 
 
 def figure(text: str, hints: str = "") -> Diagram:
