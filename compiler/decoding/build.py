@@ -43,6 +43,7 @@ from ..graph.values import IndexInto, Role, Scalar, Type, Value
 from ..ops import op_meaning, op_named
 from ..sizes.arithmetic import replaced, solved
 from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, axes_in
+from ..sizes.ids import STEPS
 from .demand import DemandAnalysis, Modes, Reads, groups, grows
 from .pace import TICK, Pace
 from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole, same_along
@@ -69,7 +70,7 @@ class Axes:
 
     time: Axis
     lengths: tuple[int, int] = (0, 1)
-    ids: count[int] = field(default_factory=lambda: count(1 << 40))
+    ids: count[int] = field(default_factory=lambda: count(STEPS))
     by_origin: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
     families: dict[tuple[Pace, VisibleRange | None], int] = field(default_factory=dict)
     along: dict[Axis, Pace] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from functools import cached_property
 from ..base.names import listed
 from ..cost.bill import REALS
 from ..graph.nodes import Graph
-from .choose import NoSplit, best_splits, grouped, input_widths, splits_of
+from .choose import NoSplit, best_splits, free_depths, grouped, input_widths, require_known, splits_of, with_sizes
 from .estimates.activations import Checkpointing
 from .mesh import BATCH, PIPE, Indivisible
 from .options import PlanOptions
@@ -112,6 +112,7 @@ class MeshSearch:
 
     def run(self) -> MeshesFound:
         """The best ways to train, one for each mesh. `context` is tried where nothing fits without it."""
+        require_known(self.graph, ORDER, self.how.splits or {})
         plans, made = _MeshPlans(self), _Tried()
         for pipe in plans.pipes():
             made += self._divided(plans, pipe, made)
@@ -257,13 +258,14 @@ class _MeshPlans:
 
 def found(search: MeshSearch, command: str) -> list[str]:
     """A page of the meshes on which a step takes least, and for each what plans and runs it. command: what was written,
-    but for the mesh and the step. Raises NoSplit where there is none.
+    but for the mesh and the step. Raises NoSplit where there is none, and for splits of axes that are not there.
     """
     made = search.run()
     if not made.best:
         few = f" with an item of a batch of {search.batch:,} for each copy" if search.how.batch is not None else ""
         devices = number_of(search.devices, "device")
-        raise NoSplit(f"no mesh of {devices} divides its axes{few}: name one with --mesh and --split")
+        axes = with_sizes(free_depths(search.graph, set()))
+        raise NoSplit(f"no mesh of {devices} divides {axes}{few}: name one with --mesh and --split")
     head = (
         "",
         "mesh",

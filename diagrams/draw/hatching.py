@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import atan2, cos, hypot, pi, sin
 
 from ...compiler.sharding.mesh import Mesh
@@ -25,7 +25,7 @@ from ..scene.tensors import Tensor
 SLANTS = ((60.0, (0.0,)), (120.0, (0.0,)), (60.0, (-1.5, 1.5)), (120.0, (-1.5, 1.5)))
 """Of each mesh axis: the angle of its strokes with the wire, in degrees, and where they stand beside one another."""
 EVERY = 15.0  # points from one group of strokes to the next
-REACH = 4.0  # half of a stroke's length
+REACHES = (4.0, 2.5)  # half of a stroke's length; where there is no room for any, as between a dot and a row's end
 _END = 6.0  # of a wire that stays bare
 _ALIKE = (StepKind.COPY, StepKind.ENTER, StepKind.EXIT)
 
@@ -41,15 +41,16 @@ class DrawnMesh:
 def hatch(sheet: Canvas, drawn: DrawnMesh) -> frozenset[int]:
     """Hatch all wires where they are split. The mesh axes that split any."""
     split, found = _split(sheet, drawn), set[int]()
-    for (wire, chain), row in zip(tuple(sheet.curves), tuple(sheet.rows_of), strict=True):
+    for (wire, curve), row in zip(tuple(sheet.curves), tuple(sheet.rows_of), strict=True):
         if wire.axis is None:
             continue
-        points = _dense(chain)
+        points = _dense(curve)
         middles = [(sheet.left[j] + sheet.right[j]) / 2 for j in row]
         runs: list[tuple[tuple[int, ...], list[Point]]] = []
         for p in points:
             j = max((j for j, middle in zip(row, middles, strict=True) if middle <= p[0]), default=row[0] - 1)
-            by = next((split[wire.number, k] for k in range(j, row[0] - 2, -1) if (wire.number, k) in split), ())
+            near = chain(range(j, row[0] - 2, -1), range(j + 1, row[-1] + 1))  # a copy bends away before it is known
+            by = next((split[wire.number, k] for k in near if (wire.number, k) in split), ())
             if not runs or runs[-1][0] != by:
                 runs.append((by, []))
             runs[-1][1].append(p)
@@ -64,6 +65,15 @@ def strokes(
     sheet: Canvas, run: Sequence[Point], by: Sequence[int], color: str, own: Sequence[Point] | None = None
 ) -> None:
     """Strokes along points that lie close, where nothing else is drawn. by: of which mesh axes, in turn."""
+    for reach in REACHES:
+        if _strokes(sheet, run, by, color, own, reach):
+            return
+
+
+def _strokes(
+    sheet: Canvas, run: Sequence[Point], by: Sequence[int], color: str, own: Sequence[Point] | None, reach: float
+) -> int:
+    """How many there was room for."""
     done, number, own_points = -EVERY + _END, 0, set(own or ())
     far = 0.0
     for a, b in pairwise(run):
@@ -71,28 +81,29 @@ def strokes(
         if far - done < EVERY or (run[-1][0] - a[0] < _END and own is not None):
             continue
         angle, beside = SLANTS[by[number % len(by)] % len(SLANTS)]
-        box = (a[0] - 3.5, a[1] - REACH + 0.5, a[0] + 3.5, a[1] + REACH - 0.5)
+        box = (a[0] - 3.5, a[1] - reach + 0.5, a[0] + 3.5, a[1] + reach - 0.5)
         if own is not None and not sheet.occupied.free(box, own_points):
             continue
         done, number = far, number + 1
         along = atan2(b[1] - a[1], b[0] - a[0])
         for shift in beside:
             x, y = a[0] + shift * cos(along), a[1] + shift * sin(along)
-            dx, dy = REACH * cos(along + angle * pi / 180), REACH * sin(along + angle * pi / 180)
+            dx, dy = reach * cos(along + angle * pi / 180), reach * sin(along + angle * pi / 180)
             start, end = (x - dx, y - dy), (x + dx, y + dy)
             id = f"h{len(sheet.picture.edges)}"
             sheet.point(f"{id}_1", start)
             look = {"color": color, "penwidth": "0.9", "class": "hatch", "tooltip": "in parts"}
             sheet.picture.edges.append(Edge(f"{id}_1", f"{id}_1", [start, *straight(start, end)], look))
+    return number
 
 
-def _dense(chain: list[Point]) -> list[Point]:
+def _dense(curve: list[Point]) -> list[Point]:
     """Points of a curve, one in about each point of its length; those that are traced as drawn among them."""
     found: list[Point] = []
-    for a, b in pairwise(sampled(chain)):
+    for a, b in pairwise(sampled(curve)):
         count = max(1, int(hypot(b[0] - a[0], b[1] - a[1])))
         found += [(a[0] + (b[0] - a[0]) * k / count, a[1] + (b[1] - a[1]) * k / count) for k in range(count)]
-    return [*found, chain[-1]]
+    return [*found, curve[-1]]
 
 
 def _split(sheet: Canvas, drawn: DrawnMesh) -> Mapping[tuple[int, int], tuple[int, ...]]:

@@ -169,6 +169,8 @@ class Steps(Elementwise):
         if len(tensors) != 1:
             kind = StepKind.BOX if tensors else StepKind.SOURCE
             mark = "plain" if tensors else "table"
+            if glyph is MAP:  # of rows that experts are given
+                text = roman(f"{name_of(node.traits)} {tail(node.name or '')}")
             self.add(DrawStep(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=op.tip))
             return out
         x = tensors[0]

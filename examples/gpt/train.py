@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except attnc.AttnError as error:
         return ranks.end(MISTAKE, str(error).strip())
     except ValueError as error:
-        return ranks.end(MISTAKE, f"error: {error}")
+        return ranks.end(MISTAKE, f"error: {getattr(error, 'on_command_line', error)}")
     except KeyboardInterrupt:
         return STOPPED
     except Exception as error:

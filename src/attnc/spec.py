@@ -619,13 +619,18 @@ class Model:
         stage of this device, and `net.forward_backward(...)` runs all.
 
         Raises ValueError for a mesh that does not fit: Indivisible or NoSplit as `plan`, before anything is sent; and
-        as `torch` does for weights.
+        as `torch` does for weights; TypeError for what is no mesh.
         """
         from . import backends
         from .compiler.pipeline import passes_without
-        from .compiler.sharding.choose import mesh_over
+        from .compiler.sharding.choose import mesh_over, require_known
         from .compiler.sharding.mesh import PIPE
 
+        if not hasattr(mesh, "mesh_dim_names"):
+            raise TypeError(
+                "the mesh is that of the devices that run, of torch.distributed.device_mesh: "
+                f'init_device_mesh("cpu", (2, 4), mesh_dim_names=("data", "model")), not {mesh!r}'
+            )
         names = mesh.mesh_dim_names
         if not names:
             raise ValueError(
@@ -633,7 +638,8 @@ class Model:
             )
         sizes = dict(zip(names, mesh.shape, strict=True))
         several = {name: size for name, size in sizes.items() if size > 1 or name == PIPE}
-        said = {name: axes for name, axes in (splits or {}).items() if sizes.get(name) != 1}  # these divide nothing
+        require_known(self._sized, sizes, splits or {})
+        said = {name: axes for name, axes in (splits or {}).items() if name in several}  # others divide nothing
         options = backends.DivisionOptions(
             _dtype(dtype), self._header, weights, seed, None if computed_in is None else _dtype(computed_in),
             zero, checkpoint, passes_without(without),

@@ -260,6 +260,14 @@ def test_it_stops_when_asked_to(library: Path, tmp_path: Path) -> None:
 MISTAKES: list[tuple[str, str]] = [
     ("--mesh=data", "error: --mesh data: write axes with their sizes, such as data=2,model=2\n"),
     ("--mesh=data=3,model=1", "error: --mesh data=3,model=1 has 3 devices, and torchrun has started 2 processes\n"),
+    (
+        "--mesh=modle=2",
+        "error: what does the mesh axis `modle` split? Did you mean `model`? Or say `--split modle=AXIS,AXIS`; ",
+    ),
+    (
+        "--mesh=model=2 --split=model=heads",
+        "error: `model` splits `heads`, which no value and no weight of the model has: there are the batch, `seq`, ",
+    ),
     ("--steps=0", "error: --steps is at least 1\n"),
     ("--library=nowhere", "error: no docstrings under nowhere: is the standard library there as source?\n"),
     ("--batch=7", "error: the batch has 7 items, which 2 devices along `data` do not divide: 6 or 8 would do\n"),

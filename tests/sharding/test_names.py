@@ -93,7 +93,7 @@ def test_weights_may_not_on_a_mesh(alone: None) -> None:
 
 def test_the_names_are_those_of_all_methods() -> None:
     found = set[str]()
-    for file, name in (("torch_modules", "_Divided"), ("torch_stages", "PipelinedModule")):
+    for file, name in (("torch_modules", "DividedModule"), ("torch_stages", "PipelinedModule")):
         (kind,) = ast.parse(helpers(f"parallel/{file}")[name]).body
         assert isinstance(kind, ast.ClassDef)
         found |= {each.name for each in kind.body if isinstance(each, ast.FunctionDef)} - {"forward"}

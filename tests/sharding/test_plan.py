@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,9 +113,24 @@ def test_groups_fewer_than_devices_stay_whole() -> None:
     [
         (["--mesh", "model=3", "--split", "model=heads"], "`heads` has 8 items, which the 3 devices of `model`"),
         (["--mesh", "tensor=2"], "what does the mesh axis `tensor` split? Say `--split tensor=AXIS,AXIS`"),
-        (["--mesh", "model=2", "--split", "model=hads"], "no axis is named so: did you mean `heads`?"),
-        (["--mesh", "model=2", "--split", "data=batch"], "there is no mesh axis `data` to split `batch`"),
-        (["--mesh", "expert=2"], "`expert` has nothing to split: no map has weights of its own"),
+        (["--mesh", "modle=2"], "axis `modle` split? Did you mean `model`? Or say `--split modle=AXIS,AXIS`; `data`, "),
+        (
+            ["--mesh", "model=2", "--split", "model=hads"],
+            "`model` splits `hads`, which no value and no weight of the model has: did you mean `heads`?",
+        ),
+        (["--mesh", "model=2", "--split", "data=batch"], "axis `data` to split `batch`: the mesh has `model`"),
+        (["--mesh", "model=2", "--split", "modle=heads"], "axis `modle` to split `heads`: did you mean `model`?"),
+        (["--find", "2", "--split", "modle=heads"], "no mesh axis `modle` to split `heads`: did you mean `model`?"),
+        (["--find", "2", "--split", "model=tokens"], "there are the batch, `source`, `"),
+        (
+            ["--mesh", "expert=2"],
+            "`expert` has nothing to split: no map has weights of its own for each item of an axis: weights have `",
+        ),
+        (
+            ["--mesh", "model=7"],
+            "7 devices do not divide `vocab` (37,000), `heads` (8), `key` (64), `value` (64), `inner` (2,048): "
+            "2, 4, 5, 8, 10, 16, 20, 25 would divide one of them",
+        ),
         (["--mesh", "model=3", "--split", "model=heads,inner"], "or leave it whole, `--split model=inner`"),
         (["--mesh", "data=2", "--split", "data=heads,batch"], "which comes first: `--split data=batch,heads`"),
         (
@@ -140,10 +156,40 @@ def test_messages_name_the_argument_in_python() -> None:
         NoSplit, match=r'what does the mesh axis `tensor` split\? Say `splits={"tensor": \["AXIS", "AXIS"\]}`'
     ):
         of.plan({"tensor": 2})
+    with pytest.raises(NoSplit, match=r'`model` splits a list of axes: `splits={"model": \["heads", "inner"\]}`'):
+        of.plan({"model": 2}, splits={"model": "heads,inner"})
+    sizes: Any = {"model": 2}
+    with pytest.raises(TypeError, match=r'init_device_mesh\("cpu", \(2, 4\), mesh_dim_names=.*, not {\'model\': 2}$'):
+        of.parallelize(sizes)
     with pytest.raises(Indivisible, match=r'or leave it whole, `splits={"model": \["inner"\]}`$'):
         of.plan({"model": 3}, splits={"model": ["heads", "inner"]})
     with pytest.raises(Indivisible, match=r"do not divide: it divides over 2, 4$"):
         of.plan({"model": 3}, splits={"model": ["heads"]})
+
+
+def test_a_size_that_nothing_has_is_no_axis_to_split() -> None:
+    """The heads of gpt.attn are a number: its weights have groups. Whoever divides says so, on one device, too."""
+    of = attnc.load(EXAMPLES / "gpt/gpt.attn", sizes={"character": 97}).model("loss")
+    one: Any = SimpleNamespace(mesh_dim_names=("model",), shape=(1,))
+    splits = {"model": ["heads"]}
+    for divide in (
+        lambda: of.plan({"model": 2}, splits=splits),
+        lambda: of.plan_stages({"pipe": 2, "model": 2}, splits=splits),
+        lambda: of.draw(mesh={"model": 2}, splits=splits),
+        lambda: of.files("torch", mesh={"model": 2}, splits=splits),
+        lambda: of.parallelize(one, splits=splits),
+    ):
+        with pytest.raises(NoSplit, match=r"`model` splits `heads`, which no value .* `groups` \(4\), "):
+            divide()
+
+
+def test_queries_are_split_before_keys() -> None:
+    """In whichever order the model is given them: keys of other devices go round, and scores are no device's whole."""
+    of = attnc.load(EXAMPLES / "transformer_loss.attn").model("loss")
+    sizes = {"source": 4096, "target": 4096}
+    plans = [of.plan({"context": 2}, sizes, splits=splits) for splits in ({}, {"context": ["source", "target"]})]
+    assert plans[0].mesh.axes[0].splits == ("target", "source")
+    assert 4 * plans[0].activation_bytes < plans[1].activation_bytes
 
 
 def test_sizes_of_memory() -> None:

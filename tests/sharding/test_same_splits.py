@@ -90,16 +90,34 @@ def test_examples_are_divided_alike(name: str) -> None:
     assert some
 
 
-def test_commands_divide_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+SMALL = """
+width seq
+depth model = 8, inner = 16
+model small(x: [seq, model]) -> [seq, model] {
+    return x + linear.down[inner -> model](relu(linear.up[model -> inner](x)))
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["small", *(pytest.param(name, marks=pytest.mark.slow) for name in ("zoo/gpt2", "zoo/bart"))],
+)
+def test_commands_divide_alike(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever width a plan is made for; so does the figure."""
-    sizes = {"model": 32, "heads": 4, "inner": 64, "vocab": 48, "layers": 2}
-    command = [str(EXAMPLES / "zoo/gpt2.attn"), "--mesh", "data=2,model=4"]
-    command += [f"--set={name}={size}" for name, size in sizes.items()]
-    assert main(["shard", *command, "--json", "--set=seq=16"]) == 0
+    file, sizes = tmp_path / "small.attn", KINDS[name][0] if name in KINDS else {}
+    if name in KINDS:
+        file = EXAMPLES / f"{name}.attn"
+    else:
+        file.write_text(SMALL)
+    command = [str(file), "--mesh", "data=2,model=4", *(f"--set={name}={size}" for name, size in sizes.items())]
+    spec = attnc.load(file, sizes=sizes)
+    of = spec.model(spec.models[0])
+    free = [axis.name for port in of.graph.inputs for axis in port.value.type.axes if axis.extent is None]
+    assert main(["shard", *command, "--json", *(f"--set={each}=16" for each in free)]) == 0
     said = json.loads(capsys.readouterr().out)
     assert main(["compile", "--to", "torch", *command, "-o", str(tmp_path / "some.py")]) == 0
     division = written((tmp_path / "some_parallel.py").read_text())
-    of = attnc.load(command[0], sizes=sizes).model("gpt2")
     mesh = {"data": 2, "model": 4}
     plan = of.plan(mesh)
     assert_lies(division, plan.weights, mesh)

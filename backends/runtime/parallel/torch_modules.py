@@ -171,7 +171,7 @@ def divided(
     run = DividedRun(mesh, zero)
     shared = _flat(mesh, copies) if copies else None
     scattered, alone, own = _put_weights(local, run, division, copies, shared)
-    _becomes(local, _Divided, _run=run, _division=division)
+    _becomes(local, DividedModule, _run=run, _division=division)
     passes = [each for module in local.modules() if isinstance(module, nn.ModuleList) for each in module]
     if checkpoint:
         for each in _outermost(passes):
@@ -396,7 +396,7 @@ def _outermost(passes: Sequence[nn.Module]) -> list[nn.Module]:
     return [each for each in passes if each not in inner]
 
 
-class _Divided(_Computes):
+class DividedModule(_Computes):
     """What a divided model has besides what its file says."""
 
     _division: Division

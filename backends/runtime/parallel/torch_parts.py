@@ -21,6 +21,10 @@ from torch.autograd import Function
 from .torch_running import running_model
 from .torch_training import refuse_uneven
 
+# of two names that PyTorch has for each, the first is new, and the second warns where that is there
+_all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+_reduce_scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+
 
 def devices_along(axis: str) -> dist.ProcessGroup:
     """The group of the devices along an axis of the mesh. Raises RuntimeError where no divided model runs."""
@@ -42,7 +46,7 @@ def _gathered(x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
     count = dist.get_world_size(group)
     x = x.contiguous()
     found = x.new_empty((count * x.shape[0], *x.shape[1:])) if x.dim() else x.new_empty(count)
-    dist.all_gather_into_tensor(found, x, group=group)
+    _all_gather(found, x, group=group)
     return torch.cat(found.chunk(count), dim) if dim % max(x.dim(), 1) else found
 
 
@@ -51,7 +55,7 @@ def _scattered(x: Tensor, dim: int, group: dist.ProcessGroup) -> Tensor:
     count = dist.get_world_size(group)
     parts = torch.cat(x.chunk(count, dim)) if dim % x.dim() else x.contiguous()
     found = parts.new_empty((parts.shape[0] // count, *parts.shape[1:]))
-    dist.reduce_scatter_tensor(found, parts, group=group)
+    _reduce_scatter(found, parts, group=group)
     return found
 
 

@@ -11,10 +11,11 @@ from ...graph.term import Index, Leaf, Number, Predicate, Term, change, leaves
 from ...graph.values import IndexInto, Type, Value
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis, Const, Static, axes_in
+from ...sizes.ids import BROUGHT
 from .same import spelling
 from .walk import Fresh, with_predicate, with_results
 
-_ids = count(1 << 41)  # of axes made here: no other axis has such an id
+_ids = count(BROUGHT)
 
 
 class TargetBody:

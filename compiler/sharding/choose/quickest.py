@@ -17,7 +17,7 @@ from ..collectives import passes, sendings
 from ..experts.counted import counted
 from ..mesh import Indivisible, Mesh, mesh_of
 from ..spread import spread
-from .roles import depths_of_weights, streams
+from .roles import free_depths
 
 FLOPS, BYTES = 4e14, 1.5e11  # of a device in a second: what it computes, what it sends to its neighbours
 HELD = 18  # bytes for each weight, its gradient and its state: holding them counts as sending them does
@@ -32,7 +32,7 @@ def best_splits(graph: Graph, size: int, taken: Set[str], sizes: Mapping[str, Nu
     free = {axis.name: WIDTH for axis in sized(graph, sizes)[2] if axis.bound is None}
     scope, values, _ = sized(graph, {**free, **(sizes or {})})
     meter = Meter(scope, 2, {**values, ONE_BATCH: 1})
-    left = [name for name in depths_of_weights(graph) if name not in taken | streams(graph)]
+    left = [*free_depths(graph, taken)]
     chosen: list[str] = []
     best = _seconds(graph, mesh_of({"model": size}, {}), meter)
     assert best is not None

@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
-from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children
-from ...graph.traits import Normalise
+from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, makes, reads
+from ...graph.traits import Normalise, Reduce
 from ...ops.internal import DISPATCH
 from ...sizes.axes import Axis
 
 
 def input_widths(graph: Graph) -> list[str]:
-    """The widths of inputs, those alone whose size is not fixed, where there are such. Those of results come first, for
-    their items look at others.
+    """The widths of inputs, those alone whose size is not fixed, where there are such. A width comes before those whose
+    items are put together for each of its own, queries before keys: so devices keep their queries, and keys go round.
+    Else those of results come first.
     """
     results = {axis.name for output in graph.outputs for axis in output.axes}
     axes = [axis for entry in graph.inputs for axis in entry.value.type.axes if axis.is_width]
-    free = [axis for axis in axes if axis.extent is None]
-    names = dict.fromkeys(axis.name for axis in free or axes)
-    return sorted(names, key=lambda name: name not in results)
+    axes = sorted([each for each in axes if each.extent is None] or axes, key=lambda one: one.name not in results)
+    left, looks, found = {axis.name: axis.family for axis in axes}, _looks(graph), list[str]()
+    while left:
+        seen = {name: sum((other, left[name]) in looks for other in left.values()) for name in left}
+        found.append(min(left, key=lambda name: seen[name]))
+        del left[found[-1]]
+    return found
+
+
+def _looks(graph: Graph) -> set[tuple[int, int]]:
+    """Pairs of widths, by their families: for each item of the first those of the other are put together."""
+    found = set[tuple[int, int]]()
+    for node, stands_for in _nodes(graph, {}, set()):
+        if isinstance(node, Apply) and isinstance(node.traits.reads, Normalise | Reduce):
+            gone = {stands_for.get(axis, axis) for axis in node.axes if axis.is_width}
+            there = {stands_for.get(axis, axis) for value in reads(node) for axis in value.type.axes if gone}
+            found |= {(one.family, other.family) for one in there - gone for other in gone if one.is_width}
+    return {(one, other) for one, other in found if one != other}
 
 
 def grouped(graph: Graph) -> list[str]:
@@ -37,14 +53,21 @@ def picked(graph: Graph) -> bool:
     return any(isinstance(node, Apply) and node.traits is DISPATCH for node, _ in _nodes(graph, {}, set()))
 
 
-def depths_of_weights(graph: Graph) -> list[str]:
-    """The names of the depths that weights have, in order; what a block calls otherwise by its caller's name."""
-    found: dict[str, None] = {}
+def free_depths(graph: Graph, taken: Set[str]) -> dict[str, Axis]:
+    """The depths that weights have, by name, in order, but for streams and those taken; what a block calls otherwise by
+    its caller's name.
+    """
+    found: dict[str, Axis] = {}
     for node, stands_for in _nodes(graph, {}, set()):
-        weights = (node.weight,) if isinstance(node, Parameter) else node.weights if isinstance(node, Apply) else ()
-        axes = (stands_for.get(axis, axis) for weight in weights for dim in weight.dims for axis in dim)
-        found.update((axis.name, None) for axis in axes if not axis.is_width)
-    return list(found)
+        axes = (stands_for.get(axis, axis) for axis in _axes_of_weights(node))
+        found |= {axis.name: axis for axis in axes if not axis.is_width}
+    no = taken | streams(graph)
+    return {name: axis for name, axis in found.items() if name not in no}
+
+
+def _axes_of_weights(node: Node) -> list[Axis]:
+    weights = (node.weight,) if isinstance(node, Parameter) else node.weights if isinstance(node, Apply) else ()
+    return [axis for weight in weights for dim in weight.dims for axis in dim]
 
 
 def streams(graph: Graph) -> set[str]:
@@ -58,14 +81,20 @@ def streams(graph: Graph) -> set[str]:
     return found
 
 
-def axes_named(graph: Graph) -> set[str]:
-    """The names of all axes of a model, those of its blocks too that stand for none of its own."""
-    found = {axis.name for axis in graph.axes}
-    for node, _ in _nodes(graph, {}, set()):
-        if isinstance(node, Call | Repeat | Scan):
-            given = {formal for formal, _ in node.axes} if isinstance(node, Call | Scan) else set()
-            found |= {axis.name for child in children(node) for axis in child.axes if axis not in given}
+def axes_named(graph: Graph) -> dict[str, Axis]:
+    """The axes that values and weights have, by name, in order; of blocks, too, what stands for none of them."""
+    found = {axis.name: axis for entry in graph.inputs for axis in entry.value.type.axes}
+    for node, stands_for in _nodes(graph, {}, set()):
+        axes = (*_axes_of_weights(node), *(axis for value in (*reads(node), *makes(node)) for axis in value.type.axes))
+        for axis in axes:
+            found.setdefault(stands_for.get(axis, axis).name, stands_for.get(axis, axis))
     return found
+
+
+def with_sizes(axes: Mapping[str, Axis]) -> str:
+    """`heads` (8), `inner` (2,048)."""
+    sizes = {name: "" if axis.extent is None else f" ({axis.extent:,})" for name, axis in axes.items()}
+    return ", ".join(f"`{name}`{size}" for name, size in sizes.items())
 
 
 StandsFor = Mapping[Axis, Axis]

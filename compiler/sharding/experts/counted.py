@@ -16,9 +16,10 @@ from ...ops import op_reading
 from ...ops.internal import BACK, DISPATCH, GROUPED, WEIGHED
 from ...rewrites.tools.walk import Walk
 from ...sizes.axes import Arith, Axis, Kind, Literal, SizeOf, Static
+from ...sizes.ids import ROWS
 from ..sends import SHARE, Collective, SendKind
 
-_IDS = count(1 << 51)
+_IDS = count(ROWS)
 PRODUCTS = op_reading(Reduce(ADDED, multiplies=True, skips_zeros=True))
 
 

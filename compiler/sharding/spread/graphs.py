@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...graph.nodes import Call, Graph, Node, Repeat, Scan, owns
 from ...graph.values import Scalar, Value
 from ...rewrites.simplify.inline import inline
+from ...rewrites.tools.walk import Fresh
 from ...sizes.axes import Axis
 from ..experts.dispatched import dispatched
 from ..mesh import Mesh
@@ -64,7 +65,7 @@ class _Spreading:
     def _grown(
         self, graph: Graph, claims: Claims, inputs: tuple[GivenInput, ...], later: Mapping[int, frozenset[int]]
     ) -> GraphSpread:
-        here = GrowingGraph(graph, ValuePlaces(self.parts, claims), later)
+        here = GrowingGraph(graph, ValuePlaces(self.parts, claims), Fresh(graph), later)
         found = GraphSpread(here, inputs)
         for entry, given in zip(graph.inputs, inputs, strict=True):
             here.enter(entry.value, given)

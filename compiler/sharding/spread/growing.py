@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, Weight
 from ...graph.values import Value
 from ...rewrites.tools.walk import Fresh
-from ..placement import Placement
+from ..placement import Claims, Placement
 from .placing import ValuePlaces
 
 
@@ -45,8 +45,8 @@ class GrowingGraph:
 
     old: Graph
     places: ValuePlaces
+    fresh: Fresh
     later: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    fresh: Fresh = field(init=False)
     parameters: list[int] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     now: dict[int, tuple[Value, Placement]] = field(default_factory=dict)
@@ -58,8 +58,9 @@ class GrowingGraph:
     brought: dict[object, Value] = field(default_factory=dict)
     weights: dict[str, tuple[Weight, Placement, frozenset[int]]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.fresh = Fresh(self.old)
+    def split_otherwise(self, claims: Claims) -> GrowingGraph:
+        """The same graph, of which what is looked up, and made, is split so. What it learns of values it has alone."""
+        return replace(self, places=replace(self.places, claims=claims), now=dict(self.now))
 
     def enter(self, value: Value, given: GivenInput) -> None:
         """An input."""

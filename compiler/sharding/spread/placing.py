@@ -9,10 +9,11 @@ from itertools import count
 
 from ...graph.values import Role, Value
 from ...sizes.axes import Arith, Axis, Literal, SizeOf
+from ...sizes.ids import PARTS
 from ..mesh import Indivisible, Mesh
 from ..placement import BATCH_AXIS, Claims, Placement, loops, placed
 
-_IDS = count(1 << 50)  # of parts: never the same twice, for sizes are kept by axis
+_IDS = count(PARTS)  # never the same twice, for sizes are kept by axis
 
 
 @dataclass(eq=False)

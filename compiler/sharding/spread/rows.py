@@ -145,10 +145,8 @@ class RowNodes:
 
     def _entered(self, out: Value, region: RowRegion) -> frozenset[int]:
         """Axes of the mesh along which all that reads rows is split: gradients are summed of the items, not of rows."""
-        here, before = self.here, self.here.places
-        here.places = replace(before, claims=region.claims)
+        here = self.here.split_otherwise(region.claims)
         works = [work_of(here, node) for node in self.readers.get(out.id, ()) if isinstance(node, Apply)]
-        here.places = before
         whole = (m for m, axis in enumerate(region.of_rows(out)) if axis is None)
         return frozenset(m for m in whole if all(work[m] is not None for work in works))
 
@@ -159,20 +157,17 @@ class RowNodes:
 
     def _between(self, node: Apply, region: RowRegion) -> None:
         """What is done for rows where the experts are."""
-        here, before = self.here, self.here.places
+        here, there = self.here, self.here.split_otherwise(region.claims)
         split = region.experts([*region.over, *region.mine])
         others = [value for value in reads(node) if value.id in here.now and value.id not in self.regions.found]
-        lie = {value.id: here.now[value.id] for value in others}
         for value in others:  # of no rows: of experts those of the device, else the same for all rows
-            have = lie[value.id][1]
+            have = here.now[value.id][1]
             kept = tuple(None if m in region.divided else axis for m, axis in enumerate(have))
             need = tuple(b or a for a, b in zip(kept, those_of(split, loops(value)), strict=True))
-            here.now[value.id] = bring(here, value, need, self._work(region, before.nowhere)), kept
+            there.now[value.id] = bring(here, value, need, self._work(region, here.places.nowhere)), kept
         first = len(here.nodes)
-        here.places = replace(before, claims=region.claims)
-        plain_node(here, node)
-        here.places = before
-        here.now |= lie
+        plain_node(there, node)
+        here.now = {**there.now, **here.now}
         self._of_experts(node, region, first)
         self._unsummed(node, first)
 

@@ -10,11 +10,10 @@ from ...graph.values import IndexInto, Role, Type, Value
 from ...rewrites.tools.walk import with_operands
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Static
+from ...sizes.ids import PASSES
 from ..choose import NoSplit
 from .needs import Needs
 from .row import DealtNode, Key, NodeRow, Path, passes_of
-
-_INDEX = 1 << 52  # ids of numbers of passes: no other const has such
 
 
 @dataclass(eq=False)
@@ -199,7 +198,7 @@ class StageBuilder:
             variant = tuple(kinds.index(kind) for kind in variant[first : first + count])
         index = node.index
         if index is not None and first:
-            new = replace(index, id=_INDEX + index.id)
+            new = replace(index, id=PASSES + index.id)
             later = Arith("+", (ConstOf(new), Literal(first)))
             bodies, index = tuple(_renumbered(body, {index.id: later}) for body in bodies), new
         return replace(node, count=Literal(count), bodies=bodies, variant=variant, args=args, outs=outs, index=index)
