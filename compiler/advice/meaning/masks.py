@@ -37,6 +37,7 @@ from .flow import Follower
 # Names of inputs, and so of what is true: not to be read, or to be read.
 _OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding_mask"
 _IN = r"(is_)?(real|valid|present)|keep|kept|allowed|not_pad|attention_mask"
+_DRAWN = "keep|kept"  # at random, maybe, as dropout does
 _LARGE = 100  # a penalty that shuts out: e ^ -100 is no number of float32
 _SMALL = 10  # one that does not
 
@@ -75,6 +76,10 @@ class Truth(NamedTuple):
         """Whether its name is that of padding."""
         return keeps_real(self.name) is False
 
+    @property
+    def opposite(self) -> Truth:
+        return self._replace(holds=not self.holds)
+
     def mask(self, left_out: bool) -> str:
         """The mask that leaves out what it holds of, or what it does not hold of, as it is written."""
         return f"not {self.name}" if self.holds is left_out else self.name
@@ -101,6 +106,7 @@ class Filled(NamedTuple):
     where: Truth
     number: float
     other: Kind | None
+    axes: tuple[Axis, ...]  # along which that varies
     at: Span | None
 
 
@@ -113,17 +119,21 @@ class Shifted(NamedTuple):
     at: Span | None
 
 
-class WholeShares(NamedTuple):
-    """What a softmax without a mask makes."""
+class Shared(NamedTuple):
+    """What a softmax makes whose mask, if it has one, is of places, or of an input.
+
+    masks: that input.
+    """
 
     axes: tuple[Axis, ...]
+    masks: frozenset[tuple[Graph, int]]
 
 
 class Signed(NamedTuple):
     """Numbers of both signs: what a learned map or a norm makes."""
 
 
-Kind = KnownNumber | Truths | Two | Filled | Shifted | WholeShares | Signed
+Kind = KnownNumber | Truths | Two | Filled | Shifted | Shared | Signed
 
 
 def masks_of_data(graph: Graph) -> Iterator[Problem]:
@@ -134,12 +144,17 @@ def masks_of_data(graph: Graph) -> Iterator[Problem]:
 
 
 class _Masks(Follower[Kind]):
-    """likely: what is wrong if the input is a mask of padding; masks: the inputs that surely are."""
+    """likely: what is wrong if the input is a mask of padding; masks: the inputs that surely are.
+
+    mask: what is known of the mask of the op that is read; now: of the values of its graph.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.likely: list[tuple[tuple[Graph, int], Problem]] = []
         self.masks: set[tuple[Graph, int]] = set()
+        self.mask: Kind | None = None
+        self.now: Known[Kind] = {}
 
     def entering(self, given: tuple[Kind | None, ...]) -> Sequence[Kind | None]:
         return [
@@ -175,8 +190,11 @@ class _Masks(Follower[Kind]):
         )
 
     def one(self, node: Node, known: Known[Kind]) -> Kind | None:
-        if isinstance(node, Apply) and node.mask is not None and isinstance(mask := known.get(node.mask.id), Truths):
-            self._masked(node, mask)
+        self.now = known
+        if isinstance(node, Apply):
+            self.mask = None if node.mask is None else known.get(node.mask.id)
+            if isinstance(self.mask, Truths):
+                self._masked(node, self.mask)
         return super().one(node, known)
 
     def number(self, node: Constant) -> Kind | None:
@@ -190,16 +208,16 @@ class _Masks(Follower[Kind]):
             case Normalise(centred=True):
                 return Signed()
             case Reduce(multiplies=True):
-                for place, one in enumerate(given):
-                    if isinstance(one, Filled) and not node.weights:
-                        self._averaged(node, one, node.operands[place])
+                for one, other, value in zip(given, given[::-1], node.operands, strict=False):
+                    if not node.weights:
+                        self._averaged(node, one, other, value)
                 return Signed() if node.weights else None
             case Reduce(combination=Combination(largest=bool(), truths=False)):
                 self._picked(node, given[0])
                 return None
             case _ if not any(given):
                 return None
-            case Arrange(IndexMap.SAME) if isinstance(given[0], WholeShares | Shifted):
+            case Arrange(IndexMap.SAME) if isinstance(given[0], Shared | Shifted):
                 return given[0]._replace(axes=self.renamed(node, given[0].axes))
             case Arrange(IndexMap.SAME | IndexMap.NEW):
                 return given[0]
@@ -211,11 +229,14 @@ class _Masks(Follower[Kind]):
                 return None
 
     def _pointwise(self, node: Apply, meaning: object, given: list[Kind | None]) -> Kind | None:
+        operands = node.operands
+        if meaning in (Sum((1, 1)), Product()) and isinstance(given[0], Two):
+            operands, given = operands[::-1], given[::-1]
         match meaning, given:
             case (Sum((1,)), [one]):
                 return one
             case (Complement(), [Truths((one,), True)]):
-                return Truths((one._replace(holds=not one.holds),))
+                return Truths((one.opposite,))
             case (Conjunction(), [one, other]):
                 every = (
                     *(one.all if isinstance(one, Truths) else ()),
@@ -225,9 +246,12 @@ class _Masks(Follower[Kind]):
             case (Choice(), [Truths((where,), True), KnownNumber(yes), KnownNumber(no)]):
                 return Two(where, yes, no)
             case (Choice(), [Truths((where,), True), KnownNumber(yes), other]):
-                return Filled(where, yes, other, node.span)
+                return Filled(where, yes, other, self._along(operands[0]), node.span)
             case (Choice(), [Truths((where,), True), other, KnownNumber(no)]):
-                return Filled(where._replace(holds=not where.holds), no, other, node.span)
+                return Filled(where.opposite, no, other, self._along(operands[0]), node.span)
+            case (Product(), [Shared() as shares, Two(where, yes, no)]) if {yes, no} == {0, 1}:
+                where = where if yes == 0 else where.opposite
+                return Filled(where, 0, shares, self._along(operands[1]), node.span)
             case (Sum() | Product(), [Two(where, yes, no), KnownNumber(number)]):
                 return Two(where, _made(meaning, yes, number), _made(meaning, no, number))
             case (Sum() | Product(), [KnownNumber(number), Two(where, yes, no)]):
@@ -235,13 +259,9 @@ class _Masks(Follower[Kind]):
             case (Sum((-1,)), [Two(where, yes, no)]):
                 return Two(where, -yes, -no)
             case (Sum((1, sign)), [_, Two(where, yes, no)]):
-                return Shifted(Two(where, sign * yes, sign * no), self._along(node.operands[1]), False, node.span)
-            case (Sum((1, 1)), [Two() as two, _]):
-                return Shifted(two, self._along(node.operands[0]), False, node.span)
+                return Shifted(Two(where, sign * yes, sign * no), self._along(operands[1]), False, node.span)
             case (Product(), [_, Two() as two]):
-                return Shifted(two, self._along(node.operands[1]), True, node.span)
-            case (Product(), [Two() as two, _]):
-                return Shifted(two, self._along(node.operands[0]), True, node.span)
+                return Shifted(two, self._along(operands[1]), True, node.span)
             case _:
                 return None
 
@@ -267,14 +287,14 @@ class _Masks(Follower[Kind]):
         if not all(axis.is_width for axis in node.axes):
             return None
         match given:
-            case Filled(where, number, _, at) if number <= -_LARGE and where.keeps:
-                self._turned(where._replace(holds=not where.holds), where.at or at)
-            case Filled(where, number, _, at) if number > -_LARGE and node.mask is None:
+            case Filled(where, number, _, _, at) if number <= -_LARGE and where.keeps:
+                self._turned(where.opposite, where.at or at)
+            case Filled(where, number, _, _, at) if number > -_LARGE and node.mask is None:
                 high = Plain.FILLED_HIGH.at(at, where.mask(left_out=True), axes[0], f"{number:g}", there=node.span)
                 self.likely.append((where.root, high))
             case Shifted(Two(where, yes, no), along, times, at) if {*along} & {*axes}:
                 if not times and yes - no <= -_LARGE and where.keeps:
-                    self._turned(where._replace(holds=not where.holds), where.at or at)
+                    self._turned(where.opposite, where.at or at)
                 elif not times and no - yes <= -_LARGE and where.keeps is False:
                     self._turned(where, where.at or at)
                 elif node.mask is None and times and 0 in (yes, no):
@@ -285,7 +305,12 @@ class _Masks(Follower[Kind]):
                     mask, less = where.mask(left_out=yes < no), f"{abs(yes - no):g}"
                     small = Plain.PENALTY_SMALL.at(at, mask, axes[0], less, there=node.span)
                     self.likely.append((where.root, small))
-        return WholeShares(axes) if node.mask is None else None
+        if node.mask is None or node.mask.role is Role.TABLE:
+            return Shared(axes, frozenset())
+        mask = self.mask
+        if not isinstance(mask, Truths) or not mask.alone:
+            return None
+        return Shared(axes, frozenset(one.root for one in mask.all))
 
     def _picked(self, node: Apply, given: Kind | None) -> None:
         """Zeros among what the largest, or the smallest, is picked of."""
@@ -293,29 +318,68 @@ class _Masks(Follower[Kind]):
             mask = given.where.mask(left_out=True)
             self.likely.append((given.where.root, Plain.ZERO_PICKED.at(node.span, node.op, mask, there=given.at)))
 
-    def _averaged(self, node: Apply, given: Filled, value: Value) -> None:
-        """WholeShares that are set to zero, and averaged with as they are."""
-        if given.number != 0 or not isinstance(given.other, WholeShares):
+    def _averaged(self, node: Apply, one: Kind | None, other: Kind | None, value: Value) -> None:
+        """Shares that are set to zero, or that average values that are, where the softmax read all."""
+        match one, other:
+            case Filled(where, 0, Shared() as shares, along, at), _:
+                pass
+            case Shared() as shares, Filled(where, 0, _, along, at):
+                pass
+            case Shared() as shares, Shifted(Two(where, yes, no), along, True, at) if {yes, no} == {0, 1}:
+                where = where if yes == 0 else where.opposite
+            case _:
+                return
+        if where.root in shares.masks or re.fullmatch(_DRAWN, where.name.lower()) or not {*shares.axes} & {*along}:
             return
-        if set(given.other.axes) <= {*self.named(node.axes)} and _alone(self.home, value, node):
-            mask = given.where.mask(left_out=True)
-            self.likely.append((given.where.root, Plain.SHARES_ZEROED.at(given.at, mask, there=node.span)))
+        made = _since_softmax(self.home, value)
+        if (
+            {*shares.axes} <= {*self.named(node.axes)}
+            and _alone(self.home, made, node)
+            and not self._scored(made, where)
+        ):
+            zeroed = Plain.SHARES_ZEROED.at(at, where.mask(left_out=True), there=node.span)
+            self.likely.append((where.root, zeroed))
+
+    def _scored(self, made: list[Apply], where: Truth) -> bool:
+        """Whether it has a part in the scores of a softmax, too, item by item."""
+        left, makers = list(made[-1].operands), _makers(self.home)
+        while left:
+            value = left.pop()
+            known, maker = self.now.get(value.id), makers.get(value.id)
+            if isinstance(known, Truths) and any(one.root == where.root for one in known.all):
+                return True
+            if maker is not None and isinstance(maker.traits.reads, Pointwise | Arrange):
+                left += maker.operands
+        return False
 
 
 def _made(meaning: object, one: float, other: float) -> float:
     return one * other if isinstance(meaning, Product) else one + (other if meaning == Sum((1, 1)) else -other)
 
 
-def _alone(graph: Graph, value: Value, node: Apply) -> bool:
-    """Whether nothing but one node reads what was set to zero: it may be summed, and divided by that."""
-    makers = {each.out.id: each for each in graph.nodes if isinstance(each, Apply)}
-    same = [makers[value.id]]
-    while same[-1].traits.reads in _UNCHANGED and (inner := makers.get(same[-1].operands[0].id)) is not None:
-        same.append(inner)
-    ids = {each.out.id for each in same}
-    others = [each for each in graph.nodes if each is not node and not any(each is one for one in same)]
+def _makers(graph: Graph) -> dict[int, Apply]:
+    return {each.out.id: each for each in graph.nodes if isinstance(each, Apply)}
+
+
+def _alone(graph: Graph, made: list[Apply], node: Apply) -> bool:
+    """Whether nothing but one node reads what was set to zero, or the shares before: they may be summed, and what is
+    made of them divided by that.
+    """
+    ids = {each.out.id for each in made}
+    others = [each for each in graph.nodes if each is not node and not any(each is one for one in made)]
     read = {each.id for other in others for each in reads(other)} | {output.value.id for output in graph.outputs}
-    return not ids & read
+    return bool(made) and not ids & read
 
 
-_UNCHANGED = (Pointwise(Sum((1,))), Arrange(IndexMap.SAME), Arrange(IndexMap.NEW))
+def _since_softmax(graph: Graph, value: Value) -> list[Apply]:
+    """The ops that make a value of shares, backwards; none if these are not made here."""
+    makers = _makers(graph)
+
+    def since(value: Value) -> list[Apply]:
+        node = makers.get(value.id)
+        if node is None or (isinstance(node.traits.reads, Normalise) and node.traits.reads.weights):
+            return [] if node is None else [node]
+        way = next((found for each in node.operands if (found := since(each))), None)
+        return [] if way is None else [node, *way]
+
+    return since(value)
