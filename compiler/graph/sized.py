@@ -44,7 +44,7 @@ def _needed(graph: Graph, known: dict[int, set[Axis]]) -> set[Axis]:
     """The axes whose sizes running the graph takes: values run along them, or their sizes are read."""
     if id(graph) in known:
         return known[id(graph)]
-    found = {axis for value in values_of(graph) for axis in value.type.axes if axis not in value.type.broadcast_axes}
+    found = {axis for value in values_of(graph) for axis in value.type.varying}
     for node in graph.nodes:
         found |= {axis for static in _statics(node) for axis in axes_in(static)}
         if isinstance(node, Call | Scan):

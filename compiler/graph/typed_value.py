@@ -73,8 +73,7 @@ class TypedValue:
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes that it varies along: its broadcast axes are absent."""
-        axes, broadcast_axes = self.type.axes, self.type.broadcast_axes
-        return tuple(axis for axis in axes if axis not in broadcast_axes) if broadcast_axes else axes
+        return self.type.varying
 
     @property
     def element(self) -> Element:
@@ -131,7 +130,7 @@ def show_axes(axes: tuple[Axis, ...]) -> str:
 
 def show_type(type: Type) -> str:
     """As the language writes it: `[q, model]`, `bool[q, k]`, `vocab[seq]`."""
-    axes = tuple(axis for axis in type.axes if axis not in type.broadcast_axes)
+    axes = type.varying
     match type.element:
         case IndexInto(axis):
             return axis.name + show_axes(axes)

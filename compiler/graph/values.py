@@ -38,6 +38,13 @@ class Type:
     axes: tuple[Axis, ...]
     broadcast_axes: frozenset[Axis] = frozenset()
 
+    @property
+    def varying(self) -> tuple[Axis, ...]:
+        """The axes along which the value varies."""
+        return (
+            tuple(axis for axis in self.axes if axis not in self.broadcast_axes) if self.broadcast_axes else self.axes
+        )
+
 
 class Role(IntEnum):
     """What a value depends on. A result's role is the largest of its operands'."""

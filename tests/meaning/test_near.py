@@ -314,3 +314,40 @@ def test_a_target_that_was_read_is_mended_as_the_help_says(
     assert told.code == "E0704"
     assert all(f"`{part}`" in (told.help or "").replace("`where ", "`") for part in new), told.help
     assert not attnc.check(fed(*mended))
+
+
+BEHIND_SOFTMAX = """
+width word
+width other like word
+depth model = 8
+block attend(x: [word, model], real: bool[word]) -> [word, model] {
+    s = dot[model](x, x[word as other]) / sqrt(|model|)
+    seen = broadcast[word](select(real[word as other], 1, 0))
+    w = softmax[other](SCORES)
+    return READ
+}
+"""
+TIMES = "dot[other](w * seen, x[word as other])"
+
+
+@pytest.mark.parametrize(
+    ("scores", "read", "told"),
+    [
+        ("s", TIMES, "w * seen"),
+        ("s where other <= word", TIMES.replace("w", "dropout(w, 0.1)", 1), "dropout(w, 0.1) * seen"),
+        ("s", "dot[other](w, x[word as other] * broadcast[model](select(real[word as other], 1, 0)))", "x["),
+        ("s where real[word as other]", TIMES, ""),
+        ("s + log(seen)", TIMES, ""),  # left out before, too
+        ("s", f"{TIMES} / sum[other](w * seen)", ""),
+        ("s", f"{TIMES} / sum[other](w where real[word as other])", ""),
+        ("s", TIMES.replace("w", "l2norm[other](w", 1).replace("seen", "seen)"), ""),
+        ("s + log(seen)", "dot[other](w * sigmoid(s), x[word as other])", ""),  # a gate
+        ("s + log(seen)", "dot[other](select(real, w, 0), x[word as other])", ""),  # of queries
+    ],
+)
+def test_shares_that_are_set_to_zero(scores: str, read: str, told: str) -> None:
+    text = BEHIND_SOFTMAX.replace("SCORES", scores).replace("READ", read)
+    found = [each for each in attnc.check(text) if each.code == "W0525"]
+    assert [each.span is not None and each.span.text.startswith(told) for each in found] == [True] * bool(told)
+    drawn = attnc.check(text.replace("real", "keep"))  # it may be drawn, as for dropout
+    assert not [each for each in drawn if each.code == "W0525"]

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterable
 
 from ...base.problems import Problem
 from ...graph.nodes import Graph
-from ..positions import idle_positions
+from ..places.empty_queries import empty_queries
+from ..places.offsets import offsets
+from ..places.own_target import own_targets
+from ..places.turns import turns
 from .comparisons import masks_of_places
 from .dropped import wrongly_dropped
-from .empty_queries import empty_queries
 from .heads import heads_unlike
 from .masks import masks_of_data
 from .never_learn import never_learn
 from .numbers import wrong_numbers
-from .own_target import own_targets
 from .padding import padding_read
 
 READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
@@ -29,7 +30,8 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     masks_of_data,
     masks_of_places,
     padding_read,
-    idle_positions,
+    turns,
+    offsets,
     wrongly_dropped,
     heads_unlike,
 )

@@ -119,7 +119,7 @@ class Shifted(NamedTuple):
     at: Span | None
 
 
-class Shared(NamedTuple):
+class SoftmaxShares(NamedTuple):
     """What a softmax makes whose mask, if it has one, is of places, or of an input.
 
     masks: that input.
@@ -133,7 +133,7 @@ class Signed(NamedTuple):
     """Numbers of both signs: what a learned map or a norm makes."""
 
 
-Kind = KnownNumber | Truths | Two | Filled | Shifted | Shared | Signed
+Kind = KnownNumber | Truths | Two | Filled | Shifted | SoftmaxShares | Signed
 
 
 def masks_of_data(graph: Graph) -> Iterator[Problem]:
@@ -217,7 +217,7 @@ class _Masks(Follower[Kind]):
                 return None
             case _ if not any(given):
                 return None
-            case Arrange(IndexMap.SAME) if isinstance(given[0], Shared | Shifted):
+            case Arrange(IndexMap.SAME) if isinstance(given[0], SoftmaxShares | Shifted):
                 return given[0]._replace(axes=self.renamed(node, given[0].axes))
             case Arrange(IndexMap.SAME | IndexMap.NEW):
                 return given[0]
@@ -249,7 +249,7 @@ class _Masks(Follower[Kind]):
                 return Filled(where, yes, other, self._along(operands[0]), node.span)
             case (Choice(), [Truths((where,), True), other, KnownNumber(no)]):
                 return Filled(where.opposite, no, other, self._along(operands[0]), node.span)
-            case (Product(), [Shared() as shares, Two(where, yes, no)]) if {yes, no} == {0, 1}:
+            case (Product(), [SoftmaxShares() as shares, Two(where, yes, no)]) if {yes, no} == {0, 1}:
                 where = where if yes == 0 else where.opposite
                 return Filled(where, 0, shares, self._along(operands[1]), node.span)
             case (Sum() | Product(), [Two(where, yes, no), KnownNumber(number)]):
@@ -266,7 +266,7 @@ class _Masks(Follower[Kind]):
                 return None
 
     def _along(self, value: Value) -> tuple[Axis, ...]:
-        return self.named(axis for axis in value.type.axes if axis not in value.type.broadcast_axes)
+        return self.named(value.type.varying)
 
     def _masked(self, node: Apply, mask: Truths) -> None:
         """What a mask lets through is padding."""
@@ -306,11 +306,12 @@ class _Masks(Follower[Kind]):
                     small = Plain.PENALTY_SMALL.at(at, mask, axes[0], less, there=node.span)
                     self.likely.append((where.root, small))
         if node.mask is None or node.mask.role is Role.TABLE:
-            return Shared(axes, frozenset())
-        mask = self.mask
-        if not isinstance(mask, Truths) or not mask.alone:
-            return None
-        return Shared(axes, frozenset(one.root for one in mask.all))
+            return SoftmaxShares(axes, frozenset())
+        match self.mask:
+            case Truths(every, True):
+                return SoftmaxShares(axes, frozenset(one.root for one in every))
+            case _:
+                return None
 
     def _picked(self, node: Apply, given: Kind | None) -> None:
         """Zeros among what the largest, or the smallest, is picked of."""
@@ -321,11 +322,11 @@ class _Masks(Follower[Kind]):
     def _averaged(self, node: Apply, one: Kind | None, other: Kind | None, value: Value) -> None:
         """Shares that are set to zero, or that average values that are, where the softmax read all."""
         match one, other:
-            case Filled(where, 0, Shared() as shares, along, at), _:
+            case Filled(where, 0, SoftmaxShares() as shares, along, at), _:
                 pass
-            case Shared() as shares, Filled(where, 0, _, along, at):
+            case SoftmaxShares() as shares, Filled(where, 0, _, along, at):
                 pass
-            case Shared() as shares, Shifted(Two(where, yes, no), along, True, at) if {yes, no} == {0, 1}:
+            case SoftmaxShares() as shares, Shifted(Two(where, yes, no), along, True, at) if {yes, no} == {0, 1}:
                 where = where if yes == 0 else where.opposite
             case _:
                 return

@@ -41,6 +41,7 @@ from ...graph.traits import (
 from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Axis, SizeOf, Static
+from ..places.tables import widths
 from .flow import Follower
 from .masks import keeps_real
 
@@ -97,7 +98,7 @@ class _Padding(Follower[Items]):
         self.top, self.source = top, None if top.span is None else top.span.source
         self.truths = frozenset(n for n, one in enumerate(top.inputs) if one.value.type.element is Scalar.BOOL)
         named = {n: keeps_real(top.inputs[n].name) for n in self.truths}
-        self.paddings = frozenset(n for n in named if named[n] is not None and len(_widths(top.inputs[n].value)) == 1)
+        self.paddings = frozenset(n for n in named if named[n] is not None and len(widths(top.inputs[n].value)) == 1)
         self.masked: dict[int, list[_Left]] = {}
         self.attended: list[tuple[frozenset[int], frozenset[int]]] = []  # inputs, and the masks of their keys
         self.seen: list[_Read] = []
@@ -113,7 +114,7 @@ class _Padding(Follower[Items]):
     def entering(self, given: tuple[Items | None, ...]) -> tuple[Items | None, ...]:
         if self.home is not self.top:
             return given
-        return tuple(frozenset((axis, n) for axis in _widths(one.value)) for n, one in enumerate(self.top.inputs))
+        return tuple(frozenset((axis, n) for axis in widths(one.value)) for n, one in enumerate(self.top.inputs))
 
     def passed(self, node: Call | Repeat | Scan, known: Known[Items]) -> tuple[Items | None, ...]:
         self.scopes = self._around(known, node if isinstance(node, Call) else None)
@@ -138,21 +139,21 @@ class _Padding(Follower[Items]):
                 items = items | each if items else each
         if not items:
             return None
-        reads, widths = node.traits.reads, [axis for axis in node.axes if axis.is_width]
+        reads, eaten = node.traits.reads, [axis for axis in node.axes if axis.is_width]
         if isinstance(reads, Pointwise):
             return self._pointwise(node, items)
         if node.weights:
             items = frozenset((axis, n) for axis, n in items if n >= 0 and n not in self.truths)
-        if not widths:
+        if not eaten:
             return items
         if isinstance(reads, Normalise | Reduce):
-            self._together(node, widths, items)
+            self._together(node, eaten, items)
         elif reads == Arrange(IndexMap.SAME):
             axes = self.renamed(node, [axis for axis, _ in items])
             return frozenset(zip(axes, [n for _, n in items], strict=True))
         if isinstance(reads, Normalise | Running):
-            return items | {(axis, _SPOKEN) for axis in self.named(widths)}
-        gone = {*self.named(widths)} - {*self.named(node.made)}
+            return items | {(axis, _SPOKEN) for axis in self.named(eaten)}
+        gone = {*self.named(eaten)} - {*self.named(node.made)}
         return frozenset(one for one in items if one[0] not in gone)
 
     def _pointwise(self, node: Apply, items: Items) -> Items:
@@ -165,10 +166,10 @@ class _Padding(Follower[Items]):
 
     # -- what is found -----------------------------------------------------------------------------------------------
 
-    def _together(self, node: Apply, widths: list[Axis], items: Items) -> None:
-        """Items along widths are put together: with a mask, or without one."""
+    def _together(self, node: Apply, eaten: list[Axis], items: Items) -> None:
+        """Items along the axes that are eaten are put together: with a mask, or without one."""
         mask = _NOTHING if node.mask is None else self.now.get(node.mask.id, _NOTHING)
-        for axis, along in zip(widths, self.named(widths), strict=True):
+        for axis, along in zip(eaten, self.named(eaten), strict=True):
             inputs, kept = self._here(items, along)
             if not inputs or (along, _SPOKEN) in items:
                 continue
@@ -263,13 +264,13 @@ class _Padding(Follower[Items]):
         for scope in reversed(scopes):
             for entry in scope.graph.inputs:
                 known = scope.known.get(entry.value.id, _NOTHING)
-                for own in _widths(entry.value) if entry.value.type.element is Scalar.BOOL else ():
+                for own in widths(entry.value) if entry.value.type.element is Scalar.BOOL else ():
                     outer = scope.names.get(own, own)
                     for number in {n, -3 - n} & {number for each, number in known if each == outer}:
                         return _written(entry.name, own, outer == along, axis, (number < 0) is not turned), ""
             if scope.graph.kind != "repeat":
                 break
-        (own,) = _widths(self.top.inputs[n].value)
+        (own,) = widths(self.top.inputs[n].value)
         name = self.top.inputs[n].name
         text = _written(name, own, own == along, axis, turned)
         return text, f"; `{scopes[-1].graph.name}` is to be given `{name}`"
@@ -294,11 +295,6 @@ def _written(name: str, own: Axis, same: bool, axis: Axis, turned: bool) -> str:
     return ("not " if turned else "") + (name if same else f"{name}[{own.name} as {axis.name}]")
 
 
-def _widths(value: Value) -> list[Axis]:
-    """The widths along which a value varies."""
-    return [axis for axis in value.type.axes if axis.is_width and axis not in value.type.broadcast_axes]
-
-
 def _adds(node: Apply) -> bool:
     reads = node.traits.reads
     return isinstance(reads, Reduce) and reads.combination == ADDED and not reads.multiplies
@@ -307,14 +303,14 @@ def _adds(node: Apply) -> bool:
 def _by_place(node: Apply) -> list[Axis]:
     """The widths along which what is made of data is chosen, or weighed in pairs, by places; or chosen by data."""
     if isinstance(node.traits.meaning, Compared):
-        return _widths(node.out)
+        return widths(node.out)
     if node.out.type.element not in (Scalar.REAL, Scalar.BOOL):
         return []
     weighs = node.traits.meaning == Product()
     tables = [value for value in node.operands if value.role is Role.TABLE]
     bools = [value.type.element is Scalar.BOOL for value in tables]
-    return [axis for value, is_bool in zip(tables, bools, strict=True) for axis in _widths(value)
-            if is_bool or (weighs and len(_widths(value)) > 1)]  # fmt: skip
+    return [axis for value, is_bool in zip(tables, bools, strict=True) for axis in widths(value)
+            if is_bool or (weighs and len(widths(value)) > 1)]  # fmt: skip
 
 
 def _how(node: Apply) -> Plain:

@@ -50,11 +50,6 @@ class PickMask:
     kept: Value | None
 
 
-def varies(value: Value) -> tuple[Axis, ...]:
-    """The axes along which a value varies."""
-    return tuple(axis for axis in value.type.axes if axis not in value.type.broadcast_axes)
-
-
 class Exposing:
     """Blocks with further results: each once for what is asked of it, so that equal calls share one graph."""
 
@@ -136,7 +131,7 @@ class PickedValues:
 
     def point(self, meaning: Meaning, operands: Sequence[Value], like: Value) -> Value:
         """A pointwise op, of the kind of elements of another value."""
-        axes = dict.fromkeys(axis for value in operands for axis in varies(value))
+        axes = dict.fromkeys(axis for value in operands for axis in value.type.varying)
         return self.apply(op_meaning(meaning), operands, Type(like.type.element, tuple(axes)), replace(like, name=None))
 
     def chosen(self, truth: Value, x: Value, like: Value) -> Value:
@@ -153,7 +148,7 @@ class PickedValues:
         if axis not in value.type.axes:
             return value
         axes = [other for other in value.type.axes if other != axis]
-        own = tuple(other for other in varies(mask.best) if other not in axes)
+        own = tuple(other for other in mask.best.type.varying if other not in axes)
         type = Type(value.type.element, (*axes, *own))
         return self.apply(op_reading(Gather()), (value, mask.best), type, value, axes=(axis,), made=own, mask=mask.kept)
 
@@ -198,7 +193,7 @@ class PickedValues:
 
     def weighed(self, value: Value, axis: Axis) -> Picked | None:
         """What the value is at picks, if it is 0 elsewhere along the axis."""
-        if axis not in varies(value):
+        if axis not in value.type.varying:
             return None
         node = self.makers.get(value.id)
         match node:
@@ -234,7 +229,7 @@ class PickedValues:
         """A sum over what each of several picks adds: each is a pick of its own, and whoever reads them sums."""
         for place, value in enumerate(node.operands):
             found = self.weighed(value, axis)
-            if found is None or found.rank is not None or rank not in varies(found.best):
+            if found is None or found.rank is not None or rank not in found.best.type.varying:
                 continue
             for other in (*node.operands[:place], *node.operands[place + 1 :]):
                 found = self._times(Product(), found, other, axis, node.out)
@@ -264,7 +259,7 @@ class PickedValues:
             element = inner.type.element
             if isinstance(element, IndexInto):
                 element = IndexInto(here.get(element.axis, element.axis))
-            axes = tuple(here.get(one, one) for one in varies(inner))
+            axes = tuple(here.get(one, one) for one in inner.type.varying)
             return self.fresh(Value(0, Type(element, axes), Role.DATA, inner.name, value.span))
 
         weight, best, kept = told(found.weight), told(found.best), told(found.kept)

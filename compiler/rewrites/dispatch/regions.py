@@ -18,7 +18,7 @@ from ...graph.traits import (
 )
 from ...graph.values import Role, Value
 from ...sizes.axes import Axis
-from .picked import Picked, PickedValues, PickMask, varies
+from .picked import Picked, PickedValues, PickMask
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Regions:
         while todo:
             value = todo.pop()
             node = self.picked.makers.get(value.id)
-            if value.id in seen or axis not in varies(value) or not isinstance(node, Apply):
+            if value.id in seen or axis not in value.type.varying or not isinstance(node, Apply):
                 continue
             seen.add(value.id)
             if contracts(node):
@@ -111,8 +111,8 @@ class Regions:
     def _of_gather(self, node: Apply) -> Region | None:
         x, best = node.operands
         axis = node.axes[0]
-        own = [one for one in varies(best) if one not in varies(x)]
-        if len(own) > 1 or axis in varies(best) or not self._saves(x, axis):
+        own = [one for one in best.type.varying if one not in x.type.varying]
+        if len(own) > 1 or axis in best.type.varying or not self._saves(x, axis):
             return None
         mask = Picked(best, own[0] if own else None, node.mask, x)
         return self._region(node, axis, mask, [x], [node])
@@ -123,12 +123,12 @@ class Regions:
         rank = found.rank
         if rank is not None and rank.extent is not None and axis.extent is not None and rank.extent >= axis.extent:
             return None
-        items = tuple(one for one in varies(found.best) if one != rank)
-        inside = self._inside([other for other in others if axis in varies(other)], axis, rank, items, absorbed)
+        items = tuple(one for one in found.best.type.varying if one != rank)
+        inside = self._inside([other for other in others if axis in other.type.varying], axis, rank, items, absorbed)
         nodes = [node for node in self.picked.graph.nodes if isinstance(node, Apply) and node.out.id in inside]
         if not any(map(contracts, nodes)):
             return None
-        lifted = {one for node in nodes for value in (*reads(node), *makes(node)) for one in varies(value)}
+        lifted = {one for node in nodes for value in (*reads(node), *makes(node)) for one in value.type.varying}
         if not lifted & {*self.picked.graph.lifted} <= {*items}:
             return None
         ends = tuple(other for other in others if other.id in inside)
@@ -145,7 +145,7 @@ class Regions:
         while todo:
             value = todo.pop()
             node = self.picked.makers.get(value.id)
-            if value.id in found or axis not in varies(value) or not isinstance(node, Apply):
+            if value.id in found or axis not in value.type.varying or not isinstance(node, Apply):
                 continue
             if _for_rows(node, axis, rank, items):
                 found.add(value.id)
@@ -173,9 +173,13 @@ def grouped_map(node: Apply, axis: Axis) -> Grouped | None:
         return None
     for x, weight in (node.operands, node.operands[::-1]):
         made = tuple(one for one in weight.type.axes if one not in (axis, *node.axes))
-        if weight.role is not Role.WEIGHT or x.role is not Role.DATA or not {axis, *node.axes} <= {*varies(weight)}:
+        if (
+            weight.role is not Role.WEIGHT
+            or x.role is not Role.DATA
+            or not {axis, *node.axes} <= {*weight.type.varying}
+        ):
             continue
-        if {*node.axes} <= {*varies(x)} and made and not {*made} & {*x.type.axes}:
+        if {*node.axes} <= {*x.type.varying} and made and not {*made} & {*x.type.axes}:
             return Grouped(x, weight, made)
     return None
 
@@ -196,5 +200,8 @@ def _for_rows(node: Apply, axis: Axis, rank: Axis | None, items: Sequence[Axis])
     return (
         grouped_map(node, axis) is not None
         or not contracts(node)
-        or not any(value.role is not Role.DATA and axis in varies(value) and len(varies(value)) > 2 for value in values)
+        or not any(
+            value.role is not Role.DATA and axis in value.type.varying and len(value.type.varying) > 2
+            for value in values
+        )
     )

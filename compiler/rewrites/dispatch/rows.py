@@ -35,7 +35,7 @@ from ...graph.values import IndexInto, Role, Type, Value
 from ...ops import op_named
 from ...sizes.axes import Axis
 from ..tools.walk import Walk, with_results
-from .picked import Exposing, PickedValues, varies
+from .picked import Exposing, PickedValues
 from .regions import Region, Regions, contracts, grouped_map
 
 
@@ -99,9 +99,9 @@ class DispatchedGraph:
             return done[value.id]
 
         def taken(value: Value) -> Value:
-            if value.role is not Role.DATA and not {axis, *items} & {*varies(value)}:
+            if value.role is not Role.DATA and not {axis, *items} & {*value.type.varying}:
                 return value
-            each = (axis,) if axis in varies(value) else ()
+            each = (axis,) if axis in value.type.varying else ()
             operands = (value, plan)
             return self.picked.apply(op_named("rows"), operands, row_type(value), value, axes=items, each=each)
 
@@ -141,7 +141,7 @@ class DispatchedGraph:
         if region.rank is None or not contracts(region.reader) or len(region.ends) != 1 or len(region.weights) != 1:
             return False
         (weights,) = region.weights
-        return region.rank in varies(weights) and {*weights.type.axes} <= {*region.items, region.rank}
+        return region.rank in weights.type.varying and {*weights.type.axes} <= {*region.items, region.rank}
 
     def _back(self, region: Region, value: Value, plan: Value) -> Value:
         ranks = () if region.rank is None else (region.rank,)

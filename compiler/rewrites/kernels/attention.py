@@ -106,7 +106,7 @@ def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> 
     def made(meaning: Meaning, *operands: Value) -> Value:
         real = any(value.type.element is Scalar.REAL for value in operands)
         axes = tuple(axis for axis in like.type.axes if any(axis in value.type.axes for value in operands))
-        varies = {axis for value in operands for axis in value.type.axes if axis not in value.type.broadcast_axes}
+        varies = {axis for value in operands for axis in value.type.varying}
         type = Type(Scalar.REAL if real else Scalar.INT, axes, frozenset(axes) - varies)
         out = fresh(Value(0, type, max(value.role for value in operands), None, like.span))
         nodes.append(Apply(op_meaning(meaning), operands, out, span=like.span))
@@ -155,7 +155,7 @@ class _Match:
 
     def core(self, value: Value) -> set[Axis]:
         """The axes that it varies along, those of callers left out."""
-        return {axis for axis in value.type.axes if axis not in self.lifted and axis not in value.type.broadcast_axes}
+        return {axis for axis in value.type.varying if axis not in self.lifted}
 
     def attention(self, node: Apply, fresh: Fresh) -> tuple[list[Node], set[int]] | None:
         """The fused op for `dot[k](weights, V)`, behind what makes its bias, and the values that it swallows."""

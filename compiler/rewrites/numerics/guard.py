@@ -278,7 +278,7 @@ def _joined(value: Value, *others: Value) -> Type:
     """The type of the value, with the axes of the others too."""
     types = [value.type, *(other.type for other in others)]
     axes = tuple(dict.fromkeys(axis for type in types for axis in type.axes))
-    varies = {axis for type in types for axis in type.axes if axis not in type.broadcast_axes}
+    varies = {axis for type in types for axis in type.varying}
     return replace(value.type, axes=axes, broadcast_axes=frozenset(axes) - varies)
 
 

@@ -99,7 +99,7 @@ class Making:
 
     def truth(self, meaning: Meaning, *operands: Value) -> Value:
         axes = tuple(dict.fromkeys(axis for value in operands for axis in value.type.axes))
-        varies = {axis for value in operands for axis in value.type.axes if axis not in value.type.broadcast_axes}
+        varies = {axis for value in operands for axis in value.type.varying}
         return self.apply(meaning, operands, Type(Scalar.BOOL, axes, frozenset(axes) - varies))
 
     def both(self, *truths: Value | None) -> Value | None:

@@ -1,4 +1,4 @@
-"""Positions that do not tell what they are meant to (W0526): turns without a distance, and offsets that say nothing.
+"""Turns by places that do not tell a distance (W0526).
 
 Queries and keys that are turned by their places, at the same rates and in the same pairs, have a product that hangs on
 the distance (Su et al. 2021, equation 16). So it is tried: items of both are followed back to what a learned map makes,
@@ -6,75 +6,47 @@ as sums of that times numbers of places, and where query and key stand at one pl
 everywhere. What is not known to be such a sum is not spoken of, nor what is turned along widths of unlike families.
 Values that are turned are told unless the average is turned, too (Miyato et al. 2024 turn it back).
 
-An offset to scores that is the same for all keys of a query adds nothing to a softmax; one that rises with the distance
-is ALiBi (Press et al. 2022) with the wrong sign; and a table is in vain if all pairs that may look read one row of it.
-
-ALiBi's sign: pull request 86 of meta-pytorch/attention-gym. Features of a pair turned by unlike angles: pull request 15
-of vjepa2, and issue 6 of raiyanyahya/how-to-train-your-gpt.
+Features of a pair turned by unlike angles: pull request 15 of vjepa2, and issue 6 of
+raiyanyahya/how-to-train-your-gpt.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from itertools import product as pairs
 from typing import NamedTuple, TypeVar
 
-from ...dsl.source import Span
-from ..base.problems import Problem
-from ..graph.nodes import Apply, Call, Graph, Parameter, Repeat, children, makes, reads
-from ..graph.traits import Arrange, Gather, IndexMap, Normalise, Product, Quotient, Reduce, Sum
-from ..graph.values import IndexInto, Role, Value, is_real
-from ..problems.plain import Plain
-from ..sizes.axes import Axis
+from ....dsl.source import Span
+from ...base.problems import Problem
+from ...graph.nodes import Apply, Call, Graph, Parameter, Repeat, children, makes, reads
+from ...graph.traits import Arrange, Gather, IndexMap, Normalise, Product, Quotient, Reduce, Sum
+from ...graph.values import Role, Value, is_real
+from ...problems.plain import Plain
+from ...sizes.axes import Axis
 from .concrete import GraphRun, Point, Tired, sized
+from .tables import by_place, meets_places, widths
 
 PLACES = (0, 1, 3)
-FAR = 4096  # a size at which buckets of distances differ
 Base = tuple[int, int, tuple[int | None, ...]]  # an item of a value, wherever along widths it stands
 Terms = Mapping[Base, float]
 B = TypeVar("B")
 
 
-def idle_positions(graph: Graph) -> Iterator[Problem]:
-    """Places that have no part, or a wrong one, in the scores of a graph and of all that it calls."""
-    yield from _first_places(graph, {graph})
-    if not _asks_places(graph, {}):
+def turns(graph: Graph) -> Iterator[Problem]:
+    """What is turned by its place, in a graph and all that it calls, and is not turned as it is meant."""
+    if not meets_places(graph, _turns, {}):
         return
     try:
         top = next(sized(graph), None)
-        far = next(sized(graph, range(FAR, FAR + 200)), None)
         if top is not None:
             yield from _Turns(graph).all(top)
-        if far is not None:
-            yield from _offsets(graph, far)
     except (Tired, RecursionError):
         return
 
 
-def _asks_places(graph: Graph, known: dict[int, bool]) -> bool:
-    """Whether numbers of places are multiplied with data, added to it, or index a table."""
-    if id(graph) not in known:
-        known[id(graph)] = any(
-            node.out.role > Role.TABLE and any(_by_place(each) or _is_index(each) for each in node.operands)
-            if isinstance(node, Apply)
-            else any(_asks_places(each, known) for each in children(node))
-            for node in graph.nodes
-        )
-    return known[id(graph)]
-
-
-def _by_place(value: Value) -> bool:
-    return value.role is Role.TABLE and is_real(value) and any(axis.is_width for axis in value.type.axes)
-
-
-def _is_index(value: Value) -> bool:
-    """Whether places say which row of a table is meant."""
-    return value.role is Role.TABLE and isinstance(value.type.element, IndexInto) and len(_widths(value)) > 1
-
-
-# -- turns ---------------------------------------------------------------------------------------------------------
+def _turns(node: Apply) -> bool:
+    return node.traits.meaning in (Product(), Quotient()) and any(map(by_place, node.operands))
 
 
 class _Item(NamedTuple):
@@ -149,7 +121,7 @@ class _Turns:
         by, item = frame.number(operands[1], point), self.item(frame, operands[0], point)
         if by is None or (divided and by == 0):
             raise _NoSum
-        turns = item.turns | {frame} if _by_place(operands[1]) else item.turns
+        turns = item.turns | {frame} if by_place(operands[1]) else item.turns
         return _Item({base: number / by if divided else number * by for base, number in item.terms.items()}, turns)
 
     # -- what is multiplied ------------------------------------------------------------------------------------------
@@ -158,7 +130,7 @@ class _Turns:
         """The first operand, of queries or of keys, with a width that the second has under another name."""
         sizes = [frame.extent(axis) for axis in node.axes]
         for one, other in (node.operands, node.operands[::-1]):
-            for q, k in pairs(_widths(one), _widths(other)):
+            for q, k in pairs(widths(one), widths(other)):
                 if q.family == k.family and k not in one.type.axes and all(sizes):
                     return _Meeting(self, frame, node, (one, other), (q, k), [size or 1 for size in sizes])
         return None
@@ -343,10 +315,6 @@ def _multiplies(node: Apply) -> bool:
     return data and isinstance(reads, Reduce) and reads.multiplies and not node.weights
 
 
-def _widths(value: Value) -> list[Axis]:
-    return [axis for axis in value.type.axes if axis.is_width and axis not in value.type.broadcast_axes]
-
-
 def _outwards(frame: GraphRun | None) -> Iterator[GraphRun]:
     while frame is not None:
         yield frame
@@ -366,7 +334,7 @@ def _plain(frame: GraphRun, value: Value, behind: bool = False) -> bool:
             real = [operand for operand in operands if is_real(operand)]
             data = [operand for operand in real if operand.role is Role.DATA]
             added = behind and isinstance(traits.meaning, Sum)
-            if not added and any(_widths(each) for each in real if each not in data):
+            if not added and any(widths(each) for each in real if each not in data):
                 return False
             return all(_plain(frame, each, behind) for each in data)
         case Parameter() | Repeat():
@@ -403,7 +371,7 @@ def _turned_back(frame: GraphRun, value: Value) -> bool:
             case Apply(weights=weights) if weights and isinstance(node.traits.reads, Reduce):
                 continue
             case Apply():
-                if any(map(_by_place, node.operands)) or _turned_back(frame, node.out):
+                if any(map(by_place, node.operands)) or _turned_back(frame, node.out):
                     return True
             case Call():
                 inner = frame.inside(node)
@@ -426,109 +394,9 @@ def _again(pair: _Meeting, site: Span, side: int) -> str:
     frame, value = pair.frame, pair.sides[side]
     written = re.fullmatch(r"([\w.]+\[[^]]*\])\((\w+)\)", site.text)
     named = re.findall(r"\w+", "" if written is None else written[1])
-    while written is not None and (value.name is None or not any(axis.name in named for axis in _widths(value))):
+    while written is not None and (value.name is None or not any(axis.name in named for axis in widths(value))):
         node = frame.makers.get(value.id)
         if not isinstance(node, Apply) or node.traits.reads != Arrange(IndexMap.SAME):
             return ""
         value = node.operands[0]
     return "" if written is None else f": `{written[1]}({value.name})`"
-
-
-# -- offsets -------------------------------------------------------------------------------------------------------
-
-
-class _Summand(NamedTuple):
-    """A number of places that is added to scores, or the index of a row that is."""
-
-    frame: GraphRun
-    value: Value
-    number: float
-    rows: int  # of the table; 0 for a number
-
-
-def _offsets(graph: Graph, frame: GraphRun) -> Iterator[Problem]:
-    """Of each softmax over keys, by pairs that may look at each other."""
-    source = None if graph.span is None else graph.span.source
-    for node in frame.graph.nodes:
-        if isinstance(node, Call | Repeat) and all(not inner.target for inner in children(node)):
-            yield from _offsets(graph, frame.inside(node))
-        if not isinstance(node, Apply) or not isinstance(node.traits.reads, Normalise) or not node.traits.reads.weights:
-            continue
-        scores, (k, *more) = node.operands[0], node.axes
-        queries = [q for q in _widths(scores) if q.family == k.family and q != k]
-        size = frame.extent(k) or 0
-        if not k.is_width or more or len(queries) != 1 or size < FAR:
-            continue
-        rows: dict[tuple[int, int], list[list[_Summand]]] = {}
-        for query in (size - 1, size // 2):
-            for place, key in enumerate((0, 1, query // 2, query - 1, query)):
-                point = {**dict.fromkeys(scores.type.axes, 0), queries[0]: query, k: key}
-                if node.mask is None or frame.number(node.mask, point) is not False:
-                    for one in _summands(frame, scores, point, 1):
-                        found = rows.setdefault((id(one.frame), one.value.id), [])
-                        if len(found) < 2 - (query == size - 1) or not place:
-                            found.append([])
-                        found[-1].append(one)
-        for found in rows.values():
-            value = found[0][0]
-            maker = value.frame.makers.get(value.value.id)
-            span = getattr(maker, "span", None)
-            if span is not None and span.source is source:
-                yield from _said(found, span, queries[0], k, node)
-
-
-def _said(rows: list[list[_Summand]], span: Span, q: Axis, k: Axis, node: Apply) -> Iterator[Problem]:
-    numbers = [[one.number for one in row] for row in rows]
-    if len(rows) != 2 or min(map(len, rows)) < 3:
-        return
-    alike = all(len(set(row)) == 1 for row in numbers)
-    if rows[0][0].rows:
-        if alike and numbers[0][0] == numbers[1][0] and rows[0][0].rows > 1:
-            yield Plain.ONE_ROW.at(span, q, k, there=node.span)
-    elif alike and numbers[0][0] != numbers[1][0]:
-        yield Plain.SAME_FOR_KEYS.at(span, k, node.op, there=node.span)
-    elif all(one > other for row in numbers for one, other in pairwise(row)):
-        yield Plain.FAR_COUNTS.at(span, q, k, there=node.span)
-
-
-def _summands(frame: GraphRun, value: Value, point: Point, sign: float) -> Iterator[_Summand]:
-    """The numbers of places that are added, and the rows of tables."""
-    node = frame.makers.get(value.id)
-    match node:
-        case _ if value.role <= Role.TABLE:
-            number = frame.number(value, point) if _by_place(value) else None
-            if number is not None:
-                yield _Summand(frame, value, sign * number, 0)
-        case Apply(operands=(table, index)) if isinstance(node.traits.reads, Gather):
-            number = frame.number(index, point) if index.role is Role.TABLE and table.role is Role.WEIGHT else None
-            if number is not None:
-                yield _Summand(frame, index, number, frame.extent(node.axes[0]) or 0)
-        case Apply(operands=operands, traits=traits) if isinstance(traits.meaning, Sum):
-            for by, operand in zip(traits.meaning.times, operands, strict=True):
-                yield from _summands(frame, operand, point, by * sign)
-        case Apply(operands=(one, other), traits=traits) if (
-            traits.meaning == Quotient() and other.role is Role.CONSTANT
-        ):
-            yield from _summands(frame, one, point, sign)
-        case _:
-            found = frame.moved(value, point)
-            if found is not None:
-                yield from _summands(*found, sign)
-
-
-def _first_places(graph: Graph, seen: set[Graph]) -> Iterator[Problem]:
-    """One row of a table of places, added to the items of all."""
-    rows = {}
-    for node in graph.nodes:
-        match node:
-            case Apply(operands=(table, index), axes=(axis,)) if isinstance(node.traits.reads, Gather):
-                if axis.is_width and table.role is Role.WEIGHT and index.role is Role.CONSTANT:
-                    rows[node.out.id] = node
-            case Apply(operands=operands) if isinstance(node.traits.meaning, Sum):
-                for row in (rows[operand.id] for operand in operands if operand.id in rows):
-                    if any(other.role is Role.DATA and row.axes[0] in other.type.axes for other in operands):
-                        yield Plain.FIRST_PLACE.at(row.span, row.axes[0], there=node.span)
-        for inner in children(node):
-            if inner not in seen:
-                seen.add(inner)
-                yield from _first_places(inner, seen)

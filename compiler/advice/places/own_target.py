@@ -23,7 +23,8 @@ from ...graph.values import IndexInto, Value
 from ...problems.causality import OwnTarget
 from ...rewrites.picks.follow import follow_picks
 from ...sizes.axes import Axis
-from ..concrete import MAYBE, NO, SURELY, GraphRun, ItemReading, Point, Tired, sized
+from .concrete import GraphRun, Point, Tired, sized
+from .items import MAYBE, NO, SURELY, ItemReading
 
 LOSS = Reduce(None, logits=True)
 Loss = tuple[Apply, Value, Value]  # the op that makes it, the logits and the targets

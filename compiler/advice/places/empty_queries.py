@@ -19,7 +19,8 @@ from ...graph.traits import Arrange, Function, IndexMap, Normalise, Pointwise, P
 from ...graph.values import Role, Value
 from ...problems.marks import EmptyQueries
 from ...sizes.axes import Axis, known
-from ..concrete import GraphRun, Tired, sized
+from .concrete import GraphRun, Tired, sized
+from .tables import widths
 
 LARGEST = 128  # of the numbers that a mask compares with
 Way = tuple[Call | Repeat, ...]  # the calls and repeats around, outermost first
@@ -66,10 +67,9 @@ def _sites(frame: GraphRun, way: Way, known: dict[int, bool]) -> Iterator[tuple[
     for node in frame.graph.nodes:
         match node:
             case Apply(mask=Value() as mask) if _reads_some(node):
-                varies = [axis for axis in mask.type.axes if axis.is_width and axis not in mask.type.broadcast_axes]
+                varies = widths(mask)
                 keys, items = [a for a in varies if a in node.axes], [a for a in varies if a not in node.axes]
-                widths = [axis for axis in node.axes if axis.is_width]
-                if keys == widths and len(keys) == len(items) == 1:
+                if keys == [axis for axis in node.axes if axis.is_width] and len(keys) == len(items) == 1:
                     yield way, node, keys[0], items[0]
             case Call() if node.graph.kind == "block" and _has_mask(node.graph, known):
                 yield from _sites(frame.inside(node), (*way, node), known)
