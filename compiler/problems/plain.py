@@ -67,7 +67,7 @@ class Plain(Enum):
     # mistakes of meaning
     SQUASHED_SCORES = (
         "W0524",
-        "numbers between 0 and 1 stand for scores (what takes them, taken or made; there)",
+        "numbers between bounds stand for scores (what takes them, taken or made, the bounds, what to use; there)",
     )
     LOGARITHMS_AS_SCORES = "A0524", "logarithms of shares stand for logits (the same)"
     LOGARITHMS_AVERAGED = "W0524", "logarithms of shares are averaged with (their axis, averaged with or made; there)"

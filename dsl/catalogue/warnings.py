@@ -602,8 +602,9 @@ model look(x: [seq, model]) -> [seq, model] causal seq {
         "the wrong kind of number",
         """
         A softmax takes scores of any size, and so does `cross_entropy`, which takes the softmax itself. Numbers between
-        0 and 1, such as a sigmoid makes, differ by one at most: the softmax of them is almost flat, and a loss of them
-        can hardly fall. Logarithms of weights are no weights: an average needs what sums to one.
+        0 and 1, such as a sigmoid or a mixture of softmaxes makes, differ by one at most: the softmax of them is almost
+        flat, and a loss of them can hardly fall. A loss of a mixture takes its logarithm. Logarithms of weights are no
+        weights: an average needs what sums to one.
 
         A sum of n products grows with the root of n, so scores are divided by it (Vaswani et al. 2017, section 3.2.1).
         Where they are multiplied, or the weights divided in their place, the softmax puts nearly all on one item.

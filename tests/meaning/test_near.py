@@ -351,3 +351,27 @@ def test_shares_that_are_set_to_zero(scores: str, read: str, told: str) -> None:
     assert [each.span is not None and each.span.text.startswith(told) for each in found] == [True] * bool(told)
     drawn = attnc.check(text.replace("real", "keep"))  # it may be drawn, as for dropout
     assert not [each for each in drawn if each.code == "W0525"]
+
+
+@pytest.mark.parametrize(
+    ("logits", "help"),
+    [
+        ("exp(log_softmax[vocab](z))", "the logits, from before the softmax"),
+        ("mean[two](softmax[vocab](broadcast[two](z)))", "`log(...)`"),
+        ("0.5 * softmax[vocab](z) + 0.5 * softmax[vocab](z + 1)", "`log(...)`"),
+        ("clamp(z, 0, 1)", "what the clamp is given"),
+        ("sigmoid(z) * 2 - 1", "what the sigmoid is given"),
+        ("1 - sigmoid(z)", "what the sigmoid is given"),
+        ("z", ""),
+        ("30 * tanh(z / 30)", ""),
+        ("10 * sigmoid(z)", ""),
+        ("clamp(z, -30, 30)", ""),
+        ("log(0.5 * softmax[vocab](z) + 0.5 * softmax[vocab](z + 1))", ""),
+    ],
+)
+def test_what_a_loss_takes_is_of_any_size(logits: str, help: str) -> None:
+    head = "width seq\ndepth vocab = 9, two = 2\n"
+    loss = f"return mean[seq](cross_entropy[vocab]({logits}, next))"
+    text = f"{head}model loss(z: [seq, vocab], next: vocab[seq]) -> [] {{\n    {loss}\n}}\n"
+    found = [each for each in attnc.check(text) if each.code != "W0503"]
+    assert [(each.code, help in (each.help or "")) for each in found] == [("W0524", True)] * bool(help)

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ...base.problems import Problem
 from ...graph.flows.flow import Flow, Known
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan
 from ...sizes.axes import Axis
+from ...sizes.axes import known as known_static
 
 K = TypeVar("K", bound=Hashable)
+
+
+class KnownNumber(NamedTuple):
+    """A number known at build time."""
+
+    value: float
+
+
+def known_number(node: Constant) -> KnownNumber | None:
+    number = known_static(node.value)
+    return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
 class Follower(Flow[K, tuple[tuple[Axis, Axis], ...]]):

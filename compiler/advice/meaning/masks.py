@@ -31,8 +31,8 @@ from ...graph.traits import (
 )
 from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
-from ...sizes.axes import Axis, known
-from .flow import Follower
+from ...sizes.axes import Axis
+from .flow import Follower, KnownNumber, known_number
 
 # Names of inputs, and so of what is true: not to be read, or to be read.
 _OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding_mask"
@@ -46,12 +46,6 @@ def keeps_real(name: str) -> bool | None:
     """Whether an input of this name is true of what is real, or, False, of padding; None: its name does not say."""
     name = name.lower()
     return False if re.fullmatch(_OUT, name) else True if re.fullmatch(_IN, name) else None
-
-
-class KnownNumber(NamedTuple):
-    """A number known at build time."""
-
-    value: float
 
 
 class Truth(NamedTuple):
@@ -198,8 +192,7 @@ class _Masks(Follower[Kind]):
         return super().one(node, known)
 
     def number(self, node: Constant) -> Kind | None:
-        number = known(node.value)
-        return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
+        return known_number(node)
 
     def of(self, node: Apply, given: list[Kind | None]) -> Kind | None:
         match node.traits.reads:

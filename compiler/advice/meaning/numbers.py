@@ -1,7 +1,7 @@
 """The wrong kind of number (W0524): shares or their logarithms where scores belong, and scales on the wrong side.
 
 A value is followed as long as it is one of four kinds: what a learned map makes, and products of two such, with the
-sizes that they are multiplied by; shares, which a softmax makes; their logarithms; and numbers between 0 and 1. What
+sizes that they are multiplied by; shares, which a softmax makes; their logarithms; and numbers between two bounds. What
 does anything else to it, such as a norm of queries, a temperature or a sum that shares are divided by, makes nothing
 known of it: then nothing is said.
 
@@ -21,9 +21,12 @@ from ...graph.traits import (
     ADDED,
     Arrange,
     Choice,
+    Combination,
+    Extreme,
     Function,
     Gather,
     IndexMap,
+    Limited,
     Normalise,
     Pointwise,
     Product,
@@ -34,11 +37,15 @@ from ...graph.traits import (
 from ...graph.values import Role, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, known
-from ...sizes.functions import Power
-from .flow import Follower
+from ...sizes.functions import LARGEST_EXPONENT, Power
+from .bounded import ANY, Bounds, bounds
+from .flow import Follower, KnownNumber, known_number
 
 _UNIT = Normalise(squares=ADDED, skips_zeros=True)
 _LOGARITHM = Function(above=0, harmless=1, rising=True)
+_EXPONENTIAL = Function(least=0, below=LARGEST_EXPONENT, harmless=0, overflows=True, rising=True)
+_LOGARITHM_OF = "their logarithm, `log(...)`"
+_NARROW = 2  # what the logits of a loss may differ by, and hardly any class stands out
 
 Powers = tuple[tuple[Axis, float], ...]  # of the sizes of axes
 
@@ -85,14 +92,22 @@ class Logs(NamedTuple):
     home: Graph
 
 
-class Squashed(NamedTuple):
-    """Numbers between 0 and 1, each by itself."""
+class Bounded(NamedTuple):
+    """Numbers that never pass two bounds, each by itself.
 
+    squashed: a function makes them so, one that goes from 0 to 1.
+    source: what is to be used in their place.
+    """
+
+    low: float
+    high: float
+    squashed: bool
+    source: str
     at: Span | None
     home: Graph
 
 
-Kind = Factor | Turn | Short | Mapped | Shares | Logs | Squashed
+Kind = Factor | KnownNumber | Turn | Short | Mapped | Shares | Logs | Bounded
 
 
 def wrong_numbers(graph: Graph) -> Iterator[Problem]:
@@ -103,7 +118,9 @@ def wrong_numbers(graph: Graph) -> Iterator[Problem]:
 class _Numbers(Follower[Kind]):
     def number(self, node: Constant) -> Kind | None:
         powers = _powers(node.value, self.names)
-        return None if powers is None else Factor(_sorted(powers))
+        if powers is not None:
+            return Factor(_sorted(powers))
+        return known_number(node)
 
     def of(self, node: Apply, given: list[Kind | None]) -> Kind | None:
         if node.weights:
@@ -112,25 +129,27 @@ class _Numbers(Follower[Kind]):
         match node.traits.reads:
             case Normalise():
                 return self._normalised(node, given[0])
-            case Pointwise(meaning=Function(least=-1, greatest=1)):
-                return Turn() if node.out.role <= Role.TABLE else None
+            case Pointwise(meaning=Function(least=-1, greatest=1)) if node.out.role <= Role.TABLE:
+                return Turn()
             case _ if not any(given):
-                return Squashed(node.span, self.home) if _squashes(node) else None
+                return self._bounded(node, given)
             case Reduce(multiplies=True):
                 return self._summed(node, given)
+            case Reduce(Combination(averages=True) | Combination(largest=bool(), truths=False)):
+                return self._mixed(node, given[0])
             case Reduce(logits=True):
                 self._as_scores(node, given[0])
                 return None
             case Arrange() | Gather():
                 return self._arranged(node, given)
             case Pointwise(Product() | Quotient()):
-                return self._multiplied(node, given)
+                return self._multiplied(node, given) or self._bounded(node, given)
             case Pointwise(meaning):
-                if _squashes(node):
-                    return Squashed(node.span, self.home)
                 if meaning == _LOGARITHM and isinstance(given[0], Shares):
                     return Logs(given[0].axes, node.span, self.home)
-                return _joined(meaning, given, node.operands)
+                if meaning == _EXPONENTIAL and isinstance(given[0], Logs):
+                    return Bounded(0, 1, False, "the logits, from before the softmax", node.span, self.home)
+                return _joined(meaning, given, node.operands) or self._bounded(node, given)
             case _:
                 return None
 
@@ -153,16 +172,19 @@ class _Numbers(Follower[Kind]):
 
     def _as_scores(self, node: Apply, given: Kind | None) -> None:
         """What an op takes the softmax of."""
-        if isinstance(given, Squashed):
-            span, there, what = self._between(given, node, "taken")
-            self.found.append(Plain.SQUASHED_SCORES.at(span, node.op, what, there=there))
-        elif not isinstance(given, Logs) or not isinstance(node.traits.reads, Reduce):
+        loss = isinstance(node.traits.reads, Reduce)
+        if isinstance(given, Bounded):
+            if given.high - given.low <= _NARROW if loss else given.squashed:
+                span, there, what = self._between(given, node, "taken")
+                facts = f"{given.low:g}", f"{given.high:g}", given.source
+                self.found.append(Plain.SQUASHED_SCORES.at(span, node.op, what, *facts, there=there))
+        elif not isinstance(given, Logs) or not loss:
             return
         elif {*given.axes} == {*self.named(node.axes)}:
             span, there, what = self._between(given, node, "taken")
             self.found.append(Plain.LOGARITHMS_AS_SCORES.at(span, node.op, what, there=there))
 
-    def _between(self, given: Squashed | Logs, node: Apply, used: str) -> tuple[Span | None, Span | None, str]:
+    def _between(self, given: Bounded | Logs, node: Apply, used: str) -> tuple[Span | None, Span | None, str]:
         """Told where a value is made, if that is in this block, else where it is used: here, there, what that is."""
         return (given.at, node.span, used) if given.home is self.home else (node.span, given.at, "made")
 
@@ -178,8 +200,36 @@ class _Numbers(Follower[Kind]):
         match given:
             case [Mapped((), first, grown), Mapped((), second, grown_too)]:
                 return Mapped(self.named(node.axes), _times(first, second), grown_too or grown)
+            case [Shares(axes), other] | [other, Shares(axes)] if {*axes} == {*self.named(node.axes)}:
+                return self._mixed(node, other)
             case _:
                 return None
+
+    def _mixed(self, node: Apply, given: Kind | None) -> Kind | None:
+        """What is averaged, or picked, of numbers between bounds lies between these; but it sums to one no longer."""
+        match given:
+            case Shares(axes) if not {*axes} & {*self.named(node.axes)}:
+                return Bounded(0, 1, False, _LOGARITHM_OF, node.span, self.home)
+            case Bounded():
+                return given._replace(squashed=False)
+            case _:
+                return None
+
+    def _bounded(self, node: Apply, given: list[Kind | None]) -> Kind | None:
+        """Numbers of data between two bounds: such as a function makes, or what is made of such."""
+        meaning = node.traits.meaning
+        if meaning is None or node.out.role is not Role.DATA:
+            return None
+        known = [one for one in given if isinstance(one, Shares | Bounded)]
+        mixed = any(isinstance(one, Shares) or one.source == _LOGARITHM_OF for one in known)
+        clips = isinstance(meaning, Limited | Extreme | Function)
+        found = bounds(meaning, [_bounds(one) for one in given]) if clips or known else None
+        if found is None:
+            return None
+        if not clips and not mixed and isinstance(known[0], Bounded):
+            return known[0]._replace(low=found[0], high=found[1], squashed=False)
+        source = _LOGARITHM_OF if mixed else f"what the {node.op} is given"
+        return Bounded(*found, isinstance(meaning, Function) and found == (0, 1), source, node.span, self.home)
 
     def _multiplied(self, node: Apply, given: list[Kind | None]) -> Kind | None:
         divides = node.traits.reads == Pointwise(Quotient())
@@ -228,13 +278,16 @@ def _averaged(values: Value, logs: Value, node: Apply, other: Kind | None) -> bo
     )
 
 
-def _squashes(node: Apply) -> bool:
-    """Whether it makes numbers between 0 and 1 of data, item by item."""
-    match node.traits.reads:
-        case Pointwise(Function(least=0, greatest=1)):
-            return node.out.role is Role.DATA
+def _bounds(kind: Kind | None) -> Bounds:
+    match kind:
+        case KnownNumber(value):
+            return value, value
+        case Shares():
+            return 0, 1
+        case Bounded(low, high):
+            return low, high
         case _:
-            return False
+            return ANY
 
 
 def _joined(meaning: object, given: list[Kind | None], operands: tuple[Value, ...]) -> Kind | None:

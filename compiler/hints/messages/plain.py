@@ -167,8 +167,8 @@ PLAIN = {
     ),
     Plain.TRUSTED_IN_VAIN: PlainWords("`causal {0}` is proved: it need not be trusted", 'leave out `trusted "{1}"`'),
     Plain.SQUASHED_SCORES: PlainWords(
-        "`{0}` takes scores of any size, and these lie between 0 and 1: what it makes of them is almost flat",
-        "give it what the sigmoid is given",
+        "`{0}` takes scores of any size, and these lie between {2} and {3}: what it makes of them is almost flat",
+        "give it {4}",
         "{1} here",
     ),
     Plain.LOGARITHMS_AS_SCORES: PlainWords(
