@@ -176,8 +176,9 @@ class _Numbers(Follower[Kind]):
         if isinstance(given, Bounded):
             if given.high - given.low <= _NARROW if loss else given.squashed:
                 span, there, what = self._between(given, node, "taken")
-                facts = f"{given.low:g}", f"{given.high:g}", given.source
-                self.found.append(Plain.SQUASHED_SCORES.at(span, node.op, what, *facts, there=there))
+                low, high = f"{given.low:g}", f"{given.high:g}"
+                squashed = Plain.SQUASHED_SCORES.at(span, node.op, what, low, high, given.source, there=there)
+                self.found.append(squashed)
         elif not isinstance(given, Logs) or not loss:
             return
         elif {*given.axes} == {*self.named(node.axes)}:
