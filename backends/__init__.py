@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .torch.module import torch_code, torch_source
     from .torch.parallel_file import parallel_code
     from .torch.stage_files import stage_codes
+    from .triton.module import kernels_module, triton_code
 
 _HOMES = {
     "CannotEmit": "text.values",
@@ -32,12 +33,14 @@ _HOMES = {
     "build_torch": "loading.load",
     "capturable": "plan.capture",
     "explain": "report.reports",
+    "kernels_module": "triton.module",
     "numpy_code": "numpy.module",
     "numpy_source": "numpy.module",
     "parallel_code": "torch.parallel_file",
     "stage_codes": "torch.stage_files",
     "torch_code": "torch.module",
     "torch_source": "torch.module",
+    "triton_code": "triton.module",
     "version_of_runtime": "files.code",
 }
 
@@ -52,12 +55,14 @@ __all__ = [
     "build_torch",
     "capturable",
     "explain",
+    "kernels_module",
     "numpy_code",
     "numpy_source",
     "parallel_code",
     "stage_codes",
     "torch_code",
     "torch_source",
+    "triton_code",
     "version_of_runtime",
 ]
 

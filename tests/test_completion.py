@@ -47,7 +47,7 @@ def test_what_is_a_file_is_known_as_one() -> None:
         ("attnc co", {"compile", "convert", "cost", "completion"}),
         ("attnc draw --wi", {"--width"}),
         ("attnc draw --theme ", {"color", "mono"}),
-        ("attnc compile a.attn --to ", {"torch", "numpy"}),
+        ("attnc compile a.attn --to ", {"torch", "numpy", "triton"}),
         ("attnc check ne", {"net.attn"}),
         ("attnc draw net.attn -o ou", {"out"}),
         ("attnc completion z", {"zsh"}),

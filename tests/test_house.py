@@ -20,7 +20,7 @@ from attnc.compiler.ops import OPS
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("dsl", "compiler", "backends", "diagrams", "src")
-HOMES = ("compiler/ops/", "backends/torch/ops.py", "backends/numpy/ops.py", "diagrams/glyphs/")
+HOMES = ("compiler/ops/", *(f"backends/{name}/ops.py" for name in ("torch", "numpy", "triton")), "diagrams/glyphs/")
 # Names alone: `+` and `<=` are signs of the language, which numbers known at build time have too.
 NAMES = frozenset(name for name in OPS if name.isidentifier())
 LEFT = Path(__file__).with_name("op_names.txt")  # path | places | why they may

@@ -78,6 +78,7 @@ def test_what_messages_say_to_install_is_what_we_ask_for() -> None:
     assert set(told) == {
         "torch>=2.6", "matplotlib>=3.9", "pygls>=2.1", "shtab>=1.13",
         "simpleeval>=1.0", "tokenizers>=0.20", "transformers>=5", "onnxscript>=0.7",
+        "triton>=3.6",
     }  # fmt: skip
     assert set(told) <= extras
 

@@ -28,6 +28,7 @@ from ..numpy.module import numpy_code
 from ..plan.plan import parts
 from ..text.carried import homes
 from ..torch.module import torch_code
+from ..triton.module import kernels_module, triton_code
 from .init import initial, initial_weights
 from .memory import Mappings, as_array, as_tensor, mapped_anew
 
@@ -103,6 +104,7 @@ def run_source(source: str, name: str, beside: Mapping[str, Beside] | None = Non
 class Texts:
     """The files of a model that is run here: what is pickled of it.
 
+    kernels: its file of Triton kernels, if it has one.
     names: what its file of decoding calls the functions of decoding. no_step: why it does not decode, to be said to who
     asks for one of them, where a part of it has the name of one.
     """
@@ -114,12 +116,13 @@ class Texts:
     decoding: str
     names: tuple[tuple[str, str], ...]
     no_step: str
+    kernels: str = ""
 
     @classmethod
-    def of(cls, code: ModelCode, no_step: str) -> Texts:
+    def of(cls, code: ModelCode, no_step: str, kernels: str = "") -> Texts:
         library, decoding = code.library, code.beside(_home(code.name)) if code.decoding else ""
         names = tuple(code.names.items())
-        return cls(code.name, library.runtime, library.modules, code.default(), decoding, names, no_step)
+        return cls(code.name, library.runtime, library.modules, code.default(), decoding, names, no_step, kernels)
 
     def run(self) -> tuple[ModuleType, dict[str, Any]]:
         """The module of the model, and the functions of its decoding."""
@@ -129,7 +132,11 @@ class Texts:
         def ours(name: str) -> Any:
             return getattr(importlib.import_module(f"{root}.runtime.{known[name].replace('/', '.')}"), name)
 
-        module = run_source(self.model, self.name, {self.runtime: ours})
+        files: dict[str, Beside] = {self.runtime: ours}
+        if self.kernels:
+            lies = run_source(self.kernels, kernels_module(self.name))
+            files[kernels_module(self.name)] = functools.partial(getattr, lies)
+        module = run_source(self.model, self.name, files)
         if not self.decoding:
             return module, {}
         beside: dict[str, Beside] = {self.runtime: ours, _home(self.name): functools.partial(getattr, module)}
@@ -154,6 +161,7 @@ def build_torch(
     capture: tuple[str, ...] = (),
     passes: Sequence[Pass] = PASSES,
     checked: bool = True,
+    kernels: str | None = None,
 ) -> torch.nn.Module:
     """The model as an `nn.Module` on `device`, its reals of `dtype` (None: as the weights; float32 if they are drawn).
 
@@ -167,19 +175,15 @@ def build_torch(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    code = torch_code(graph, header=header, capture=capture, passes=passes, checked=checked)
+    if kernels is None:
+        code, text = torch_code(graph, header=header, capture=capture, passes=passes, checked=checked), ""
+    else:
+        code, text = triton_code(graph, header=header, passes=passes, checked=checked)
     inputs = tuple(item.name for item in graph.inputs)
     laws = tuple((path, law(spec)) for path, spec in specs.items())
     resets = "reset_parameters" not in parts([graph])
-    made = torch_class(Texts.of(code, why_no_step(graph)), inputs, laws, resets)
-    wanted: Any = dtype
-    if dtype is None:  # the type that holds all weights, of those in which PyTorch computes
-        known = [name for name in ("float16", "bfloat16", "float32", "float64") if name in _types(weights)]
-        wanted = functools.reduce(torch.promote_types, [getattr(torch, name) for name in known or ["float32"]])
-    elif isinstance(dtype, str):
-        wanted = getattr(torch, dtype, dtype)
-    if not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
-        raise TypeError(f"dtype is {wanted}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
+    made = torch_class(Texts.of(code, code.no_step if text else why_no_step(graph), text), inputs, laws, resets)
+    wanted = _type_of_reals(weights, dtype)
     try:
         place = torch.empty(0, device=device).device if device is not None else torch.device("cpu")
     except (RuntimeError, AssertionError) as problem:
@@ -203,6 +207,21 @@ def build_torch(
         for path, parameter in model.state_dict(keep_vars=True).items():  # one at a time
             _put(parameter, initial(specs[path], seed or 0) if weights is None else weights[path], mappings)
     return model
+
+
+def _type_of_reals(weights: Mapping[str, Any] | None, dtype: torch.dtype | str | None) -> torch.dtype:
+    """The type asked for, or the one that holds all weights; raises TypeError for what is none of reals."""
+    import torch
+
+    wanted: Any = dtype
+    if dtype is None:  # the type that holds all weights, of those in which PyTorch computes
+        known = [name for name in ("float16", "bfloat16", "float32", "float64") if name in _types(weights)]
+        wanted = functools.reduce(torch.promote_types, [getattr(torch, name) for name in known or ["float32"]])
+    elif isinstance(dtype, str):
+        wanted = getattr(torch, dtype, dtype)
+    if not (isinstance(wanted, torch.dtype) and wanted.is_floating_point):
+        raise TypeError(f"dtype is {wanted}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
+    return wanted
 
 
 def _types(weights: Mapping[str, Any] | None) -> set[str]:

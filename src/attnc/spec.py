@@ -285,6 +285,20 @@ def _fitting(weights: object, seed: object, capture: object) -> None:
         raise TypeError(f"capture: a list of paths, such as [{capture!r}], not one")
 
 
+def _with_kernels(kernels: object, capture: object) -> None:
+    """Raises ImportError where Triton is not installed, ValueError for other kernels or what they do not go with."""
+    if kernels is None:
+        return
+    if kernels != "triton":
+        raise ValueError(f'kernels: there are those of "triton", no {kernels!r}')
+    if capture:
+        raise ValueError("capture: kernels keep no values inside of them: leave out kernels, or what is captured")
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        raise ImportError('kernels="triton" needs Triton: pip install "triton>=3.6"') from None
+
+
 def suggestion(name: str, names: Sequence[str]) -> str:
     """The end of a message about an unknown name: the near ones, else all of them."""
     import difflib  # a right name needs no other
@@ -485,7 +499,7 @@ class Model:
 
     def files(
         self,
-        backend: Literal["torch", "numpy"],
+        backend: Literal["torch", "numpy", "triton"],
         name: str | None = None,
         *,
         decoding: bool = False,
@@ -503,6 +517,8 @@ class Model:
         `NAME_parallel_decoding.py`. With an axis `pipe` the classes are those of `NAME_stage0.py` and so on, one for
         each stage, without steps. splits: as for `plan`.
 
+        Of "triton" the files are those of PyTorch, and NAME_kernels.py: kernels of what streams (docs/triton.md).
+
         name: of the module, which Python can import; the model's, if there is none. All else as for `source`.
         """
         name = self.name if name is None else name
@@ -515,11 +531,19 @@ class Model:
             "attnc_parallel_torch",
             *sys.stdlib_module_names,
         }
+        if backend == "triton":
+            known.add("triton")
         if not name.isidentifier() or keyword.iskeyword(name) or name in known:
             what = "the files import a module of that name" if name in known else "Python cannot import such a name"
             raise ValueError(f"name: {name!r}: {what}; name the file of the model otherwise")
-        code = self._code(backend, checked, decoding, without)
+        kernels = ""
+        if backend == "triton":
+            code, kernels = self._triton(name, checked, decoding or mesh is not None, without)
+        else:
+            code = self._code(backend, checked, decoding, without)
         found = {f"{name}.py": code.default()}
+        if kernels:
+            found[f"{name}_kernels.py"] = kernels
         if decoding:
             found[f"{name}_decoding.py"] = code.beside(name)
         if decoding or code.needs_runtime:
@@ -529,6 +553,17 @@ class Model:
                 raise ValueError(f"a mesh of devices takes PyTorch: there is no such file for {backend!r}")
             found |= self._parallel(name, mesh, splits or {}, decoding, checked, without)
         return found
+
+    @deep()
+    def _triton(self, name: str, checked: bool, more: bool, without: Sequence[str]) -> tuple[ModelCode, str]:
+        """The model whose streaming regions are kernels, and these."""
+        from . import backends
+        from .compiler.pipeline import passes_without
+
+        if more:
+            raise ValueError("a model with kernels of Triton has no steps, and none for a mesh: take PyTorch for these")
+        passes = passes_without(without)
+        return backends.triton_code(self._sized, name=name, header=self._header, passes=passes, checked=checked)
 
     @deep()
     def _parallel(
@@ -565,6 +600,8 @@ class Model:
         from .compiler.pipeline import passes_without
 
         made = {"torch": backends.torch_code, "numpy": backends.numpy_code}.get(backend)
+        if backend == "triton":
+            raise ValueError("kernels of Triton are a file of their own: files(..)")
         if made is None:
             raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
         code = made(self._sized, header=self._header, passes=passes_without(without), checked=checked)
@@ -657,6 +694,7 @@ class Model:
         dtype: torch.dtype | str | None = None,
         capture: Sequence[str] = (),
         without: Sequence[str] = (),
+        kernels: Literal["triton"] | None = None,
     ) -> torch.nn.Module:
         """The model as an `nn.Module`, whose `state_dict` keys are the paths in `weights`.
 
@@ -670,9 +708,11 @@ class Model:
         capture: paths of values (`"decode.layers.1.cross.weights"`): the call then gives
                  `(result, {path: Captured(value, axes)})`.
         without: names of rewrites to leave out, as in `source`.
+        kernels: "triton": what streams is done by kernels written for this model (docs/triton.md), on a GPU.
 
         The module takes the inputs by position or name, each with the same leading batch axes (0 or more); one
-        result is a tensor, several are a NamedTuple. Raises ImportError if torch is not installed; ValueError for a
+        result is a tensor, several are a NamedTuple. Raises ImportError if torch is not installed (or Triton, for
+        kernels of it); ValueError for a
         weight that is missing, unknown, of another shape or not real, for a path that captures nothing, and for a
         rewrite that is not there.
         """
@@ -684,6 +724,7 @@ class Model:
         from .compiler.pipeline import passes_without
 
         _fitting(weights, seed, capture)
+        _with_kernels(kernels, capture)
         return backends.build_torch(
             self._sized,
             header=self._header,
@@ -693,6 +734,7 @@ class Model:
             dtype=dtype,
             capture=tuple(capture),
             passes=passes_without(without),
+            kernels=kernels,
         )
 
     @deep()

@@ -33,7 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PASS",
         help=f"leave a rewrite out: {', '.join(NAMES)}; may be repeated",
     )
-    parser.add_argument("--to", choices=("torch", "numpy"), help="what the code is to use")
+    parser.add_argument(
+        "--to",
+        choices=("torch", "numpy", "triton"),
+        help="what the code is to use; triton: PyTorch, and OUT_kernels.py, kernels of what streams",
+    )
     parser.add_argument(
         "-o",
         dest="out",
@@ -104,12 +108,17 @@ def _check(args: argparse.Namespace) -> None:
         return
     if args.to is None:
         raise CannotRun("what is the code to use? --to torch or --to numpy (or --explain, which writes no code)")
+    if args.to == "triton":
+        given = [f"--{name.replace('_', '-')}" for name in ("decoding", "single_file", "mesh") if getattr(args, name)]
+        if given:
+            raise CannotRun(f"--to triton writes a module and its kernels: leave {' and '.join(given)} out")
     if args.mesh and (args.to != "torch" or args.single_file):
         raise CannotRun("--mesh writes a file of PyTorch beside the model's: it takes --to torch, not --single-file")
-    if not (args.decoding or args.mesh) or args.single_file:
+    if not (args.decoding or args.mesh or args.to == "triton") or args.single_file:
         return
     if not _is_a_file(args.out):
         option, or_else = ("--mesh", "") if args.mesh else ("--decoding", ", or add --single-file")
+        option, or_else = ("--to triton", "") if args.to == "triton" else (option, or_else)
         raise CannotRun(f"{option} writes a file beside the model's: name that with -o{or_else}")
     path = Path(args.out)
     if path.suffix != ".py" or not path.stem.isidentifier() or keyword.iskeyword(path.stem):
@@ -135,7 +144,7 @@ def _texts(args: argparse.Namespace, model: Model) -> dict[str, str]:
     try:
         if args.single_file:
             return {"": model.source(args.to, single_file=True, **shared)}
-        name = Path(args.out).stem if args.decoding or args.mesh else "model"
+        name = Path(args.out).stem if args.decoding or args.mesh or args.to == "triton" else "model"
         return model.files(args.to, name, mesh=args.mesh, splits=dict(args.split), **shared)
     except CannotDivide as problem:
         raise CannotRun(problem.on_command_line) from None

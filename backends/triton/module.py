@@ -1,0 +1,98 @@
+"""The file of kernels that lies beside a module of PyTorch, and the graph that calls it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...compiler.graph.nodes import Graph
+from ...compiler.pipeline import PASSES, Pass, rewritten
+from ...compiler.rewrites.simplify.merge import merge
+from ..files.code import ModelCode
+from ..plan.lower import STRUCTURE
+from ..text.carried import joined
+from ..torch.module import torch_code
+from . import wrapper
+from .backward import back_columns, back_rows
+from .forward import forward
+from .opened import opened
+from .outline import Outliner
+from .points import functions
+from .read import Reason
+from .tiles import Kernel
+
+_HELPERS = ("triton/launch",)
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """graph: with calls of kernels. text: their file, "" where there are none. reasons: why the rest is as it was."""
+
+    graph: Graph
+    text: str
+    kernels: tuple[Kernel, ...]
+    reasons: tuple[Reason, ...]
+
+
+def streamed(graph: Graph, module: str, header: str = "") -> Streamed:
+    """The graph with its streaming regions as calls of functions of `module`, and the text of that."""
+    outliner = Outliner(module)
+    changed = outliner(merge(opened(graph)))
+    if not outliner.kernels:
+        return Streamed(graph, "", (), tuple(outliner.reasons))
+    reasons = tuple(dict.fromkeys(outliner.reasons))
+    return Streamed(changed, _file(outliner.kernels, reasons, header), tuple(outliner.kernels), reasons)
+
+
+def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
+    imports, helpers = joined(_HELPERS)
+    imports = imports.replace("from __future__ import annotations\n", "").strip()
+    parts = ["\n\n\n".join(part(kernel) for part in (functions, forward, back_rows, back_columns)) for kernel in made]
+    digest = hashlib.sha256("\n".join([helpers, *parts]).encode()).hexdigest()[:8]
+    texts = []
+    for kernel, part in zip(made, parts, strict=True):
+        texts.append(
+            f"# -- {kernel.name} {'-' * (112 - len(kernel.name))}\n\n\n{part}\n\n\n{wrapper.text(kernel, digest)}"
+        )
+    left = [f"Left as PyTorch does it: {reason.where}: {reason.why}." for reason in reasons]
+    says = [
+        f'"""Kernels of Triton. {header[:1].upper()}{header[1:]}',
+        "",
+        "Needs torch and triton.",
+        "",
+        "Each is a fold: a program has a tile of rows (queries) and walks along columns (keys); what it knows of those",
+        "before is a state of a few numbers for each row. So no score is stored. Backwards, scores are made again from",
+        "what the fold came to. FreeNames of axes are those of the spec; `lead` stands for all leading axes.",
+        *left,
+        '"""',
+    ]
+    return "\n".join([*says, "", imports, "", "", helpers.strip("\n"), "", "", "\n\n\n".join(texts), ""])
+
+
+NO_STEP = "a model with kernels of Triton has no steps: compile it without them, its weights are the same"
+
+
+def kernels_module(name: str) -> str:
+    """The module of the kernels of a model that lies in the module `name`."""
+    return f"{name}_kernels"
+
+
+def triton_code(
+    graph: Graph,
+    *,
+    name: str = "",
+    header: str = "",
+    passes: Sequence[Pass] = PASSES,
+    checked: bool = True,
+) -> tuple[ModelCode, str]:
+    """What `torch_code` gives of a model whose streaming regions are kernels, and the file of these, "" if there are
+    none. name: of the module of the model.
+    """
+    structure = rewritten(graph, [one for one in passes if one.name in STRUCTURE])
+    made = streamed(structure, kernels_module(name or graph.name), header.partition("\n")[0])
+    code = torch_code(made.graph, header=header, passes=passes, checked=checked)
+    if not made.text:
+        return code, ""
+    library = replace(code.library, packages=(*code.library.packages, "triton"))
+    return replace(code, library=library, decoding=(), no_step=NO_STEP), made.text

@@ -1,0 +1,390 @@
+"""Scores as Triton text: the function of one pair, and its gradients, which go the same way backwards."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from ...compiler.graph.traits import (
+    Choice,
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Extreme,
+    Function,
+    Limited,
+    Magnitude,
+    Power,
+    Product,
+    Quotient,
+    Remainder,
+    Rounded,
+    Sum,
+)
+from ...compiler.graph.values import Scalar
+from ...compiler.streams.rules import FoldKind
+from .ops import FUNCTIONS, LARGEST, ROUNDED, SIGNS, STOPS
+from .tiles import Done, Kernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint, ordered
+
+LOG2E = 1.4426950408889634
+CannotWrite = NotImplementedError
+
+
+def number(value: float | int | bool) -> str:
+    """A number as Triton reads it."""
+    if isinstance(value, bool) or not isinstance(value, float):
+        return str(value)
+    return f'float("{value}")' if math.isinf(value) or math.isnan(value) else repr(value)
+
+
+@dataclass
+class Points:
+    """The lines that compute some points, each once."""
+
+    kernel: Kernel
+    lines: list[str] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def fresh(self, wish: str) -> str:
+        name, count = wish, 1
+        while name in self.taken:
+            count += 1
+            name = f"{wish}_{count}"
+        self.taken.add(name)
+        return name
+
+    def name(self, point: Point) -> str:
+        """What a point is called, or a number as it is."""
+        match point:
+            case StaticPoint(value):
+                return number(value)
+            case PairPlace(axis):
+                return f"{self.kernel.names[axis]}_at"
+            case Read(leaf, None):
+                return leaf.name
+            case Score(name):
+                return name
+            case _:
+                return self.names[id(point)]
+
+    def write(self, roots: list[Point]) -> None:
+        """The lines of all that these are made of."""
+        for point in ordered(roots):
+            if (
+                id(point) in self.names
+                or not isinstance(point, Done | Read)
+                or (isinstance(point, Read) and point.at is None)
+            ):
+                continue
+            if isinstance(point, Read):
+                assert point.at is not None
+                at, leaf = self.name(point.at), point.leaf
+                name = self.names[id(point)] = self.fresh(f"{leaf.name}_here")
+                axis = self.kernel.names[leaf.own[0]]
+                inside = f"({at} >= 0) & ({at} < {leaf.name}_size)"
+                self.lines.append(f"{name} = tl.load({leaf.name} + {at} * {leaf.name}_{axis}, mask={inside}, other=0)")
+                continue
+            code = written(point, [self.name(arg) for arg in point.args])
+            self.names[id(point)] = self.fresh(point.name)
+            self.lines.append(f"{self.names[id(point)]} = {code}")
+
+
+def _bare(text: str) -> str:
+    return text if text.replace("_", "a").replace(".", "a").isalnum() else f"({text})"
+
+
+def written(point: Done, args: list[str]) -> str:
+    """One op. Raises CannotWrite for what Triton has no word for."""
+    if point.exact and _widens(point):
+        args = [
+            arg if isinstance(of, StaticPoint) or of.kind is Scalar.BOOL else f"({arg}).to(tl.float64)"
+            for arg, of in zip(args, point.args, strict=True)
+        ]
+    args = [_bare(arg) for arg in args]
+    code = _arithmetic(point, args) or _chosen(point, args)
+    if code is None:
+        raise CannotWrite(f"`{point.op}` has no form in Triton yet")
+    return code
+
+
+def _arithmetic(point: Done, args: list[str]) -> str | None:
+    kinds = [arg.kind for arg in point.args]
+    match point.meaning:
+        case Sum((1,)):
+            return args[0]
+        case Sum((-1,)):
+            return f"-{args[0]}"
+        case Sum(times):
+            return f"{args[0]} {'+' if times[1] > 0 else '-'} {args[1]}"
+        case Product():
+            return f"{args[0]} * {args[1]}"
+        case Quotient(whole):
+            return _floored(*args) if whole else f"{args[0]} / {args[1]}"
+        case Remainder() if all(kind is Scalar.INT for kind in kinds):
+            return f"(({args[0]} % {args[1]}) + {args[1]}) % {args[1]}"
+        case Power():
+            return _power(point, args)
+        case Rounded(up):
+            return args[0] if kinds[0] is Scalar.INT else f"{ROUNDED[up]}({args[0]}).to(tl.int32)"
+        case Function() if point.op in FUNCTIONS:
+            operand = args[0] if kinds[0] is Scalar.REAL or point.exact else f"({args[0]}).to(tl.float32)"
+            return FUNCTIONS[point.op][0].format(operand)
+        case _:
+            return None
+
+
+def _chosen(point: Done, args: list[str]) -> str | None:
+    match point.meaning:
+        case Compared(sign):
+            return f"{args[0]} {sign} {args[1]}"
+        case Conjunction() | Disjunction():
+            return f" {SIGNS[point.op]} ".join(args)
+        case Complement():
+            return f"{SIGNS[point.op]}{args[0]}"
+        case Magnitude():
+            return f"tl.abs({args[0]})"
+        case Extreme(largest):
+            code = args[0]
+            for arg in args[1:]:
+                code = f"{LARGEST[largest]}({code}, {arg})"
+            return code
+        case Limited():
+            return f"tl.minimum(tl.maximum({args[0]}, {args[1]}), {args[2]})"
+        case Choice():
+            return f"tl.where({', '.join(args)})"
+        case _:
+            return None
+
+
+def _widens(point: Done) -> bool:
+    return isinstance(point.meaning, Quotient | Function | Power) and not (
+        isinstance(point.meaning, Quotient) and point.meaning.whole
+    )
+
+
+def _floored(a: str, b: str) -> str:
+    """A quotient rounded down, whichever way the language rounds what is below 0."""
+    return f"({a} - (({a} % {b}) + {b}) % {b}) // {b}"
+
+
+def _power(point: Done, args: list[str]) -> str:
+    base, exponent = point.args
+    if isinstance(exponent, StaticPoint):
+        n = exponent.number
+        if n == int(n) and 0 <= n <= 8:
+            return " * ".join([args[0]] * int(n)) if n else f"{args[0]} * 0 + 1"
+        if n == 0.5:
+            return f"tl.sqrt({args[0]})"
+        return f"tl.exp2({number(n)} * tl.log2({args[0]}))"
+    if isinstance(base, StaticPoint) and base.number > 0:
+        return f"tl.exp2({args[1]} * {math.log2(base.number)!r})"
+    raise CannotWrite("a power whose base and exponent both vary has no form in Triton yet")
+
+
+# -- gradients --------------------------------------------------------------------------------------------------------
+
+
+def learnt(kernel: Kernel) -> set[int]:
+    """The points through which a gradient goes."""
+    found: set[int] = set()
+    for point in ordered([kernel.score]):
+        match point:
+            case Score():
+                found.add(id(point))
+            case Read(leaf) if leaf.learns:
+                found.add(id(point))
+            case Done() if point.kind is Scalar.REAL and point.op not in STOPS:
+                if any(id(arg) in found for arg in point.args):
+                    found.add(id(point))
+            case _:
+                pass
+    return found
+
+
+def backwards(points: Points, gradient: str) -> tuple[list[str], dict[str, str]]:
+    """Lines that give each score and leaf its gradient, and these by name; `points` has the lines of the score."""
+    kernel, through = points.kernel, learnt(points.kernel)
+    summed: dict[int, str] = {id(kernel.score): gradient}
+    lines: list[str] = []
+    of_leaf: dict[str, str] = {}
+
+    def add(point: Point, code: str) -> None:
+        if id(point) not in through:
+            return
+        if id(point) in summed:
+            lines.append(f"{summed[id(point)]} += {code}")
+            return
+        name = summed[id(point)] = points.fresh(f"d_{points.name(point)}")
+        lines.append(f"{name} = {code}")
+
+    for point in reversed(ordered([kernel.score])):
+        d = summed.get(id(point))
+        if d is None or id(point) not in through:
+            continue
+        if d == gradient and point is kernel.score and not isinstance(point, Done):
+            pass
+        match point:
+            case Score(name):
+                of_leaf[name] = d
+            case Read(leaf, None):
+                of_leaf[leaf.name] = d
+            case Read(leaf, at):
+                assert at is not None
+                axis, place = kernel.names[leaf.own[0]], points.name(at)
+                lines += [
+                    "if ADD:  # many pairs share an item of the table",
+                    f"    inside = ({place} >= 0) & ({place} < {leaf.name}_size)",
+                    f"    tl.atomic_add(d_{leaf.name} + {place} * d_{leaf.name}_{axis}, {d}, mask=inside)",
+                ]
+            case Done():
+                for arg, code in zip(point.args, _shares(points, point, d), strict=True):
+                    if code:
+                        add(arg, code)
+            case _:
+                pass
+    return lines, of_leaf
+
+
+def _shares(points: Points, point: Done, d: str) -> list[str]:
+    """The gradient of each operand; "" where there is none."""
+    args, y = [_bare(points.name(arg)) for arg in point.args], points.name(point)
+    match point.meaning:
+        case Sum(times):
+            return [d if by > 0 else f"-{d}" for by in times]
+        case Product():
+            return [f"{d} * {args[1]}", f"{d} * {args[0]}"]
+        case Quotient():
+            return [f"{d} / {args[1]}", f"-{d} * {y} / {args[1]}"]
+        case Power():
+            base, exponent = point.args
+            if isinstance(exponent, StaticPoint):
+                n = exponent.number
+                factor = " * ".join([args[0]] * int(n - 1)) if n == int(n) and 2 <= n <= 8 else f"{y} / {args[0]}"
+                return [d if n == 1 else f"{d} * {number(n)} * {factor}" if n else "", ""]
+            assert isinstance(base, StaticPoint)
+            return ["", f"{d} * {y} * {math.log(base.number)!r}"]
+        case Magnitude():
+            return [f"tl.where({args[0]} > 0, {d}, tl.where({args[0]} < 0, -{d}, 0.0))"]
+        case Extreme(largest):
+            if len(args) != 2:
+                raise CannotWrite("the largest of three has no gradient in Triton yet")
+            sign = ">" if largest else "<"
+            ties = 1.0 if any(isinstance(arg, StaticPoint) for arg in point.args) else 0.5
+            return [
+                f"tl.where({a} {sign} {b}, {d}, tl.where({a} == {b}, {ties} * {d}, 0.0))"
+                for a, b in ((args[0], args[1]), (args[1], args[0]))
+            ]
+        case Limited():
+            return [f"tl.where(({args[0]} >= {args[1]}) & ({args[0]} <= {args[2]}), {d}, 0.0)", "", ""]
+        case Choice():
+            return ["", f"tl.where({args[0]}, {d}, 0.0)", f"tl.where({args[0]}, 0.0, {d})"]
+        case Function():
+            return [f"{d} * ({FUNCTIONS[point.op][1].format(args[0], y=y)})"]
+        case _:
+            return ["" for _ in args]
+
+
+# -- the functions ----------------------------------------------------------------------------------------------------
+
+
+def parameters(kernel: Kernel, roots: list[Point]) -> list[str]:
+    """What the functions of these points are given: scores, places, leaves, tables with what finds their items."""
+    found: list[str] = []
+    for point in ordered(roots):
+        match point:
+            case Score(name):
+                found.append(name)
+            case PairPlace(axis):
+                found.append(f"{kernel.names[axis]}_at")
+            case Read(leaf, None):
+                found.append(leaf.name)
+            case Read(leaf, _):
+                found += [leaf.name, f"{leaf.name}_size", f"{leaf.name}_{kernel.names[leaf.own[0]]}"]
+            case _:
+                pass
+    return list(dict.fromkeys(found))
+
+
+def tables(kernel: Kernel) -> list[PairNumber]:
+    """Learned tables that scores look up."""
+    return [leaf for leaf in kernel.leaves if leaf.looked_up and leaf.learns]
+
+
+def functions(kernel: Kernel) -> str:
+    """The score of a pair, whether it is seen, and the gradients of what the score is made of."""
+    given = parameters(kernel, [kernel.score])
+    points = Points(kernel, taken={*given})
+    points.write([kernel.score])
+    root = points.name(kernel.score)
+    told = "the score of each pair"
+    plain = list(points.lines)
+    if kernel.fold is FoldKind.SHARES:
+        root, told = _in_logs_of_two(points, kernel.score, root, plain), "the scores times log2(e), for exp2 is faster"
+    texts = [_function(f"{kernel.name}_score", given, f"{told}.", [*plain, f"return {root}"])]
+    if kernel.seen is not None:
+        asked = parameters(kernel, [kernel.seen])
+        mask = Points(kernel, taken={*asked})
+        mask.write([kernel.seen])
+        texts.append(
+            _function(
+                f"{kernel.name}_seen", asked, "which pairs count.", [*mask.lines, f"return {mask.name(kernel.seen)}"]
+            )
+        )
+    if isinstance(kernel.score, Score):  # its gradient is what is given
+        return "\n\n\n".join(texts)
+    lines, of = backwards(points, "d_score")
+    adds = [f"d_{leaf.name}, d_{leaf.name}_{kernel.names[leaf.own[0]]}" for leaf in tables(kernel)]
+    more = [part for pair in adds for part in pair.split(", ")]
+    flags = [*more, "ADD: tl.constexpr"] if adds else []
+    back = ", ".join(of.get(name, "d_score * 0.0") for name in gradients(kernel))
+    texts.append(
+        _function(
+            f"{kernel.name}_back",
+            ["d_score", *given, *flags],
+            "from the gradient of the score, those of what it is made of.",
+            [*points.lines, *lines, f"return {back}"],
+        )
+    )
+    return "\n\n\n".join(texts)
+
+
+def gradients(kernel: Kernel) -> list[str]:
+    """What `_back` returns, in order: the gradients of these."""
+    through = learnt(kernel)
+    found = [p.name for p in ordered([kernel.score]) if isinstance(p, Score)]
+    reads = [p for p in ordered([kernel.score]) if isinstance(p, Read) and p.at is None and id(p) in through]
+    return [*found, *(p.leaf.name for p in reads)]
+
+
+def _in_logs_of_two(points: Points, root: Point, name: str, lines: list[str]) -> str:
+    """The score times log2(e): a last factor that is a number takes it in."""
+    if isinstance(root, Done) and lines and lines[-1].startswith(f"{name} = "):
+        match root.meaning, root.args:
+            case Product(), (x, StaticPoint(by)) | (StaticPoint(by), x):
+                lines.pop()
+                return f"{points.name(x)} * {float(by) * LOG2E!r}"
+            case Quotient(whole=False), (x, StaticPoint(by)):
+                lines.pop()
+                return f"{points.name(x)} * {LOG2E / float(by)!r}"
+    return f"{_bare(name)} * {LOG2E!r}"
+
+
+def _function(name: str, given: list[str], says: str, lines: list[str]) -> str:
+    head = ["@triton.jit", *wrapped(f"def {name}(", given, "):"), f'    """{says[0].upper()}{says[1:]}"""']
+    return "\n".join([*head, *(f"    {line}" for line in lines)])
+
+
+def wrapped(head: str, parts: list[str], tail: str, margin: str = "", width: int = 110) -> list[str]:
+    """A call or a definition, over several lines where it is long."""
+    line = margin + head + ", ".join(parts) + tail
+    if len(line) <= width:
+        return [line]
+    lines, now = [margin + head], margin + "    "
+    for part in parts:
+        if len(now) + len(part) + 2 > width:
+            lines.append(now.rstrip())
+            now = margin + "    "
+        now += f"{part}, "
+    return [*lines, now.rstrip(), margin + tail.lstrip()]
