@@ -27,7 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import torch
-from device import correct, guard, newer, timed
+from device import correct, guard, newer, streams, timed
 from device.guard import Task
 from device.setting import Case, Goal, Setting, data, run, show
 from device.timed import HF, NANO
@@ -75,6 +75,7 @@ TASKS: dict[str, Task] = {
     "window_train": timing(lambda s: timed.window(s, True, []), 60, 16),
     "experts_128": timing(lambda s: newer.train_experts(s, newer.MANY, [Goal(1, HF)]), 45, 20),
     "train_1.5B": timing(lambda s: timed.training(s, "1.5B", [Goal(42_000)], True), 120, 90),
+    "streams": judging(streams.told, 230),
     "train_124M_whole": timing(lambda s: timed.training(s, "124M", [Goal(460_000), Goal(1.1, NANO)], False), 150, 40),
 }
 

@@ -16,7 +16,7 @@ from ..torch.module import torch_code
 from . import wrapper
 from .backward import back_columns, back_rows
 from .forward import forward
-from .opened import opened
+from .opened import opened, sunk
 from .outline import Outliner
 from .points import functions
 from .read import Reason
@@ -38,7 +38,7 @@ class Streamed:
 def streamed(graph: Graph, module: str, header: str = "") -> Streamed:
     """The graph with its streaming regions as calls of functions of `module`, and the text of that."""
     outliner = Outliner(module)
-    changed = outliner(merge(opened(graph)))
+    changed = outliner(merge(sunk(opened(graph))))
     if not outliner.kernels:
         return Streamed(graph, "", (), tuple(outliner.reasons))
     reasons = tuple(dict.fromkeys(outliner.reasons))

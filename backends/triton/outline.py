@@ -11,6 +11,7 @@ from ...compiler.graph.traits import (
     Arrange,
     Combination,
     Gather,
+    IndexMap,
     Normalise,
     Pointwise,
     Product,
@@ -131,7 +132,7 @@ def spread_sums(graph: Graph) -> Graph:
         if isinstance(node, Apply) and _contracts(node):
             for weights, values in (node.operands, node.operands[::-1]):
                 if isinstance(makers.get(weights.id), Apply) and not _shares(makers[weights.id], node.axes[0]):
-                    made = _Spread(makers, node, values, fresh)
+                    made = _MovedContraction(makers, node, values, fresh)
                     result = made.of(weights)
                     if result is not None and made.several:
                         last = made.nodes.pop()
@@ -161,7 +162,7 @@ def _shares(node: Node | None, axis: Axis) -> bool:
     return isinstance(node, Apply) and isinstance(node.traits.reads, Normalise) and node.axes == (axis,)
 
 
-class _Spread:
+class _MovedContraction:
     """One contraction, moved to what its first operand is a sum of."""
 
     def __init__(self, makers: dict[int, Node], node: Apply, values: Value, fresh: Fresh) -> None:
@@ -199,10 +200,11 @@ class _Spread:
                 self.several = True
                 return None if any(part is None for part in parts) else self._again(node, [p for p in parts if p])
             case Pointwise(Product() | Quotient(whole=False)):
-                moving = [self.axis in varies(operand) for operand in node.operands]
+                operands = [self._same_along(operand) for operand in node.operands]
+                moving = [self.axis in varies(operand) for operand in operands]
                 if sum(moving) != 1 or (moving[1] and not isinstance(node.traits.meaning, Product)):
                     return None
-                parts = [self.of(x) if moves else x for x, moves in zip(node.operands, moving, strict=True)]
+                parts = [self.of(x) if moves else x for x, moves in zip(operands, moving, strict=True)]
                 self.several = True
                 return None if any(part is None for part in parts) else self._again(node, [p for p in parts if p])
             case Gather() if self.axis not in (*node.axes, *node.made) and self.axis not in varies(node.operands[1]):
@@ -221,6 +223,13 @@ class _Spread:
                 return None
             case _:
                 return None
+
+    def _same_along(self, value: Value) -> Value:
+        """What a value is a copy of for each item of the axis, if it is one."""
+        node = self.makers.get(value.id)
+        if isinstance(node, Apply) and node.traits.reads == Arrange(IndexMap.NEW) and self.axis in node.made:
+            return node.operands[0]
+        return value
 
     def _again(self, node: Apply, operands: list[Value]) -> Value:
         axes = tuple(dict.fromkeys(axis for x in operands for axis in x.type.axes))

@@ -22,11 +22,11 @@ NEW = {
     return dot[past](weights, V[target as past])
 }}""",
     "differential_pair": f"""model differential(
-    {QKV}, R: [heads, target, key], L: [heads, target, key], share: [heads]
+    {QKV}, R: [heads, target, key], L: [heads, target, key], portion: [heads]
 ) -> [heads, target, value] causal target {{
     first = softmax[past](dot[key](Q, K[target as past]) / sqrt(|key|) where past <= target)
     second = softmax[past](dot[key](R, L[target as past]) / sqrt(|key|) where past <= target)
-    return dot[past](first - share * second, V[target as past])
+    return dot[past](first - broadcast[target, past](portion) * second, V[target as past])
 }}""",
     "gated": f"""model gated({QKV}, gate: [heads, target, value]) -> [heads, target, value] causal target {{
     weights = softmax[past](dot[key](Q, K[target as past]) / sqrt(|key|) where past <= target and target - past < 9)
@@ -107,6 +107,7 @@ CASES = (
     Case("sparse", "fixed", 1, {**APART, "heads": 1, "stride": 6, "summary": 2}),
     Case("sparse", "local", 1, {**APART, "heads": 1, "stride": 6, "summary": 2}),
     Case("vision_prefix", "reads_a_picture", 1, {**SMALL, "inner": 8, "layers": 1, "pixels": 6, "vocab": 11}),
+    Case("../transformer", "transformer", 3, {"model": 16, "heads": 2, "layers": 1, "inner": 8, "vocab": 13}),
     Case("blockwise", "blockwise", 1, {**APART, "heads": 1, "size": 8}),
     Case("blockwise", "band", 1, {**APART, "heads": 1, "size": 8}),
     Case("spherical", "spherical", 1),
