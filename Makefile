@@ -4,6 +4,7 @@
 # make test-gpu   those that need a CUDA device
 # make lint       style, types, layers and the list of ops asked for by name alone
 # make vscode     the extension for VS Code, as editors/vscode/attnc.vsix (needs Node 18 and npm)
+# make playground the page that checks and draws in the browser, as a folder of static files: out/playground (needs Node 20 and npm)
 # make docs       rewrite what is generated in docs/, and build the site into out/site
 #
 # Each target makes .venv with what it needs (.ci/venv says how, and which variables it heeds).
@@ -12,7 +13,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DELETE_ON_ERROR:
-.PHONY: vscode demo test test-all test-gpu checks lint types style docs wheel smoke clean
+.PHONY: vscode playground demo test test-all test-gpu checks lint types style docs wheel smoke clean
 
 JOBS ?= 2
 PY := .venv/bin/python
@@ -74,6 +75,13 @@ vscode: .venv/dev.stamp
 	cd ../..
 	.venv/bin/pytest -q tests/editor/test_extension.py
 	@echo "install it with: code --install-extension editors/vscode/attnc.vsix"
+
+# What the page is bundled from is pinned in package-lock.json, wheels.txt and numpy.txt. No script of a package is run.
+playground: .venv/dev.stamp
+	@node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2> /dev/null && command -v npm > /dev/null || \
+		{ echo "make playground needs Node 20 or later, with npm" >&2; exit 1; }
+	(cd editors/playground && npm ci --ignore-scripts --silent)
+	$(PY) editors/playground/build.py out/playground
 
 .venv/demo.stamp: $(SETUP)
 	.ci/venv demo

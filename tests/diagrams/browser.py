@@ -77,9 +77,15 @@ class Chromium:
         self.send("Emulation.setDeviceMetricsOverride", width=wide, height=high, deviceScaleFactor=1, mobile=wide < 600)
 
     def open(self, file: Path) -> None:
-        self.send("Page.navigate", url=file.as_uri())
+        self.visit(file.as_uri())
+
+    def visit(self, url: str) -> None:
+        self.send("Page.navigate", url=url)
         while self.run("document.readyState") != "complete":
             time.sleep(0.02)
+
+    def type(self, text: str) -> None:
+        self.send("Input.insertText", text=text)
 
     def run(self, script: str) -> Any:
         """The value of an expression."""

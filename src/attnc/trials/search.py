@@ -26,6 +26,7 @@ DOUBTFUL = 1e-3  # what changes less is rounding, if it is more by this factor i
 FAR_MORE = 100
 LEAST = 1e-6  # of what is largest in a result, or of 1: its standard deviation, at least
 SECONDS = 2.0  # at most, on any machine
+CLOCK = getattr(time, "thread_time", time.process_time)  # a browser's Python has one thread, and no clock of it
 SMALL, BEYOND = 120_000_000, 600_000_000  # numbers that are made at small sizes, and beyond some number of the graph
 OF_ONE = 0.1  # of these, for one set of sizes and one seed
 REWRITTEN = 10_000_000  # of so many numbers a run is of code as it is rewritten
@@ -84,11 +85,11 @@ class Budget:
     """
 
     def __init__(self) -> None:
-        self.started = time.thread_time()
+        self.started = CLOCK()
         self.left = 0
 
     def allows(self, cost: int) -> bool:
-        return cost <= self.left and time.thread_time() - self.started < SECONDS
+        return cost <= self.left and CLOCK() - self.started < SECONDS
 
 
 @dataclass(frozen=True)

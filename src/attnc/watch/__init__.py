@@ -2,5 +2,6 @@
 
 changes   whether a file, or what it uses, is another one than before
 following what is shown: checked anew at each change, the last that was right kept where there are mistakes
+parts     the figure, the code, the cost of a model, as text
 server    the page, to browsers of this machine alone
 """

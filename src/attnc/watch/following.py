@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,9 @@ from ..dsl.diagnostic import Severity
 from ..dsl.errors import AttnError
 from ..dsl.files import FileProblem, read
 from ..dsl.render import render_all
-from ..spec import Model, Spec, built
+from ..spec import built
 from .changes import EVERY, Seen, seen
-
-Maker = Callable[[Model], str]
+from .parts import PARTS, made, named, reason
 
 
 @dataclass(frozen=True)
@@ -145,30 +144,10 @@ class Following:
 def _made(program: Program, name: str) -> Iterator[tuple[str, str]]:
     if not name:
         return
-    spec = Spec(program)
     try:
-        model = spec.block(name) if name in spec.blocks else spec.model(name)
+        model = named(program, name)
     except AttnError as why:  # a block that cannot stand alone
-        yield "figure", f"<!doctype html><pre>{_escaped(str(why))}</pre>"
+        yield "figure", reason("figure", str(why))
         return
     for part, make in PARTS.items():
-        try:
-            yield part, make(model)
-        except (AttnError, ValueError, RuntimeError) as why:
-            text = str(why).strip()
-            yield part, f"<!doctype html><pre>{_escaped(text)}</pre>" if part == "figure" else text
-
-
-def _escaped(text: str) -> str:
-    from html import escape
-
-    return escape(text)
-
-
-PARTS: dict[str, Maker] = {
-    "figure": lambda model: model.draw().html(),
-    "torch": lambda model: model.source("torch"),
-    "numpy": lambda model: model.source("numpy"),
-    "cost": lambda model: str(model.cost()),
-    "weights": lambda model: str(model.weights),
-}
+        yield part, made(part, make, model)

@@ -32,7 +32,7 @@ def quick_fixes(analysis: Analysis, start: int, end: int) -> list[QuickFix]:
         if span is None or problem.fix is None or span.start > end or span.end < start:
             continue
         if all(edit.span.source is analysis.source for edit in problem.fix.edits):
-            found.append(QuickFix(_title(problem), problem.fix.edits, (problem,)))
+            found.append(QuickFix(title(problem), problem.fix.edits, (problem,)))
     return found
 
 
@@ -47,7 +47,7 @@ def fix_all(analysis: Analysis) -> QuickFix | None:
     return QuickFix("Fix all that can be fixed", tuple(edits), tuple(mended))
 
 
-def _title(problem: Diagnostic) -> str:
+def title(problem: Diagnostic) -> str:
     """What the fix does, in the words of an editor's menu."""
     assert problem.fix is not None
     edit = problem.fix.edits[0]

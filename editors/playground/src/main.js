@@ -1,0 +1,201 @@
+// What the page does: a change is checked at once by one Python; figures and code are made by another meanwhile.
+import { makeEditor } from "./editor.js";
+import { $, save } from "./elements.js";
+import { BadLink, fromFragment, toFragment } from "./link.js";
+import { showMistakes } from "./mistakes.js";
+import { keepSolved, listPuzzles, showPuzzle, signature } from "./puzzles.js";
+import { Python } from "./python.js";
+import { isMade, keep, partText, showPart, stale } from "./results.js";
+import { showSees } from "./sees.js";
+
+const QUIET = 40, CALM = 350; // milliseconds after the last key: until a check, until figures
+const DRAFT = "attnc-draft", FIRST = "examples/attentions/grouped_query.attn";
+const checker = new Python(10), maker = new Python(90);
+const [examples, puzzles] = await Promise.all(["examples.json", "puzzles.json"].map(async name => (await fetch(name)).json()));
+const now = { part: "figure", name: "", names: [], wrong: false, puzzle: null, verdict: null, checked: null };
+const editor = makeEditor($("editor"), changed);
+let quiet = 0, calm = 0;
+
+function say(text, kind = "") {
+  $("state").textContent = text;
+  $("state").className = kind;
+}
+
+function changed(text) {
+  clearTimeout(quiet);
+  clearTimeout(calm);
+  stale(true);
+  quiet = setTimeout(() => check(text), QUIET);
+  try { if (!now.puzzle) localStorage.setItem(DRAFT, text); } catch { /* a browser that keeps nothing */ }
+}
+
+async function check(text) {
+  if (!checker.ready) say("Starting Python …");
+  const begun = performance.now();
+  let answer;
+  try {
+    answer = await checker.ask({ ask: "check", text });
+  } catch (problem) {
+    return say(`attnc could not check this: ${problem.message}`, "wrong");
+  }
+  if (!answer || text !== editor.text()) return;
+  Object.assign(now, { wrong: answer.wrong, names: answer.names, checked: text });
+  editor.show(answer.found);
+  showMistakes(answer.found, { go: from => editor.go(from), apply: edits => editor.apply(edits), mend, explain });
+  chooseName();
+  const errors = answer.found.filter(each => each.severity === "error").length, others = answer.found.length - errors;
+  const counts = [errors && `${errors} mistake${errors > 1 ? "s" : ""}`, others && `${others} warning${others > 1 ? "s" : ""}`].filter(Boolean).join(", ");
+  now.told = `${counts || "It checks."}${errors ? ": beside is the last that was right." : ""}`;
+  say(now.told, errors ? "wrong" : "right");
+  document.body.dataset.checked = Math.round(performance.now() - begun);
+  calm = setTimeout(results, CALM);
+}
+
+function chooseName() {
+  const { names } = now;
+  if (!names.includes(now.name)) now.name = names[0] ?? "";
+  if ([...$("names").options].map(one => one.value).join() !== names.join()) $("names").replaceChildren(...names.map(name => new Option(name)));
+  $("names").value = now.name;
+  $("choice").hidden = names.length < 2;
+}
+
+// What is on show of a right text, and the verdict on a puzzle.
+async function results() {
+  const { checked: text, name, part, puzzle } = now;
+  if (text !== editor.text()) return;
+  if (puzzle) judge(text, puzzle);
+  if (now.wrong || !name || part === "sees") return;
+  if (!maker.ready) say("Checked. Starting a second Python, which draws …", "right");
+  else if (!isMade(part, `${name}\n${text}`)) say("Checked. Making this …", "right");
+  const of = `${name}\n${text}`;
+  if (!isMade(part, of)) {
+    stale(true);
+    try {
+      const answer = await maker.ask({ ask: "part", text, name, part });
+      if (!answer) return;
+      keep(part, of, answer.text);
+    } catch (problem) {
+      return say(`attnc could not make this: ${problem.message}`, "wrong");
+    }
+  }
+  if (text === editor.text() && part === now.part && name === now.name) {
+    stale(false);
+    showPart(part);
+    say(now.told, "right");
+  }
+}
+
+async function judge(text, puzzle) {
+  const verdict = await maker.ask({ ask: "judge", text, puzzle: puzzle.file }).catch(problem => ({ solved: false, why: problem.message, views: null }));
+  if (!verdict || now.puzzle !== puzzle || text !== editor.text()) return;
+  now.verdict = verdict;
+  showSees(verdict.views);
+  if (verdict.solved) keepSolved(puzzle.name);
+  listPuzzles(puzzles);
+  tellPuzzle();
+}
+
+function tellPuzzle() {
+  const next = puzzles[puzzles.indexOf(now.puzzle) + 1];
+  showPuzzle(now.puzzle, now.verdict, { again: () => openPuzzle(now.puzzle), next: next && (() => openPuzzle(next)) });
+}
+
+function openPuzzle(puzzle) {
+  Object.assign(now, { puzzle, verdict: null });
+  document.querySelector("[data-part=sees]").hidden = !puzzle;
+  $("puzzles").value = puzzle?.name ?? "";
+  tellPuzzle();
+  if (puzzle) {
+    $("examples").value = "";
+    editor.replace(puzzle.start);
+    editor.lock(signature(puzzle.start, puzzle.model));
+    showSees(null);
+    openPart("sees");
+  } else if (now.part === "sees") openPart("figure");
+}
+
+function openPart(part) {
+  now.part = part;
+  showPart(part);
+  results();
+}
+
+async function mend() {
+  const text = editor.text(), answer = await checker.ask({ ask: "mend", text });
+  if (answer && text === editor.text()) editor.replace(answer.text, true);
+}
+
+async function explain(code) {
+  const answer = await checker.ask({ ask: "explain", code });
+  if (!answer?.text) return;
+  $("page").querySelector("pre").textContent = answer.text;
+  $("page").showModal();
+}
+
+const tabs = [...document.querySelectorAll("#parts [role=tab]")];
+for (const tab of tabs) tab.addEventListener("click", () => openPart(tab.dataset.part));
+document.querySelector("#parts [role=tablist]").addEventListener("keydown", ({ key }) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[key], shown = tabs.filter(tab => !tab.hidden);
+  if (!step) return;
+  const next = shown[(shown.findIndex(tab => tab.dataset.part === now.part) + step + shown.length) % shown.length];
+  next.focus();
+  next.click();
+});
+$("names").addEventListener("change", () => { now.name = $("names").value; results(); });
+$("copy").addEventListener("click", () => navigator.clipboard?.writeText(partText(now.part)));
+$("examples").addEventListener("change", () => {
+  const found = examples.find(each => each.name === $("examples").value);
+  if (!found) return;
+  openPuzzle(null);
+  now.name = "";
+  editor.replace(found.text);
+});
+$("puzzles").addEventListener("change", () => openPuzzle(puzzles.find(each => each.name === $("puzzles").value) ?? null));
+$("format").addEventListener("click", async () => {
+  const text = editor.text(), answer = await checker.ask({ ask: "format", text });
+  if (answer && text === editor.text() && !now.puzzle) editor.replace(answer.text, true);
+});
+$("share").addEventListener("click", async () => {
+  try {
+    history.replaceState(null, "", await toFragment(editor.text()));
+  } catch (problem) {
+    return say(problem.message, "wrong");
+  }
+  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+  say(copied ? "The link is copied: it holds the whole spec, and no server sees it." : "The address of this page is the link now: it holds the whole spec.", "right");
+});
+$("bundle").addEventListener("click", async () => {
+  if (now.wrong || !now.name) return say("A figure for a paper takes a spec that checks.", "wrong");
+  say("Drawing …");
+  const answer = await maker.ask({ ask: "bundle", text: editor.text(), name: now.name }).catch(problem => ({ problem: problem.message }));
+  if (!answer?.zip) return say(answer?.problem ?? "", "wrong");
+  save(`${now.name}.zip`, Uint8Array.from(atob(answer.zip), character => character.charCodeAt(0)));
+  say("Saved. In Overleaf: New project, Upload project. The equations and the figure are files of their own.", "right");
+});
+
+async function open() {
+  try {
+    const linked = await fromFragment(location.hash);
+    if (linked !== null) return editor.replace(linked);
+  } catch (problem) {
+    if (!(problem instanceof BadLink)) throw problem;
+    editor.replace(`# ${problem.message}\n`);
+    return;
+  }
+  let draft = null;
+  try { draft = localStorage.getItem(DRAFT); } catch { /* a browser that keeps nothing */ }
+  editor.replace(draft || (examples.find(each => each.name === FIRST) ?? examples[0]).text);
+}
+
+for (const group of new Set(examples.map(each => each.group))) {
+  const found = document.createElement("optgroup");
+  found.label = group;
+  found.append(...examples.filter(each => each.group === group).map(each => new Option(each.title, each.name)));
+  $("examples").append(found);
+}
+listPuzzles(puzzles);
+addEventListener("hashchange", () => { openPuzzle(null); open(); });
+checker.start();
+await open();
+showPart(now.part);
+if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {});
