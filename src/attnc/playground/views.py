@@ -30,27 +30,22 @@ def drawn_inputs(model: Model, numbers: np.random.Generator) -> dict[str, Array]
 
 def _drawn(model: Model, port: Port, numbers: np.random.Generator) -> Array:
     shape = tuple(ITEMS if size is None else size for size in port.shape)
-    found: Any
-    match port.element:
-        case "real":
-            found = numbers.standard_normal(shape)
-        case "bool":
-            found = numbers.random(shape) < 0.7
-            found[..., :1] = True
-        case "int":
-            found = numbers.integers(0, 4, shape)
-        case axis:
-            found = numbers.integers(0, _extent(model, axis), shape)
-    return np.asarray(found)
+    if port.element == "real":
+        return np.asarray(numbers.standard_normal(shape))
+    if port.element == "bool":
+        found = numbers.random(shape) < 0.7
+        found[..., :1] = True
+        return np.asarray(found)
+    return np.asarray(numbers.integers(0, _numbers(model, port), shape))
 
 
-def _extent(model: Model, axis: str) -> int:
-    """The size of an axis that inputs index."""
+def _numbers(model: Model, port: Port) -> int:
+    """How many numbers an input of whole numbers may hold: those that index an axis have its size."""
     for entry in model.graph.inputs:
-        indexed = getattr(entry.value.type.element, "axis", None)
-        if indexed is not None and indexed.name == axis:
-            return int(indexed.extent or ITEMS)
-    return ITEMS
+        axis = getattr(entry.value.type.element, "axis", None)
+        if entry.name == port.name and axis is not None:
+            return int(axis.extent or ITEMS)
+    return 4
 
 
 def runner(model: Model, weights: Inputs) -> Run:
@@ -97,4 +92,4 @@ def _other(model: Model, port: Port, value: Array, numbers: np.random.Generator)
         return np.asarray(value + numbers.standard_normal(value.shape))
     if port.element == "bool":
         return ~value
-    return np.asarray((value + 1) % (_extent(model, port.element) if port.element != "int" else 4))
+    return np.asarray((value + 1) % _numbers(model, port))
