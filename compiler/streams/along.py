@@ -59,7 +59,8 @@ class Along:
         reads_so = node.traits.reads
         match reads_so:
             case _ if node.weights or node.traits.acts or node.traits.caches or node.traits.remembers:
-                return "has weights that act on all pairs at once" if node.weights else "does more than compute"
+                mixes = f"mixes {listed(node.axes)} of every pair with weights: each tile would need all of them"
+                return mixes if node.weights else "does more than compute"
             case Pointwise(Lookup()):
                 return "looks up a learned table of its own"
             case Pointwise():

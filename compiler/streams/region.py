@@ -83,7 +83,7 @@ class StreamingRegion:
                  order of the first fold's result.
     together:    the axes of which a tile has all items: contracted depths, the depth of values.
     queries:     those of `partitioned` that nothing that moves (but dense operands) varies along: the same keys serve
-                 a whole tile of them. The first is the one with a tile; there may be none.
+                 a whole tile of them. There may be none.
     before, inside, after: the nodes; see above.
     results:     what is written: read outside, or a result of the graph.
     seen:        which items along the streamed axis each query sees, where all folds leave out by one mask and that
@@ -105,6 +105,11 @@ class StreamingRegion:
     def fold(self, node: Node) -> Fold | None:
         """The fold that a node of `inside` is."""
         return next((fold for fold in self.folds if fold.node is node), None)
+
+    @property
+    def rows(self) -> Axis | None:
+        """The one of the queries that has tiles; of the others a program has one item."""
+        return tiled(self.queries)
 
     @property
     def random(self) -> bool:
@@ -132,6 +137,11 @@ class Streams:
 
     regions: tuple[StreamingRegion, ...]
     refusals: tuple[Refusal, ...]
+
+
+def tiled(queries: tuple[Axis, ...]) -> Axis | None:
+    """The axis of queries that has tiles: the last of the widths."""
+    return next((axis for axis in reversed(queries) if axis.is_width), queries[-1] if queries else None)
 
 
 def varies(value: Value) -> tuple[Axis, ...]:

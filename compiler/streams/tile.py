@@ -29,7 +29,7 @@ from ..graph.values import Value
 from ..masks.read import Reader
 from ..sizes.axes import Axis
 from .along import Along, listed, reduced, written
-from .region import Fold, Operand, StreamingRegion, is_table, varies
+from .region import Fold, Operand, StreamingRegion, is_table, tiled, varies
 from .rules import FoldKind
 
 
@@ -257,9 +257,9 @@ class RegionBuilder:
         if masks[0] is None or any(mask is None or mask.id != masks[0].id for mask in masks):
             return None
         term = Reader(self.along.graph).term(masks[0])
-        places = {part.axis for part in parts(term) if isinstance(part, Index)}
-        asking = [axis for axis in queries if axis in places]
-        return Predicate(asking[0], self.axis, term) if self.axis in places and asking else None
+        moves = any(isinstance(part, Index) and part.axis == self.axis for part in parts(term))
+        rows = tiled(queries)
+        return Predicate(rows, self.axis, term) if moves and rows is not None else None
 
 
 _KINDS = {

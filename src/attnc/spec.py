@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .compiler.sharding.plan import ShardingPlan
     from .compiler.sharding.stages import PipelinePlan
     from .compiler.sizes.axes import Axis, Value
+    from .compiler.streams.report import StreamReport
     from .diagrams import Diagram
     from .diagrams.hints.hints import Hints as Checked
 
@@ -414,6 +415,30 @@ class Model:
         from .compiler.rewrites.numerics.exact import mark_exact
 
         return cost(mark_exact(self._graph), _of_bill({**(sizes or {}), **more}), batch=batch, dtype=dtype)
+
+    @deep()
+    def streams(
+        self,
+        sizes: Mapping[str, Size] | None = None,
+        /,
+        *,
+        device: str = "h100",
+        batch: int = 1,
+        dtype: str = "bfloat16",
+        **more: Size,
+    ) -> StreamReport:
+        """What of it can be computed one tile of an axis at a time, and what that takes on a device; what cannot, and
+        which op is in the way. Printed, it is what `attnc cost --streams` prints.
+
+        device: "h100", "h200", "a100", or the path of a TOML file that says what one can do (docs/streams.md).
+        sizes, batch, dtype: as of `cost`.
+
+        Raises CostError as `cost` does, and DeviceError (a ValueError) for a device or a dtype of it that is not known.
+        """
+        from .compiler.streams.device import device as known
+        from .compiler.streams.report import streams
+
+        return streams(self.cost(sizes, batch=batch, dtype=dtype, **more), known(device))
 
     @deep()
     def plan(

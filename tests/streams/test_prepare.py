@@ -28,7 +28,7 @@ WIDTHS = {
     "lsh": (64,),
     "retention": (64,),
 }
-QUICK = {"differential", "longformer", "memory_tokens", "relative_t5"}
+QUICK = {"relative_t5"}
 
 
 def alike(graph: Graph, widths: Sequence[int], name: object = "") -> Graph:

@@ -39,6 +39,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="OUT", help="draw the cost against a width, into a .svg, .pdf or .png file")
     parser.add_argument("--over", type=span, metavar="NAME=LOW..HIGH", help="the width of the plot")
     parser.add_argument("--growth", action="store_true", help="how the costs of each model of FILE grow, in big-O")
+    parser.add_argument("--streams", action="store_true", help="what can be computed in tiles, and what that moves")
+    parser.add_argument(
+        "--device", metavar="DEVICE", help="of --streams: h100 (if none is named), h200, a100, FILE.toml"
+    )
     parser.add_argument("--json", action="store_true", help="everything as JSON")
 
 
@@ -65,7 +69,7 @@ def span(text: str) -> tuple[str, int, int]:
 def run(args: argparse.Namespace) -> int:
     """Count what a model or a block costs, as numbers and as exact formulas of its sizes: parameters, multiply-adds,
     bytes moved, peak memory of activations, sequential steps and longest paths, part by part. `--set` gives widths a
-    size, too. `--compare A B` puts two side by side.
+    size, too. `--compare A B` puts two side by side. `--streams` finds what can be computed in tiles of a device.
     """
     from ...compiler.cost.bill import CostError
 
@@ -79,6 +83,10 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         writable(args.plot, ("svg", "pdf", "png"))
         require()
+    if args.device is not None and not args.streams:
+        raise CannotRun("--device goes with --streams: say what it is counted for")
+    if args.streams:
+        return streamed(args)
     if args.growth:
         return growth(args)
     try:
@@ -114,6 +122,31 @@ def shown(bills: list[CountedSpec], args: argparse.Namespace) -> None:
         return
     training = args.training or args.formula == "backward"
     print("\n".join(text(cost, depth=args.depth, per_op=args.per_op, training=training, symbolic=args.formula)))
+
+
+def streamed(args: argparse.Namespace) -> int:
+    """What streams, and what that takes on a device."""
+    from ...compiler.cost.bill import CostError
+    from ...compiler.streams.device import DeviceError
+    from ...compiler.streams.report import data
+
+    shown_otherwise = {"--compare": args.compare, "--plot": args.plot, "--growth": args.growth, "--depth": args.depth}
+    more = {**shown_otherwise, "--per-op": args.per_op, "--training": args.training}
+    for name, value in more.items():
+        if value not in (None, False):
+            raise CannotRun(f"--streams is a report of its own: leave {name} out")
+    try:
+        model, given = opened(args.target, args)
+        found = model.streams(given, device=args.device or "h100", batch=args.batch, dtype=args.dtype)
+    except (CostError, DeviceError) as problem:
+        raise CannotRun(str(problem)) from None
+    if args.json:
+        import json
+
+        print(json.dumps(data(found), indent=2))
+    else:
+        print(found)
+    return CLEAN
 
 
 def compared(bills: list[CountedSpec], args: argparse.Namespace) -> None:

@@ -1,0 +1,242 @@
+"""What a region takes: bytes to and from device memory, operations, shared memory and registers, as exact polynomials
+of sizes and tiles; and which tiles fit a device.
+
+A kernel is taken to do what `region.py` says: each program has one tile of rows and one item of each other partitioned
+axis. It reads what does not move once, what moves in each turn of its loop, and writes each fold's result, and of
+shares what the gradients need of them (one float32 for each row). Only what is inside of an array counts: a tile that
+reaches beyond its end reads nothing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..cost.polynomials.operations import rounded
+from ..cost.polynomials.polynomial import ONE, WIDTH, ZERO, Poly, SizeSymbol, total
+from ..cost.work import BATCH_SIZE, Contraction, Meter, contractions, plain_work
+from ..graph.nodes import Apply, reads
+from ..graph.traits import Gather
+from ..graph.values import Role, Value
+from ..sizes.axes import Axis
+from .along import multiplies
+from .device import Device
+from .region import Fold, Operand, StreamingRegion, varies
+from .rules import FoldKind
+from .sight import loop_bounds, visited
+
+STAGES = 2  # tiles of what moves that lie in shared memory at once: one is read while one is used
+STAT = 4  # bytes of what shares leave for their gradients
+ROWS, STEPS = (128, 64, 32, 16), (128, 64, 32, 16)
+FREE = 2  # of the registers one in so many holds tiles; the rest are addresses, masks, operands on their way
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """A region with tiles of `tile` rows and `step` items of the streamed axis, `times` times."""
+
+    region: StreamingRegion
+    meter: Meter
+    tile: int
+    step: int
+    times: Poly = ONE
+
+    # -- sizes ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def tile_symbol(self) -> SizeSymbol:
+        rows = self.region.rows
+        return SizeSymbol(("tile", rows), f"B_{rows.label if rows is not None else 1}", WIDTH)
+
+    @cached_property
+    def values(self) -> dict[SizeSymbol, int]:
+        """The numbers of all symbols."""
+        return {**self.meter.values, self.tile_symbol: self.tile, **dict(zip(self._seen, self._visited, strict=True))}
+
+    @cached_property
+    def queries(self) -> Poly:
+        """How many rows there are."""
+        return ONE if self.region.rows is None else self.meter.scope.size(self.region.rows)
+
+    @cached_property
+    def tiles(self) -> Poly:
+        """How many tiles of rows there are."""
+        ratio = self.queries.over(Poly.of(self.tile_symbol))
+        return ONE if self.region.rows is None or ratio is None else rounded(ratio, up=True)
+
+    @cached_property
+    def _seen(self) -> tuple[SizeSymbol, ...]:
+        """What stands for the keys that all tiles read, and for the pairs in these tiles; none where all are seen."""
+        rows, seen = self.region.rows, self.region.seen
+        if rows is None or seen is None or seen.q != rows or not loop_bounds(seen):
+            return ()
+        keys = self.region.streamed
+        key = ("seen", rows, keys, seen, self.tile, self.step)
+        return (
+            SizeSymbol((*key, 1), f"seen({keys.label})", WIDTH),
+            SizeSymbol((*key, 2), f"seen({rows.label} {keys.label})", WIDTH),
+        )
+
+    @cached_property
+    def _visited(self) -> tuple[int, ...]:
+        if not self._seen or self.region.seen is None:
+            return ()
+        sizes = (int(self.queries.at(self.meter.values)), int(self.keys.at(self.meter.values)))
+        return visited(loop_bounds(self.region.seen), *sizes, self.tile, self.step)
+
+    @property
+    def keys(self) -> Poly:
+        """How many items the streamed axis has."""
+        return self.meter.scope.size(self.region.streamed)
+
+    @property
+    def read_keys(self) -> Poly:
+        """How many items of the streamed axis all tiles of rows read."""
+        return Poly.of(self._seen[0]) if self._seen else self.tiles * self.keys
+
+    @property
+    def pairs(self) -> Poly:
+        """How many pairs of a row and an item of the streamed axis are computed."""
+        return Poly.of(self._seen[1]) if self._seen else self.queries * self.keys
+
+    @cached_property
+    def grid(self) -> Poly:
+        """How many items all partitioned axes have but the rows, batch axes among them."""
+        batched = any(item.value.role is Role.DATA for item in self.region.inputs)
+        others = (axis for axis in self.region.partitioned if axis != self.region.rows)
+        return self.meter.scope.product(others) * (BATCH_SIZE if batched else ONE) * self.times
+
+    # -- bytes ----------------------------------------------------------------------------------------------------
+
+    def reads(self, item: Operand) -> Poly:
+        """Bytes of an operand that are read, each time anew."""
+        width = self.meter.width(item.value)
+        if item.lookup:
+            return total(self._looked_up(node) for node in self._lookups(item.value)) * width
+        has_rows = self.region.rows in item.axes
+        places = {
+            (True, True): self.pairs,
+            (True, False): self.read_keys,
+            (False, True): self.queries,
+            (False, False): self.tiles,
+        }[item.moves, has_rows]
+        return self._rest(item.axes) * places * self.grid * width
+
+    def _rest(self, axes: Iterable[Axis]) -> Poly:
+        """Items along the axes of which a tile has all."""
+        own = (*self.region.partitioned, self.region.streamed)
+        return self.meter.scope.product(axis for axis in axes if axis not in own)
+
+    def _lookups(self, table: Value) -> list[Apply]:
+        nodes = (node for node in self.region.inside if isinstance(node, Apply))
+        return [node for node in nodes if isinstance(node.traits.reads, Gather) and node.operands[0].id == table.id]
+
+    def _looked_up(self, node: Apply) -> Poly:
+        """Items that a lookup reads: one for each item of its result."""
+        axes = varies(node.out)
+        rows = self.region.rows
+        places = self.pairs if rows in axes else self.read_keys
+        return self._rest(axes) * places * self.grid
+
+    def written(self, fold: Fold) -> Poly:
+        """Bytes that a fold writes: its result, or what is kept of shares for their gradients."""
+        rows = self.queries * self.grid
+        match fold.kind:
+            case FoldKind.SHARES | FoldKind.ROOT:
+                return rows * self._rest(fold.axes) * STAT
+            case FoldKind.LOGSUM if any(self._like(fold, other) for other in self.region.folds):
+                return ZERO  # it is what is kept of those shares
+            case _:
+                return rows * self._rest(fold.axes) * self.meter.width(fold.node.out)
+
+    @staticmethod
+    def _like(fold: Fold, other: Fold) -> bool:
+        return other.kind is FoldKind.SHARES and reads(other.node) == reads(fold.node)
+
+    @cached_property
+    def asked(self) -> Poly:
+        """Bytes of all loads and stores."""
+        return total(map(self.reads, self.region.inputs)) + total(map(self.written, self.region.folds))
+
+    @cached_property
+    def least(self) -> Poly:
+        """Bytes if each operand came from device memory once."""
+        once = total(self.meter.bytes(item.value) for item in self.region.inputs) * self.times
+        return once + total(map(self.written, self.region.folds))
+
+    @cached_property
+    def unfused(self) -> Poly:
+        """Bytes that the same ops move one by one, with every score stored."""
+        return total(plain_work(node, self.meter).moved for node in self._ops) * self.times
+
+    # -- operations -----------------------------------------------------------------------------------------------
+
+    @property
+    def _ops(self) -> list[Apply]:
+        return [node for node in self.region.inside if isinstance(node, Apply)]
+
+    @cached_property
+    def macs(self) -> Poly:
+        """Multiply-adds of products of matrices, whole tiles."""
+        return total(self._over(one.axes) for node in self._ops if multiplies(node) for one in _contractions(node))
+
+    @cached_property
+    def others(self) -> Poly:
+        """Other operations, whole tiles."""
+        return total(
+            self._over(varies(node.operands[0] if node.traits.cost.reads else node.out)) * node.traits.cost.work
+            for node in self._ops
+            if node.traits.cost.work and not (multiplies(node) and _contractions(node))
+        )
+
+    def _over(self, axes: Iterable[Axis]) -> Poly:
+        """Items along these axes, in all tiles."""
+        own = dict.fromkeys(axes)
+        places = self.pairs if self.region.rows in own or self.region.rows is None else self.read_keys
+        return self._rest(own) * places * self.grid
+
+    # -- what a program holds -------------------------------------------------------------------------------------
+
+    @cached_property
+    def held(self) -> tuple[int, int]:
+        """Bytes of shared memory, and of registers that hold tiles."""
+        shared = registers = 0
+        for item in self.region.inputs:
+            size = self._number(self._rest(item.axes)) * self.meter.width(item.value)
+            tile = self.tile if self.region.rows in item.axes else 1
+            if not item.lookup:
+                shared += size * tile * (STAGES * self.step if item.moves else 1)
+        pair = 0
+        for node in self._ops:
+            if self.region.fold(node) is None and node.out.role > Role.TABLE:
+                pair = max(pair, self._number(self._rest(varies(node.out))))
+        registers += self.tile * self.step * pair * (4 + self.meter.real)
+        registers += self.state * self.tile
+        return shared, registers
+
+    @cached_property
+    def state(self) -> int:
+        """Bytes of the state of all folds, for each row: float32."""
+        return sum(4 * len(fold.rule.state) * self._number(self._rest(fold.axes)) for fold in self.region.folds)
+
+    def _number(self, poly: Poly) -> int:
+        return int(poly.at(self.meter.values))
+
+    def fits(self, device: Device) -> bool:
+        shared, registers = self.held
+        return shared <= device.shared and registers * FREE <= device.registers
+
+
+def _contractions(node: Apply) -> list[Contraction]:
+    none = [False] * len(node.operands)
+    return contractions(node, none, none)
+
+
+def fitted(region: StreamingRegion, meter: Meter, device: Device, times: Poly = ONE) -> Traffic | None:
+    """The region with tiles that fit a device: of those with the most rows (each program reads all that moves), the
+    one with the longest steps. None where not even the smallest fit.
+    """
+    rows = ROWS if region.rows is not None else (1,)
+    tries = (Traffic(region, meter, tile, step, times) for tile in rows for step in STEPS)
+    return next((one for one in tries if one.fits(device)), None)
