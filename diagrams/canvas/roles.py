@@ -53,10 +53,13 @@ def _beside(
     near = [p for points in own for p in points]
     far = [p for points in others for p in points]
     places = [p for _, p in sorted(_places(role, own, others, half, size))]
-    clear = [p for p in places if _apart(p, half, size, near) + 0.3 < _apart(p, half, size, far)]
-    free = (p for p in (*clear, *places)
-            if sheet.occupied.free((p[0] - half, p[1] - size * 0.55, p[0] + half, p[1] + size * 0.45)))  # fmt: skip
-    x, y = next(free, (clear or places)[0])
+
+    def clear(p: Point) -> bool:
+        return _apart(p, half, size, near) + 0.3 < _apart(p, half, size, far)
+
+    free = [p for p in places
+            if sheet.occupied.free((p[0] - half, p[1] - size * 0.55, p[0] + half, p[1] + size * 0.45))]  # fmt: skip
+    x, y = next(filter(clear, free), None) or next(iter(free), None) or next(filter(clear, places), places[0])
     sheet.write(x, y, text, size, cls="op role")
 
 

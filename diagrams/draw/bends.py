@@ -6,7 +6,8 @@ as long as that leaves fewer places where crossings lie upon each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..base.picture import Point
 
@@ -23,11 +24,16 @@ Crossing = tuple[float, float, Piece, Piece]
 def separate(chains: Sequence[list[Point]]) -> None:
     """Move the bends in these chains (of 3 n + 1 points) apart, in place."""
     pieces, bends = pieces_of(chains)
-    found = {bend: list(crossings_of(chains, bend, pieces)) for bend in bends}
+    heights = Heights(chains)
+    beside = {
+        bend: beside_of(chains, bend, pieces) for bend in bends
+    }  # a move leaves the ends of a bend where they are
+    found = {bend: {piece: list(_crossed(heights, bend, piece)) for piece in beside[bend]} for bend in bends}
     for _ in range(_ROUNDS):
         moved = False
         for bend in bends:
-            others = [crossing for key, own in found.items() if key != bend for crossing in own if bend not in crossing]
+            others = sorted(each for other in bends if other != bend and _meet(chains, bend, other)
+                            for piece, own in found[other].items() if piece != bend for each in own)  # fmt: skip
             before = _piled(found[bend], others)
             if not before:
                 continue
@@ -39,16 +45,18 @@ def separate(chains: Sequence[list[Point]]) -> None:
                 if not start[0] + _ENDS <= middle <= end[0] - _ENDS:
                     continue
                 chains[c][k + 1], chains[c][k + 2] = (middle, first[1]), (middle, second[1])
-                trial = list(crossings_of(chains, bend, pieces))
+                heights.forget(bend)
+                trial = {piece: list(_crossed(heights, bend, piece)) for piece in beside[bend]}
                 if (count := _piled(trial, others)) < best[0]:
                     best = count, middle, trial
             chains[c][k + 1], chains[c][k + 2] = (best[1], first[1]), (best[1], second[1])
+            heights.forget(bend)
             if best[0] < before:
                 moved = True
-                touched = {piece for crossing in (*found[bend], *best[2]) for piece in crossing[2:]} - {bend}
                 found[bend] = best[2]
-                for other in touched & found.keys():
-                    found[other] = list(crossings_of(chains, other, pieces))
+                for piece in beside[bend]:
+                    if piece in found:
+                        found[piece][bend] = list(_crossed(heights, piece, bend))
         if not moved:
             return
 
@@ -59,10 +67,20 @@ def pieces_of(chains: Sequence[list[Point]]) -> tuple[list[Piece], list[Piece]]:
     return pieces, [piece for piece in pieces if _is_bend(_curve(chains, piece))]
 
 
-def _piled(own: Sequence[Crossing], others: Sequence[Crossing]) -> int:
-    """How often one of a bend's own crossings lies upon another."""
-    among = sum(upon(a, b) for k, a in enumerate(own) for b in own[k + 1 :])
-    return among + sum(upon(a, b) for a in own for b in others)
+def _piled(found: Mapping[Piece, Sequence[Crossing]], others: Sequence[Crossing]) -> int:
+    """How often one of a bend's own crossings lies upon another. others: from left to right."""
+    own = [each for crossings in found.values() for each in crossings]
+    count = sum(upon(a, b) for k, a in enumerate(own) for b in own[k + 1 :])
+    for a in own:
+        near = slice(bisect_left(others, (a[0] - NEAR,)), bisect_right(others, (a[0] + NEAR,)))
+        count += sum(upon(a, b) for b in others[near])
+    return count
+
+
+def _meet(chains: Sequence[list[Point]], a: Piece, b: Piece) -> bool:
+    """Whether crossings of two bends may be near each other."""
+    (a0, b0), (a1, b1) = ((chains[c][k][0], chains[c][k + 3][0]) for c, k in (a, b))
+    return a0 < b1 + NEAR and a1 < b0 + NEAR
 
 
 def upon(a: Crossing, b: Crossing) -> bool:
@@ -82,26 +100,58 @@ def _is_bend(curve: Sequence[Point]) -> bool:
 
 def crossings_of(chains: Sequence[list[Point]], bend: Piece, pieces: Sequence[Piece]) -> Iterator[Crossing]:
     """Where a bend crosses other wires."""
+    heights = Heights(chains)
+    for piece in beside_of(chains, bend, pieces):
+        yield from _crossed(heights, bend, piece)
+
+
+def beside_of(chains: Sequence[list[Point]], bend: Piece, pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces of other wires that a bend may cross."""
     own = _curve(chains, bend)
     left, right = own[0][0], own[3][0]
     low, high = sorted((own[0][1], own[3][1]))
+    out = []
     for piece in pieces:
-        if piece[0] == bend[0]:
-            continue
         other = _curve(chains, piece)
-        a, b = max(left, other[0][0]), min(right, other[3][0])
-        if b - a < 0.5 or max(p[1] for p in other) < low or min(p[1] for p in other) > high:
+        away = min(right, other[3][0]) - max(left, other[0][0]) < 0.5
+        if not (away or piece[0] == bend[0] or max(p[1] for p in other) < low or min(p[1] for p in other) > high):
+            out.append(piece)
+    return out
+
+
+class Heights:
+    """The y of pieces at evenly spaced x, kept until a piece is forgotten."""
+
+    def __init__(self, chains: Sequence[list[Point]]) -> None:
+        self.chains = chains
+        self._kept: dict[Piece, dict[tuple[float, float], list[float]]] = {}
+
+    def of(self, piece: Piece, a: float, b: float) -> list[float]:
+        """At _STEPS + 1 places from a to b."""
+        own = self._kept.setdefault(piece, {})
+        if (a, b) not in own:
+            curve = _curve(self.chains, piece)
+            own[a, b] = [_height(curve, a + (b - a) * k / _STEPS) for k in range(_STEPS + 1)]
+        return own[a, b]
+
+    def forget(self, piece: Piece) -> None:
+        self._kept.pop(piece, None)
+
+
+def _crossed(heights: Heights, bend: Piece, piece: Piece) -> Iterator[Crossing]:
+    """Where a bend crosses a piece of another wire."""
+    own, other = _curve(heights.chains, bend), _curve(heights.chains, piece)
+    a, b = max(own[0][0], other[0][0]), min(own[3][0], other[3][0])
+    last: tuple[float, float, float] | None = None  # x, y, difference
+    for k, (y, across) in enumerate(zip(heights.of(bend, a, b), heights.of(piece, a, b), strict=True)):
+        apart = y - across
+        if abs(apart) <= 1e-6:
             continue
-        last: tuple[float, float, float] | None = None  # x, y, difference
-        for k in range(_STEPS + 1):
-            x = a + (b - a) * k / _STEPS
-            y = _height(own, x)
-            apart = y - _height(other, x)
-            if last is not None and (apart > 0) != (last[2] > 0) and abs(apart) > 1e-6 and abs(last[2]) > 1e-6:
-                share = last[2] / (last[2] - apart)
-                yield last[0] + share * (x - last[0]), last[1] + share * (y - last[1]), bend, piece
-            if abs(apart) > 1e-6:
-                last = x, y, apart
+        x = a + (b - a) * k / _STEPS
+        if last is not None and (apart > 0) != (last[2] > 0):
+            share = last[2] / (last[2] - apart)
+            yield last[0] + share * (x - last[0]), last[1] + share * (y - last[1]), bend, piece
+        last = x, y, apart
 
 
 def _height(curve: Sequence[Point], x: float) -> float:

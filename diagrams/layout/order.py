@@ -81,6 +81,15 @@ class _Search:
         options: Mapping[int, list[Choice]],
     ) -> None:  # fmt: skip
         self.columns, self.met, self.options = columns, met, options
+        self.scope: dict[int, Section | None] = {}
+        self.copies: set[int] = set()  # tensors that are copies
+        self.begun: dict[int, Begun] = {}
+        for step in (step for column in columns for step in column):
+            self.begun.update(_begun(step, self.begun))
+            inside = step.border if step.kind is StepKind.ENTER else step.section
+            self.scope.update((id(tensor), inside) for tensor in step.outs)
+            if step.kind is StepKind.COPY and len(step.outs) > 1:
+                self.copies.update(map(id, step.outs))
         self.best: list[Stack] = []
         self.cost = float("inf")
         self.budget = _WORK
@@ -98,16 +107,64 @@ class _Search:
                         continue
                     self.budget -= size
                     trial = {**choice, key: way}
-                    _, trial_cost = self.tried(trial)
+                    _, trial_cost = self.tried(trial, cost - 1e-9)
                     if trial_cost < cost - 1e-9:
                         cost, choice, improved = trial_cost, trial, True
             if not improved:
                 return
 
-    def tried(self, choice: Mapping[int, Choice]) -> tuple[list[Stack], float]:
-        stacks, cost = _simulate(self.columns, self.met, choice)
+    def tried(self, choice: Mapping[int, Choice], most: float = float("inf")) -> tuple[list[Stack], float]:
+        stacks, cost = self._simulate(choice, most)
         if cost < self.cost - 1e-9:
             self.best, self.cost = stacks, cost
+        return stacks, cost
+
+    def _simulate(self, choice: Mapping[int, Choice], most: float) -> tuple[list[Stack], float]:
+        """The stacks that follow from the choices, and what their crossings cost; once that is `most`, no further."""
+        stack: list[Tensor] = []
+        stacks: list[Stack] = []
+        cost = 0.0
+        for column in self.columns:
+            if cost >= most:
+                break
+            for step in column:
+                if len(step.ins) > 1:
+                    cost += _gather(stack, step, choice.get(id(step)))
+                    cost += _OVER * _upside_down(stack, step, self.copies, self.begun)
+                if step.kind is StepKind.SINK:
+                    want = {id(t): i for i, t in enumerate(step.ins)}
+                    target = sorted(stack, key=lambda t: want.get(id(t), -1))
+                    cost += _crossings(stack, target)
+                    stack[:] = target
+            here = Stack(list(stack))
+            boxes: list[set[int]] = []  # the results of each box in this column: nothing new is put between them
+            for step in column:
+                outs = list(step.outs)
+                if step.kind is StepKind.COPY and len(outs) > 1:
+                    order = choice.get(id(step))
+                    if order is not None:
+                        cost += 0.3 * (order != tuple(range(len(outs))))
+                        outs = [outs[k] for k in order]
+                if step.kind is StepKind.SOURCE:
+                    _insert(stack, step, self.met, self.scope, boxes, above=choice.get(id(step), (0,))[0] == 1)
+                    cost += 0.3 * choice.get(id(step), (0,))[0]
+                    continue
+                if not step.ins:
+                    stack.extend(outs)
+                    continue
+                if step.kind in (StepKind.ENTER, StepKind.EXIT):
+                    swap = {id(a): b for a, b in zip(step.ins, step.outs, strict=False)}
+                    ending = {id(a) for a in step.ins[len(step.outs) :]}
+                    stack[:] = [swap.get(id(t), t) for t in stack if id(t) not in ending]
+                    continue
+                if step.kind is StepKind.BOX:
+                    boxes.append({id(t) for t in outs})
+                ids = {id(t) for t in step.ins}
+                at = next(i for i, t in enumerate(stack) if id(t) in ids)
+                stack[:] = [t for t in stack if id(t) not in ids]
+                stack[at:at] = outs
+            here.after = list(stack)
+            stacks.append(here)
         return stacks, cost
 
 
@@ -116,63 +173,6 @@ def _rank(tensor: Tensor, reader: Mapping[int, DrawStep], column_of: Mapping[int
     at = next(i for i, t in enumerate(step.ins) if t is tensor)
     again = step.kind is StepKind.COPY and len(step.outs) > 1  # a copy that is copied again goes beneath the others
     return (1 if again else 0, column_of[id(step)], at)
-
-
-def _simulate(
-    columns: Sequence[Sequence[DrawStep]], met: Mapping[int, list[list[int]]], choice: Mapping[int, Choice]
-) -> tuple[list[Stack], float]:
-    """The stacks that follow from the choices, and what their crossings cost."""
-    stack: list[Tensor] = []
-    scope: dict[int, Section | None] = {}
-    copies: set[int] = set()  # tensors that are copies
-    begun: dict[int, Begun] = {}
-    stacks: list[Stack] = []
-    cost = 0.0
-    for column in columns:
-        for step in column:
-            if len(step.ins) > 1:
-                cost += _gather(stack, step, choice.get(id(step)))
-                cost += _OVER * _upside_down(stack, step, copies, begun)
-            if step.kind is StepKind.SINK:
-                want = {id(t): i for i, t in enumerate(step.ins)}
-                target = sorted(stack, key=lambda t: want.get(id(t), -1))
-                cost += _crossings(stack, target)
-                stack[:] = target
-        here = Stack(list(stack))
-        boxes: list[set[int]] = []  # the results of each box in this column: nothing new is put between them
-        for step in column:
-            inside = step.border if step.kind is StepKind.ENTER else step.section
-            outs = list(step.outs)
-            if step.kind is StepKind.COPY and len(outs) > 1:
-                order = choice.get(id(step))
-                copies.update(map(id, outs))
-                if order is not None:
-                    cost += 0.3 * (order != tuple(range(len(outs))))
-                    outs = [outs[k] for k in order]
-            begun.update(_begun(step, begun))
-            for tensor in outs:
-                scope[id(tensor)] = inside
-            if step.kind is StepKind.SOURCE:
-                _insert(stack, step, met, scope, boxes, above=choice.get(id(step), (0,))[0] == 1)
-                cost += 0.3 * choice.get(id(step), (0,))[0]
-                continue
-            if not step.ins:
-                stack.extend(outs)
-                continue
-            if step.kind in (StepKind.ENTER, StepKind.EXIT):
-                swap = {id(a): b for a, b in zip(step.ins, step.outs, strict=False)}
-                ending = {id(a) for a in step.ins[len(step.outs) :]}
-                stack[:] = [swap.get(id(t), t) for t in stack if id(t) not in ending]
-                continue
-            if step.kind is StepKind.BOX:
-                boxes.append({id(t) for t in outs})
-            ids = {id(t) for t in step.ins}
-            at = next(i for i, t in enumerate(stack) if id(t) in ids)
-            stack[:] = [t for t in stack if id(t) not in ids]
-            stack[at:at] = outs
-        here.after = list(stack)
-        stacks.append(here)
-    return stacks, cost
 
 
 def _weight(tensor: Tensor) -> int:
@@ -233,13 +233,14 @@ def _upside_down(stack: Sequence[Tensor], step: DrawStep, copies: set[int], begu
 
 def _crossings(old: Sequence[Tensor], new: Sequence[Tensor]) -> int:
     """How many wires cross when the stack is rearranged."""
-    height = {id(t): i for i, t in enumerate(new)}
-    total = 0
-    for i, a in enumerate(old):
-        for b in old[i + 1 :]:
-            if height[id(a)] > height[id(b)]:
-                total += _weight(a) * _weight(b)
-    return total
+    first, last = 0, len(old)
+    while first < last and old[first] is new[first]:
+        first += 1
+    while first < last and old[last - 1] is new[last - 1]:
+        last -= 1
+    height = {id(t): i for i, t in enumerate(new[first:last])}
+    moved = [(height[id(t)], _weight(t)) for t in old[first:last]]
+    return sum(w * v for k, (at, w) in enumerate(moved) for below, v in moved[k + 1 :] if at > below)
 
 
 def _met(source: DrawStep, reader: Mapping[int, DrawStep], maker: Mapping[int, DrawStep]) -> list[list[int]]:
