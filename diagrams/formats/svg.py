@@ -9,6 +9,7 @@ from html import escape
 from ..base.picture import Cluster, Edge, Node, Point
 from ..base.text import Rich, rows
 
+PEN, SIZE = 1.4, 12.5  # of most lines and letters, which `.level` of the style sheet has for all in it
 _DEEP = 4.3  # how far the back of a `box3d` lies behind its front
 _DASHES = {"dashed": "6 5", "dotted": "1.2 2.5"}
 
@@ -54,17 +55,17 @@ class SvgWriter:
         self.palette, self.ink = palette, ink
 
     def cluster(self, c: Cluster) -> str:
-        fill = f'<rect class="f{self.palette.number(c.fill)}" {_rect(*c.box)}/>'
+        fill = f"<rect class='f{self.palette.number(c.fill)}' {_rect(*c.box)}/>"
         return fill + (self.text(c.label, c.label_at, c.size, self.ink) if c.label else "")
 
     def edge(self, e: Edge) -> str:
         a = e.attributes
         color = self.palette.number(a.get("color", self.ink))
         if a.get("style") == "tapered":
-            return f'<path class="f{color}" d="{_wedge(e)}"/>'
+            return f"<path class='f{color}' d='{_wedge(e)}'/>"
         dash = _DASHES.get(a.get("style", ""))
-        more = f' stroke-dasharray="{dash}"' if dash else ""
-        return f'<path class="s{color} l" stroke-width="{_n(float(a.get("penwidth", "1")))}"{more} d="{_curve(e)}"/>'
+        more = f" stroke-dasharray='{dash}'" if dash else ""
+        return f"<path class='s{color} l'{_pen(float(a.get('penwidth', '1')))}{more} d='{_curve(e)}'/>"
 
     def text(self, rich: Rich, at: Point, size: float, color: str) -> str:
         lines = rows(rich)
@@ -75,11 +76,12 @@ class SvgWriter:
             spans = "".join(
                 escape(run.text, quote=False)
                 if run.style == style
-                else f'<tspan class="{run.style or "r"}">{escape(run.text, quote=False)}</tspan>'
+                else f"<tspan class='{run.style or 'r'}'>{escape(run.text, quote=False)}</tspan>"
                 for run in line
             )
             look = " ".join(filter(None, (f"f{self.palette.number(color)}", style)))
-            out.append(f'<text class="{look}" font-size="{_n(size)}" x="{_n(at[0])}" y="{_n(y)}">{spans}</text>')
+            large = "" if size == SIZE else f" font-size='{_n(size)}'"
+            out.append(f"<text class='{look}'{large} x='{_n(at[0])}' y='{_n(y)}'>{spans}</text>")
         return "".join(out)
 
     def node(self, n: Node) -> str:
@@ -94,9 +96,9 @@ class SvgWriter:
         (x, y), wide, high = n.at, float(a["width"]) / 2, float(a["height"]) / 2
         match shape:
             case "point" | "circle":
-                return f'<circle {look} cx="{_n(x)}" cy="{_n(y)}" r="{_n(wide)}"/>'
+                return f"<circle {look} cx='{_n(x)}' cy='{_n(y)}' r='{_n(wide)}'/>"
             case "ellipse":
-                return f'<ellipse {look} cx="{_n(x)}" cy="{_n(y)}" rx="{_n(wide)}" ry="{_n(high)}"/>'
+                return f"<ellipse {look} cx='{_n(x)}' cy='{_n(y)}' rx='{_n(wide)}' ry='{_n(high)}'/>"
             case "triangle":
                 turn = -wide if a.get("orientation") == "90" else wide
                 corners = [(x + turn, y), (x - turn, y - high), (x - turn, y + high)]
@@ -114,11 +116,13 @@ class SvgWriter:
                     (left, low),
                 ]
                 inner = f"M{_at((left, front))}H{_n(back)}V{_n(low)}M{_at((back, front))}L{_at((right, top))}"
-                return f'<path {look} d="{_polygon(corners)}{inner}"/>'
+                return f"<path {look} d='{_polygon(corners)}{inner}'/>"
             case _:
-                round_ = ' rx="5"' if "rounded" in a.get("style", "") else ""
-                return f"<rect {look} {_rect(x - wide, y - high, x + wide, y + high)}{round_}/>"
-        return f'<path {look} d="{_polygon(corners)}"/>'
+                box = x - wide, y - high, x + wide, y + high
+                if "rounded" in a.get("style", ""):
+                    return f"<rect {look} {_rect(*box)} rx='5'/>"
+                return f"<path {look} d='M{_at(box[:2])}h{_n(2 * wide)}v{_n(2 * high)}h{_n(-2 * wide)}z'/>"
+        return f"<path {look} d='{_polygon(corners)}'/>"
 
     def _look(self, a: dict[str, str], shape: str) -> str:
         style, point = a.get("style", ""), shape == "point"
@@ -129,8 +133,12 @@ class SvgWriter:
         more = ""
         if pen > 0:
             classes.append(f"s{self.palette.number(a.get('color', self.ink))}")
-            more = f' stroke-width="{_n(pen)}"' + (' stroke-dasharray="4 3"' if "dashed" in style else "")
-        return f'class="{" ".join(classes)}"{more}'
+            more = _pen(pen) + (" stroke-dasharray='4 3'" if "dashed" in style else "")
+        return f"class='{' '.join(classes)}'{more}"
+
+
+def _pen(pen: float) -> str:
+    return "" if _n(pen) == _n(PEN) else f" stroke-width='{_n(pen)}'"
 
 
 def _n(value: float) -> str:
@@ -143,7 +151,7 @@ def _at(p: Point) -> str:
 
 
 def _rect(x0: float, y0: float, x1: float, y1: float) -> str:
-    return f'x="{_n(x0)}" y="{_n(y0)}" width="{x1 - x0:.2f}" height="{y1 - y0:.2f}"'
+    return f"x='{_n(x0)}' y='{_n(y0)}' width='{_n(x1 - x0)}' height='{_n(y1 - y0)}'"
 
 
 def _polygon(corners: list[Point]) -> str:

@@ -151,8 +151,8 @@ def _said(part: Part | None, finder: PartFinder) -> str:
         case None:
             return ""
         case ("s", step):
-            return f' data-s="{step}"'
+            return f" data-s='{step}'"
         case ("w", number):
-            return f' data-w="{number}" data-s="{finder.wires[number][1]}"' if number in finder.wires else ""
+            return f" data-w='{number}' data-s='{finder.wires[number][1]}'" if number in finder.wires else ""
         case (cls, _):
-            return f' data-c="{cls}"'
+            return f" data-c='{cls}'"

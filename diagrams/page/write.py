@@ -17,7 +17,7 @@ from ..formats.texmath import TexTerm, read
 from .facts import source_name
 from .levels import Levels
 
-_SCRIPTS = ("data", "compose", "light", "heat", "about", "open", "views", "steps", "zoom", "save", "start")
+_SCRIPTS = ("data", "compose", "light", "stops", "heat", "about", "open", "views", "steps", "zoom", "save", "start")
 
 
 Code = Callable[[], Sequence[tuple[str, Sequence[Span]]]]
@@ -84,4 +84,5 @@ def _text(name: str) -> str:
 
 def _embedded(data: object) -> str:
     """JSON that cannot end the script that it stands in."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("</", "<\\/").replace("<!--", "<\\u0021--")

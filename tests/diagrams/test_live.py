@@ -79,8 +79,8 @@ def test_every_block_is_drawn_once(small: str) -> None:
         assert len(level["drawn"]) == 3
         for number in level["drawn"]:
             for _, _, svg in data["drawings"][number]["rows"]:
-                used = {int(k) for k in re.findall(r'data-s="(\d+)"', svg)}
-                assert used <= set(range(len(level["steps"])))
+                used = {int(k) for k in re.findall(r"data-s='(\d+)'", svg)}
+                assert used and used <= set(range(len(level["steps"])))
     axes = {axis["name"]: axis for axis in data["axes"]}
     assert (axes["m"]["kind"], axes["m"]["size"], axes["t"]["size"]) == ("depth", 8, None)
 
@@ -211,7 +211,7 @@ def test_it_is_laid_out_for_the_window(chromium: Chromium, page: Path, size: str
     chromium.open(page)
     assert chromium.errors == []
     heights = chromium.run(
-        "[...figure.querySelectorAll('text')].map(t => parseFloat(t.getAttribute('font-size')) * t.getScreenCTM().a)"
+        "[...figure.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)"
     )
     assert min(heights) >= {"phone": 8.5, "laptop": 10, "projector": 13}[size]
     assert chromium.run("figure.scrollWidth <= figure.clientWidth + 1")
@@ -303,6 +303,41 @@ def test_blocks_open_in_place(chromium: Chromium, page: Path, how: str) -> None:
         assert chromium.at("#figure [data-box]") == pytest.approx((x, y), abs=2)
     act()
     assert chromium.run("figure.querySelectorAll('.level').length") == before
+    assert chromium.errors == []
+
+
+@pytest.mark.slow
+@in_chromium
+def test_a_screen_reader_finds_every_step(chromium: Chromium, page: Path) -> None:
+    """In the order of the computation: its name, what it takes and gives; of a block, whether it is open."""
+    chromium.size(*SIZES["laptop"])
+    chromium.open(page)
+    chromium.run("openLevel()")
+
+    def found(*roles: str) -> list[dict[str, Any]]:
+        nodes = chromium.send("Accessibility.getFullAXTree")["nodes"]
+        return [node for node in nodes if node.get("role", {}).get("value") in roles and not node["ignored"]]
+
+    (whole,) = found("application")
+    assert whole["name"]["value"] == "transformer" and "Arrow keys go" in whole["description"]["value"]
+    assert "transformer maps" in whole["description"]["value"]
+    names = [node["name"]["value"] for node in found("button", "image") if ";" in node["name"]["value"]]
+    assert names == chromium.run("walkable().map(w => linesOf(aboutOf(w.g)).slice(0, 3).join('; '))")
+    (attention,) = [k for k, name in enumerate(names) if name.startswith("Multi-Head Attention (cross)")]
+    inside = ("input base", "input injected", "linear[model] Q", "linear[model] K", "linear[model] V", "dot[d]", "mask")
+    assert [name.startswith(own) for own, name in zip(inside, names[attention + 1 :], strict=False)] == [True] * 7
+    chromium.run("figure.focus()")
+    focused = "document.activeElement.ariaLabel"
+    blocks = [node["name"]["value"] for node in found("button") if ";" in node["name"]["value"]]
+    for block in blocks:  # Tab goes from one to the next
+        chromium.press("Tab")
+        assert chromium.run(focused) == block
+    assert {p["name"]: p["value"].get("value") for p in found("button")[-1]["properties"]}["expanded"] is True
+    chromium.press("Enter")
+    assert chromium.run(focused) == blocks[-1] and chromium.run("document.activeElement.ariaExpanded") == "false"
+    chromium.press("ArrowRight")
+    assert chromium.run(focused).startswith("+; ")
+    assert "aria-hidden" not in chromium.run("svgText()") and 'role="img"' in chromium.run("svgText()")
     assert chromium.errors == []
 
 

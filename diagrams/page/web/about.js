@@ -12,13 +12,18 @@ function tell(what) {
     return say(`axis ${name}` + (label !== name ? ` (${label})` : ""), `kind: ${kind}`, `size: ${size === name ? "known at run time" : size}`, `from: ${originOf(facts)}`);
   }
   if (facts) {
-    const named = facts.h ? `${facts.h}${label(facts) ? ` (${label(facts)})` : ""}` : facts.t;
-    say(named, facts.i.length ? `takes ${facts.i.map(axes => shapeOf(axes, what.path)).join(", ")}` : "", facts.o.length ? `gives ${facts.n ? facts.n + " " : ""}${facts.o.map(axes => shapeOf(axes, what.path)).join(", ")}` : "",
-      facts.f ? `with ${facts.f}` : "", facts.b !== undefined ? "a block: click it, or press Enter, to open or close it" : "");
+    say(...linesOf(what), facts.b !== undefined ? "a block: click it, or press Enter, to open or close it" : "");
     return heatOf(what);
   }
   if (what.places.length) return say(what.places.slice(0, 3).map(p => textOf(data.places[p]).replace(/\s+/g, " ")).join("; "));
   return null;
+}
+
+// What a step is, takes and gives.
+function linesOf(what) {
+  const facts = data.levels[what.level].steps[what.step], shapes = all => all.map(axes => shapeOf(axes, what.path)).join(", ");
+  return [facts.h ? `${facts.h}${label(facts) ? ` (${label(facts)})` : ""}` : facts.t, facts.i.length ? `takes ${shapes(facts.i)}` : "",
+    facts.o.length ? `gives ${facts.n ? facts.n + " " : ""}${shapes(facts.o)}` : "", facts.f ? `with ${facts.f}` : ""].filter(Boolean);
 }
 
 const originOf = facts => facts.h || facts.t;

@@ -73,13 +73,17 @@ function mark(part, facts, wires, path) {
 function draw() {
   const fit = fitting(), made = level(state.root, String(state.root), fit.at, fit.wide - 2 * PAD);
   const wide = Math.max(fit.wide, made.wide + 2 * PAD), high = made.high + 2 * PAD, unit = fit.unit * state.zoom;
-  const svg = make("svg", { xmlns: SVG, role: "img", "aria-labelledby": "name description",
+  const svg = make("svg", { xmlns: SVG, role: "group", "aria-labelledby": "name description",
     viewBox: `0 0 ${wide} ${high}`, width: Math.round(wide * unit), height: Math.round(high * unit) });
   svg.append(make("title", { id: "name" }, data.name), make("desc", { id: "description" }, data.words.join(" ")));
+  made.g.setAttribute("aria-hidden", "true");
   made.g.setAttribute("transform", `translate(${PAD + Math.max(0, (fit.wide - 2 * PAD - made.wide) / 2)} ${PAD})`);
   svg.append(made.g);
   svg.querySelectorAll("title").forEach(t => { if (t.id !== "name") t.remove(); });
+  const key = focused();
   figure.replaceChildren(svg);
+  stops(svg);
+  if (key) (stopAt(key) || figure).focus({ preventScroll: true });
   document.body.dataset.open = [...state.open].sort().join(" ");
   document.body.dataset.layout = fit.at;
 }

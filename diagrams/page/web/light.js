@@ -7,6 +7,7 @@ const ONES = {
 
 // What an element speaks of: {places, part, wire, axis, said}, or null.
 function aboutOf(element) {
+  if (element.dataset && element.dataset.stop) return aboutOf(pieceOf(element.dataset.stop));
   const at = element.closest && element.closest("[data-s],[data-c],[data-p],[data-ps],[data-shut]");
   if (!at) return null;
   if (at.dataset.shut) return { places: [], box: at.dataset.shut };

@@ -1,8 +1,10 @@
 // The state that is on show, as files: SVG from here, PDF by printing, TikZ by the command that makes it.
 function svgText() {
   const svg = figure.querySelector("svg").cloneNode(true), root = getComputedStyle(document.documentElement);
-  svg.querySelectorAll(".hit, .glow, [data-shut]").forEach(e => e.remove());
+  svg.querySelectorAll(".hit, .glow, .stops, [data-shut]").forEach(e => e.remove());
   svg.querySelectorAll(".on, .dim").forEach(e => e.classList.remove("on", "dim"));
+  svg.setAttribute("role", "img");
+  svg.querySelector("[aria-hidden]").removeAttribute("aria-hidden");
   const colors = data.colors.map((_, k) => `--c${k}:${root.getPropertyValue(`--c${k}`)};`).join("");
   const rules = [...document.styleSheets[0].cssRules].map(r => r.cssText).filter(r => /^(svg |\.[fs]\d)/.test(r)).join("\n");
   const style = `svg{${colors}--text:${root.getPropertyValue("--text")};--soft:${root.getPropertyValue("--soft")};--line:${root.getPropertyValue("--line")};background:${root.getPropertyValue("--paper")}}\n${rules}`;

@@ -22,7 +22,7 @@ function press(key) {
   const keys = {
     ArrowRight: () => walk(1), ArrowLeft: () => walk(-1), ArrowDown: () => walk(1), ArrowUp: () => walk(-1), Home: () => walk("first"), End: () => walk("last"),
     "]": openLevel, "[": closeLevel, "+": () => zoom(state.zoom * 1.25), "=": () => zoom(state.zoom * 1.25), "-": () => zoom(state.zoom / 1.25), "0": () => zoom(1),
-    Escape: () => hold(null), Enter: box && (() => toggle(box)), " ": box && (() => toggle(box)),
+    Escape: () => { hold(null); figure.focus({ preventScroll: true }); }, Enter: box && (() => toggle(box)), " ": box && (() => toggle(box)),
   };
   return keys[key];
 }
@@ -39,6 +39,7 @@ document.addEventListener("pointerover", event => {
 document.addEventListener("pointerout", event => { if (event.pointerType !== "touch" && aboutOf(event.target)) { show(state.held); tell(state.held); } });
 document.addEventListener("click", event => {
   if (event.target.closest("button, summary, input, a")) return;
+  if (event.target.dataset.stop) return event.target.focus(), press("Enter")?.(); // by a screen reader: the pointer does not meet it
   const what = aboutOf(event.target), g = event.target.closest("[data-box]");
   if (what && what.box) return toggle(what.box);
   if (!what) { if (event.target.closest("#figure")) hold(null); return; }

@@ -2,7 +2,7 @@
 function walkable() {
   const seen = new Set(), found = [];
   for (const g of figure.querySelectorAll("[data-s]")) {
-    const inner = g.closest(".level"), key = `${inner.dataset.path}/${g.dataset.s}`, fact = data.levels[inner.dataset.level].steps[g.dataset.s];
+    const key = keyOf(g), fact = factOf(key);
     if (g.dataset.w !== undefined || seen.has(key) || fact.q) continue;
     seen.add(key);
     found.push({ g, key, order: key.split("/").map(Number) });
@@ -15,7 +15,8 @@ function walk(by) {
   const steps = walkable(), now = state.held && state.held.step !== undefined ? `${state.held.path}/${state.held.step}` : null;
   let at = steps.findIndex(s => s.key === now);
   at = by === "first" ? 0 : by === "last" ? steps.length - 1 : at < 0 ? (by > 0 ? 0 : steps.length - 1) : Math.max(0, Math.min(steps.length - 1, at + by));
-  const { g } = steps[at];
+  const { g, key } = steps[at];
+  stopAt(key).focus({ preventScroll: true });
   hold(aboutOf(g));
   $("about").append(make("p", { html: 1, class: "count" }, `step ${at + 1} of ${steps.length}`));
   const own = g.getBoundingClientRect(), box = figure.getBoundingClientRect(), low = Math.min(box.bottom, innerHeight - 150);
