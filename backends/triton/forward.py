@@ -17,6 +17,7 @@ STATES = {
 def forward(kernel: Kernel) -> str:
     """The function that computes the results, and of each row what its fold came to."""
     w = Writer(kernel, False)
+    w.shared = True
     reads = results(kernel)
     more = [*reads, *(["stat"] if kernel.fold is not FoldKind.TOTAL else [])]
     w.signature(f"{kernel.name}_forward", more, [
@@ -32,7 +33,13 @@ def forward(kernel: Kernel) -> str:
         w.zeros([("length", None)], w.rows)
     w.zeros([(f"{read}_tile", value.depth) for read, value in zip(reads, kernel.values, strict=True)], w.rows)
     lines, parts = row_bounds(w, these)
-    w.do(*lines)
+    w.do(
+        *lines,
+        f"if CHUNKS > 1:  # rows are few: several programs share their {w.columns}",
+        f"    own = tl.cdiv(tl.cdiv({w.columns}, CHUNKS), BLOCK_{w.columns}) * BLOCK_{w.columns}",
+        "    own_from = tl.program_id(1) * own",
+        "    own_to = own_from + own",
+    )
     w.loop(parts, w.columns, lambda border: _turn(w, border))
     _finish(w)
     return "\n".join(w.lines)
@@ -89,6 +96,7 @@ def _finish(w: Writer) -> None:
     """The results of a tile of rows."""
     kernel, finish = w.kernel, ""
     w.row()
+    w.do("if CHUNKS > 1:", f"    row += tl.program_id(1) * (tl.num_programs(0) // tiles) * {w.rows}")
     if kernel.fold is FoldKind.SHARES:
         w.do(
             "divisor = tl.where(total == 0.0, 1.0, total)  # a row that sees nothing reads 0",

@@ -47,6 +47,7 @@ def _launch(
     most = f"max({', '.join(known)})" if len(known) > 1 else known[0]
     block = f"BLOCK_{kernel.names[along]}"
     programs = " * ".join([f"triton.cdiv({kernel.names[along]}, {block})", "lead", *_names(kernel, batch)])
+    programs = f"({programs}, {'chunks' if part == 'forward' else 1})"
     lengths = [f"{leaf.name}.shape[-1]" for leaf in kernel.leaves if leaf.looked_up]
     args = [
         f"{kernel.name}_{part}", programs, *(part.name for part in kernel.inputs), *first,
@@ -55,7 +56,8 @@ def _launch(
         f"BLOCK_{rows}", f"BLOCK_{columns}", *(f"block({each})" for each in known),
         f"precision({kernel.inputs[0].name})", *more, "**how",
     ]  # fmt: skip
-    head = f'BLOCK_{rows}, BLOCK_{columns}, how = tiles("{part}", {most}, {kernel.inputs[0].name})'
+    few = f", {rows}" if part == "forward" else ""
+    head = f'BLOCK_{rows}, BLOCK_{columns}, how = tiles("{part}", {most}, {kernel.inputs[0].name}{few})'
     return [head, *wrapped("launch(", args, ")")]
 
 
@@ -75,13 +77,23 @@ def _op(kernel: Kernel, digest: str) -> str:
     outs = [*results(kernel), *_stat(kernel)]
     lines = _sizes(kernel)
     first = kernel.inputs[0].name
+    rows, columns = kernel.names[kernel.rows], kernel.names[kernel.columns]
+    items = " * ".join(["lead", *_names(kernel, kernel.batch)])
+    lines.append(f"chunks = chunks_of({rows}, {columns}, {items})")
+    lines.append("parts = (chunks,) if chunks > 1 else ()")
+    lines.append(f"kind = torch.float32 if chunks > 1 else {first}.dtype")
     for read, value in zip(results(kernel), kernel.values, strict=True):
         axes = (*kernel.batch, kernel.rows, value.depth)
-        lines.append(f"{read} = {first}.new_empty({_shape(kernel, axes)})")
+        lines.append(f"{read} = {first}.new_empty(*parts, {_shape(kernel, axes)}, dtype=kind)")
     for stat in _stat(kernel):
         shape = _shape(kernel, (*kernel.batch, kernel.rows))
-        lines.append(f"{stat} = {first}.new_empty({shape}, dtype=torch.float32)")
-    lines += _launch(kernel, "forward", outs, kernel.rows, kernel.batch, [])
+        lines.append(f"{stat} = {first}.new_empty(*parts, {shape}, dtype=torch.float32)")
+    lines += _launch(kernel, "forward", outs, kernel.rows, kernel.batch, ["chunks"])
+    join = {FoldKind.SHARES: "join_shares", FoldKind.ROOT: "join_roots", FoldKind.TOTAL: "join_totals"}[kernel.fold]
+    given = [f"[{', '.join(results(kernel))}]", *_stat(kernel), f"{first}.dtype"]
+    lines += ["if chunks > 1:", f"    {', '.join(outs)} = {join}({', '.join(given)})"]
+    if len(outs) == 1:
+        lines[-1] = f"    {outs[0]} = {join}({', '.join(given)})[0]"
     lines.append(f"return {', '.join(outs)}")
     kind = f"tuple[{', '.join(['torch.Tensor'] * len(outs))}]" if len(outs) > 1 else "torch.Tensor"
     head = wrapped(f"def {kernel.name}_op(", _given(kernel), f") -> {kind}:")

@@ -85,7 +85,9 @@ class Writer:
         sizes += [f"{leaf.name}_size" for leaf in k.leaves if leaf.looked_up]
         known = [self.name(axis) for axis in depths(k)]
         known += [f"BLOCK_{name}" for name in (self.rows, self.columns, *known)] + ["PRECISION"]
-        if more and not name.endswith("_forward"):
+        if self.shared:
+            known.append("CHUNKS")
+        else:
             known += [f"LEARN_{leaf.name}" for leaf in dense(k) if name.endswith("_rows")]
         self.lines.append("@triton.jit")
         groups = [given, steps, sizes, [f"{each}: tl.constexpr" for each in known]]
@@ -210,6 +212,13 @@ class Writer:
     def loop(self, parts: list[tuple[str, str, bool]], along: str, body: Callable[[bool], None]) -> None:
         """The loop along an axis: written once, run in its parts."""
         block = f"BLOCK_{along}"
+        if len(parts) == 1 and self.shared:
+            start, end, border = parts[0]
+            self.do(f"start_at, end_at = {start}, {end}")
+            self.own_columns()
+            self.do(f"for start in range(start_at, end_at, {block}):")
+            self.within(lambda: body(border), along)
+            return
         if len(parts) == 1:
             start, end, border = parts[0]
             self.do(f"for start in range({start}, {end}, {block}):")
@@ -227,6 +236,8 @@ class Writer:
                 else f"elif part == {number}:"
             )
             self.do(head, f"    start_at, end_at = {start}, {end}")
+        if self.shared:
+            self.own_columns()
         self.do(f"for start in range(start_at, end_at, {block}):")
         whole = next(number for number, (_, _, border) in enumerate(parts) if not border)
         self.whole = whole
@@ -234,6 +245,12 @@ class Writer:
         self.margin = self.margin[:-4]
 
     whole: int | None = None
+    shared = False  # whether several programs may share the columns of a tile of rows
+
+    def own_columns(self) -> None:
+        """Where columns are shared, a program goes through its own."""
+        self.do("if CHUNKS > 1:")
+        self.do("    start_at, end_at = tl.maximum(start_at, own_from), tl.minimum(end_at, own_to)")
 
     def within(self, body: Callable[[], None], along: str) -> None:
         before, self.margin = self.margin, self.margin + "    "

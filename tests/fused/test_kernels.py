@@ -73,7 +73,7 @@ def nets(case: Case) -> tuple[torch.nn.Module, torch.nn.Module]:
             weight += 0.15 * torch.randn(weight.shape, generator=draw)
     plain = model.torch(dtype="float64", seed=0, without=["fuse_attention"])
     plain.load_state_dict({name: x.double() for name, x in ours.state_dict().items()})
-    return ours, plain
+    return ours.eval(), plain.eval()
 
 
 def error(x: torch.Tensor, right: torch.Tensor) -> float:

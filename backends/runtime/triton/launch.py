@@ -61,6 +61,9 @@ INTERPRETED = isinstance(tile_of, InterpretedFunction)  # TRITON_INTERPRET=1: ke
 
 def leading(tensors: Sequence[Tensor], own: Sequence[int]) -> torch.Size:
     """The leading axes of all together; `own`: how many axes behind them each has."""
+    first = tensors[0].shape[: tensors[0].dim() - own[0]]
+    if all(x.shape[: x.dim() - n] == first for x, n in zip(tensors, own, strict=True)):
+        return first
     together: torch.Size = torch.broadcast_shapes(*(x.shape[: x.dim() - n] for x, n in zip(tensors, own, strict=True)))
     return together
 
@@ -68,6 +71,8 @@ def leading(tensors: Sequence[Tensor], own: Sequence[int]) -> torch.Size:
 def as_one(x: Tensor, own: int, lead: torch.Size) -> Tensor:
     """x with its leading axes as one, of size 1 where it is the same for all."""
     mine = x.shape[: x.dim() - own]
+    if len(mine) == 1 and mine == lead:
+        return x
     if all(size == 1 for size in mine):
         return x.reshape(1, *x.shape[x.dim() - own :])
     return x.expand(*lead, *x.shape[x.dim() - own :]).reshape(-1, *x.shape[x.dim() - own :])
@@ -97,14 +102,57 @@ TILES = {  # (bytes of a number, largest depth up to): rows, columns, warps, sta
 }
 
 
-def tiles(part: str, depth: int, x: Tensor) -> tuple[int, int, dict[str, int]]:
-    """The sizes of tiles of rows and of columns for a pass, and how it is launched."""
+def tiles(part: str, depth: int, x: Tensor, rows: int = 1 << 30) -> tuple[int, int, dict[str, int]]:
+    """The sizes of tiles of rows and of columns for a pass, and how it is launched. rows: how many there are."""
     if INTERPRETED:
         return 16, 16, {}
-    for (width, most), (rows, columns, warps, stages) in TILES[part].items():
+    room = 232_448  # bytes that tiles may take, where the device does not say
+    if x.is_cuda:
+        room = getattr(torch.cuda.get_device_properties(x.device), "shared_memory_per_block_optin", room)
+    for (width, most), (high, wide, warps, stages) in TILES[part].items():
         if x.element_size() <= width and depth <= most:
-            return rows, columns, {"num_warps": warps, "num_stages": stages}
+            if rows <= FEW:
+                return 16, 64, {"num_warps": 4, "num_stages": 2}
+            if room < 110_000:
+                return 64, 32, {"num_warps": 4, "num_stages": 1}
+            return high, wide, {"num_warps": warps, "num_stages": stages if room > 210_000 else min(stages, 2)}
     return (32, 32, {"num_warps": 4, "num_stages": 1 if depth > 128 else 2})
+
+
+FEW = 16  # rows: with no more, several programs share the columns
+MANY = 32 if INTERPRETED else 512  # columns that a program is to have at least
+
+
+def chunks_of(rows: int, columns: int, items: int) -> int:
+    """By how many programs the columns of a tile of rows are shared, so that the device has enough to do."""
+    count = 1
+    if rows <= FEW:
+        while count < 32 and items * count < 128 and columns >= 2 * count * MANY:
+            count *= 2
+    return count
+
+
+def join_shares(reads: Sequence[Tensor], stat: Tensor, kind: torch.dtype) -> list[Tensor]:
+    """What programs read by softmax over parts of the columns, as over all: each weighs as its sum of exponentials."""
+    logs = torch.where(stat == float("inf"), -stat, stat)
+    top = logs.amax(0)
+    base = torch.where(top == float("-inf"), 0.0, top)
+    weights = torch.exp2(logs - base)
+    total = weights.sum(0)
+    divisor = torch.where(total == 0, 1.0, total)
+    found = [((x * weights[..., None]).sum(0) / divisor[..., None]).to(kind) for x in reads]
+    return [*found, torch.where(total == 0, float("inf"), base + torch.log2(divisor))]
+
+
+def join_roots(reads: Sequence[Tensor], stat: Tensor, kind: torch.dtype) -> list[Tensor]:
+    """The same of an L2 norm: squares of lengths add up."""
+    inverse = stat.pow(-2).sum(0).rsqrt()
+    return [*(((x / stat[..., None]).sum(0) * inverse[..., None]).to(kind) for x in reads), inverse]
+
+
+def join_totals(reads: Sequence[Tensor], kind: torch.dtype) -> list[Tensor]:
+    """The same of sums."""
+    return [x.sum(0).to(kind) for x in reads]
 
 
 def check_device(x: Tensor) -> None:
@@ -137,15 +185,15 @@ def kernel_op(name: str):
     return registered
 
 
-def launch(kernel, programs: int, *args, **how) -> None:
-    """Runs so many programs of a kernel."""
+def launch(kernel, programs: tuple[int, int], *args, **how) -> None:
+    """Runs so many programs of a kernel, along two axes."""
     if isinstance(args[0], FakeTensor) and INTERPRETED:
         return  # only shapes are asked for
     if INTERPRETED:
-        if programs:
-            kernel[(programs,)](*args)
+        if programs[0]:
+            kernel[programs](*args)
         return
-    torch.library.wrap_triton(kernel)[(programs,)](*args, **how)
+    torch.library.wrap_triton(kernel)[programs](*args, **how)
 
 
 def fitted(gradient: Tensor, like: Tensor, missing: Sequence[int]) -> Tensor:

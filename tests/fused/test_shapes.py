@@ -1,0 +1,174 @@
+"""Kernels of Triton: types, batch axes, empty rows, what is read, and what they say where they cannot run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attnc
+
+torch = pytest.importorskip("torch")
+os.environ.setdefault("TRITON_INTERPRET", "1")
+pytest.importorskip("triton", reason="Triton is not installed")
+pytestmark = pytest.mark.slow
+
+SPEC = """width target
+width past like target
+depth heads as h = 2, key as d_k = 8
+model windowed(
+    Q: [heads, target, key], K: [heads, target, key], V: [heads, target, key], real: bool[target]
+) -> [heads, target, key] causal target {
+    seen = past <= target and target - past < 20 and real[target as past]
+    return dot[past](softmax[past](dot[key](Q, K[target as past]) / sqrt(|key|) where seen), V[target as past])
+}
+"""
+
+
+def given(batch: tuple[int, ...], length: int = 37) -> dict[str, torch.Tensor]:
+    draw = torch.Generator().manual_seed(0)
+    found = {name: torch.randn(*batch, 2, length, 8, generator=draw, dtype=torch.float64) for name in "QKV"}
+    real = torch.rand(*batch, length, generator=draw) < 0.6
+    real[..., :3] = False  # the first queries see nothing
+    return {**found, "real": real}
+
+
+def run(net: torch.nn.Module, inputs: dict[str, torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
+    inputs = {name: x.to(dtype).requires_grad_() if x.is_floating_point() else x for name, x in inputs.items()}
+    y = net(**inputs)
+    up = torch.randn(y.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).to(dtype)
+    return [x.detach() for x in (y, *torch.autograd.grad(y, [inputs[name] for name in "QKV"], up))]
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (2, 1, 3)], ids=str)
+def test_batch_axes(batch: tuple[int, ...]) -> None:
+    model = attnc.loads(SPEC).model("windowed")
+    right = run(model.torch(dtype="float64"), given(batch, 19), torch.float64)
+    mine = run(model.torch(kernels="triton"), given(batch, 19), torch.float32)
+    for x, y in zip(mine, right, strict=True):
+        assert x.shape == y.shape
+        torch.testing.assert_close(x.double(), y, rtol=1e-5, atol=1e-5)
+    assert not mine[0][..., :3, :].any()  # queries that see nothing read 0
+    assert all(x.isfinite().all() for x in mine)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [("bfloat16", 2e-2), ("float16", 3e-3)])
+def test_half_precision(dtype: str, most: float) -> None:
+    """As right as the type is; what is read is rounded alike."""
+    model, kind = attnc.loads(SPEC).model("windowed"), getattr(torch, dtype)
+    inputs = {name: x.to(kind) if x.is_floating_point() else x for name, x in given((1,)).items()}
+    exact = {name: x.double() if x.is_floating_point() else x for name, x in inputs.items()}
+    right = run(model.torch(dtype="float64"), exact, torch.float64)
+    for x, y in zip(run(model.torch(kernels="triton", dtype=dtype), inputs, kind), right, strict=True):
+        assert x.dtype is kind
+        assert float((x.double() - y).square().mean().sqrt() / y.square().mean().sqrt()) < most
+
+
+def test_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a hook on loads and stores: each tile of queries once, of keys those that it sees; nothing of all pairs."""
+    from triton.runtime.interpreter import InterpreterBuilder
+
+    moved: Counter[str] = Counter()
+
+    def counted(name: str, kind: str) -> None:
+        before = getattr(InterpreterBuilder, name)
+
+        def hook(self: object, pointer: object, *args: object) -> object:
+            masks = [x.data for x in args if getattr(getattr(x, "data", None), "dtype", None) in (np.dtype(bool),)]
+            mask = masks[0] if masks else None
+            moved[kind] += int(mask.sum()) if mask is not None else pointer.data.size  # type: ignore[attr-defined]
+            return before(self, pointer, *args)
+
+        monkeypatch.setattr(InterpreterBuilder, name, hook)
+
+    for name, kind in (("create_load", "load"), ("create_masked_load", "load")):
+        counted(name, kind)
+    for name, kind in (("create_store", "store"), ("create_masked_store", "store")):
+        counted(name, kind)
+    text = SPEC.replace(", real: bool[target]", "").replace(" and real[target as past]", "")
+    length, heads, depth, tile = 64, 2, 8, 16
+    inputs = {name: x for name, x in given((), length).items() if name != "real"}
+    net = attnc.loads(text).model("windowed").torch(kernels="triton")
+    with torch.no_grad():
+        net(**{name: x.float() for name, x in inputs.items()})
+    seen = [min(row // tile + 1, 3) for row in range(0, length, tile)]  # tiles of keys: 20 back, and its own
+    assert moved["load"] == heads * depth * (length + 2 * tile * sum(seen))
+    assert moved["store"] == heads * (length * depth + length)
+
+
+def test_where_they_cannot_run(tmp_path: Path) -> None:
+    """On a CPU, without the interpreter: one message that says what to do."""
+    (tmp_path / "net.attn").write_text(SPEC)
+    code = """
+import attnc, torch
+net = attnc.load("net.attn").model("windowed").torch(kernels="triton")
+x = torch.randn(2, 5, 8)
+net(Q=x, K=x, V=x, real=torch.ones(5, dtype=torch.bool))
+"""
+    kept = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=kept)
+    assert re.search(r"RuntimeError: these are kernels of Triton, which need a GPU: .* TRITON_INTERPRET=1", done.stderr)
+
+
+def test_what_they_do_not_compute_in() -> None:
+    net = attnc.loads(SPEC).model("windowed").torch(kernels="triton", dtype="float64")
+    with pytest.raises(TypeError, match="float32, bfloat16 and float16, not in"):
+        net(**given((), 5))
+
+
+def test_traced() -> None:
+    """`torch.compile` sees ops with shapes, and no graph breaks."""
+    model = attnc.loads(SPEC).model("windowed")
+    net = model.torch(kernels="triton")
+    inputs = {name: x.float() if x.is_floating_point() else x for name, x in given((2,), 17).items()}
+    torch._dynamo.reset()
+    made = torch.compile(net, backend="aot_eager", fullgraph=True)(**inputs)
+    torch.testing.assert_close(made, net(**inputs))
+
+
+def test_other_kernels_and_captures() -> None:
+    model = attnc.loads(SPEC).model("windowed")
+    with pytest.raises(ValueError, match="those of \"triton\", no 'cuda'"):
+        model.torch(kernels="cuda")
+    with pytest.raises(ValueError, match="capture"):
+        model.torch(kernels="triton", capture=["seen"])
+    with pytest.raises(ValueError, match="steps"):
+        model.files("triton", decoding=True)
+
+
+FOLDS = {
+    "softmax": "dot[past](softmax[past](scores where seen), V)",
+    "norm": "dot[past](l2norm[past](select(seen, scores, 0)), V)",
+    "sum": "dot[past](select(seen, sigmoid(scores), 0), V)",
+}
+
+
+@pytest.mark.parametrize("fold", FOLDS)
+def test_few_queries(fold: str) -> None:
+    """Several programs share the keys of a few queries; what they found is joined."""
+    text = f"""width target, past
+depth heads as h = 2, key as d_k = 8
+model few(
+    Q: [heads, target, key], K: [heads, past, key], V: [heads, past, key], real: bool[past]
+) -> [heads, target, key] {{
+    scores = dot[key](Q, K) / sqrt(|key|)
+    seen = int(past) <= int(target) + 140 and real[past = past]
+    return {FOLDS[fold]}
+}}
+""".replace("real[past = past]", "real")
+    model = attnc.loads(text).model("few")
+    draw = torch.Generator().manual_seed(0)
+    inputs = {"Q": torch.randn(2, 3, 8, generator=draw, dtype=torch.float64)}
+    inputs |= {name: torch.randn(2, 150, 8, generator=draw, dtype=torch.float64) for name in "KV"}
+    inputs["real"] = torch.rand(150, generator=draw) < 0.6
+    inputs["real"][:64] = False  # of one program nothing counts
+    net = model.torch(kernels="triton")
+    right = run(model.torch(dtype="float64"), inputs, torch.float64)
+    for x, y in zip(run(net, inputs, torch.float32), right, strict=True):
+        torch.testing.assert_close(x.double(), y, rtol=1e-5, atol=1e-5)
