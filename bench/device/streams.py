@@ -88,12 +88,20 @@ SPECS = {
     return dot[past](softmax[past](scores where real[target as past]), V[target as past])
 }}""",
 }
+# One query, as in a step of decoding: programs share its keys.
+ONE = """width target, past
+depth heads as h = 16, key as d_k = 128, value as d_v = 128
+model one(Q: [heads, target, key], K: [heads, past, key], V: [heads, past, value]) -> [heads, target, value] {
+    return dot[past](softmax[past](dot[key](Q, K) / sqrt(|key|)), V)
+}"""
 TINY = {"heads": 2, "key": 16, "value": 16, "groups": 2, "sharing": 2, "turned": 8}
 ENOUGH = {torch.float32: 2e-5, torch.bfloat16: 2e-2}  # of the root mean square
 
 
 def model(name: str, small: bool) -> attnc.Model:
-    spec = attnc.loads(HEAD + SPECS[name], sizes=TINY if small else {})
+    text = ONE if name == "one" else HEAD + SPECS[name]
+    sizes = {key: size for key, size in TINY.items() if f"{key} as" in text or f"{key} =" in text}
+    spec = attnc.loads(text, sizes=sizes if small else {})
     return spec.model(spec.models[0])
 
 
@@ -113,7 +121,8 @@ class Bench:
 
     def inputs(self, of: attnc.Model, length: int, dtype: torch.dtype, batch: int = 1) -> dict[str, Tensor]:
         draw = torch.Generator(self.device).manual_seed(0)
-        sizes = dict(of.cost({"target": length}).sizes)
+        lengths = {"target": 1, "past": length} if of.name == "one" else {"target": length}
+        sizes = dict(of.cost(lengths).sizes)
         found = {}
         for port in of.inputs:
             shape = (batch, *(sizes[axis] for axis in port.axes))
@@ -221,9 +230,11 @@ def flex(name: str, given: Mapping[str, Tensor], small: bool) -> Callable[..., T
 def sdpa(name: str) -> Callable[..., Tensor] | None:
     def call(Q: Tensor, K: Tensor, V: Tensor) -> Tensor:
         Q = Q.flatten(1, 2) if name == "grouped" else Q
-        return F.scaled_dot_product_attention(Q, K, V, is_causal=name != "full", enable_gqa=name == "grouped")
+        return F.scaled_dot_product_attention(
+            Q, K, V, is_causal=name in ("causal", "grouped"), enable_gqa=name == "grouped"
+        )
 
-    return call if name in ("causal", "full", "grouped") else None
+    return call if name in ("causal", "full", "grouped", "one") else None
 
 
 def contenders(bench: Bench, name: str, length: int) -> Iterator[tuple[str, Callable[..., Tensor]]]:
@@ -232,7 +243,7 @@ def contenders(bench: Bench, name: str, length: int) -> Iterator[tuple[str, Call
     theirs = sdpa(name)
     if theirs is not None:
         yield "SDPA", theirs
-    if length <= 8192:
+    if length <= 8192 or name == "one":
         yield "plain", of.torch(without=["fuse_attention"], device=bench.device, dtype="bfloat16")
     if bench.left > 45:  # it compiles for a while
         made = flex(name, bench.inputs(of, length, torch.bfloat16), bench.small)
@@ -276,6 +287,7 @@ ORDER = (
     ("sigmoid", 8192),
     ("differential", 8192),
     ("grouped", 8192),
+    ("one", 65536),
     ("causal", 2048),
     ("causal", 16384),
     ("latent", 8192),
@@ -300,7 +312,7 @@ def table(bench: Bench) -> str:
 def run(device: torch.device, small: bool, seconds: float, names: Sequence[str] = ()) -> Bench:
     """All of it."""
     bench = Bench(device, small, time.perf_counter() + seconds)
-    for name in names or SPECS:
+    for name in names or (*SPECS, "one"):
         try:
             check(bench, name)
         except Exception as problem:
@@ -334,7 +346,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for all together (%(default)s)")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it works")
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--only", action="append", default=[], choices=SPECS, help="this one; may be repeated")
+    parser.add_argument(
+        "--only", action="append", default=[], choices=(*SPECS, "one"), help="this one; may be repeated"
+    )
     options = parser.parse_args()
     return 1 if run(torch.device(options.device), options.small, options.seconds, options.only).wrong else 0
 
