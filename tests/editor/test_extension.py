@@ -17,6 +17,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String
 import attnc
 from attnc.editor.features.tokens import TYPES
 from attnc.editor.pygments import AttnLexer
+from tests.diagrams.browser import CHROMIUM, Chromium
 
 from .edits import ROOT, SPECS
 
@@ -149,3 +150,37 @@ def test_the_package_holds_what_the_editor_needs() -> None:
         "vscode", "child_process", "crypto", "fs", "net", "os", "path", "url", "util", "readline", "node:child_process",
         "node:crypto", "node:fs", "node:os", "node:path", "node:readline", "node:net", "node:util",
     }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_living_figure_tells_the_editor_where_a_click_leads(tmp_path: Path) -> None:
+    """The real page under the panel's own policy, tied as the extension ties it to a stand-in for the editor."""
+    source = (HERE / "src" / "figure.js").read_text()
+    (policy,) = re.findall(r'^const POLICY = "(.*)";$', source, re.MULTILINE)
+    (tie,) = re.findall(r"^function tie\(.*?^}$", source, re.MULTILINE | re.DOTALL)
+    page = attnc.load(ROOT / "examples" / "transformer.attn").model("transformer").draw().html()
+    stand_in = (
+        "window.told = []; window.kept = JSON.parse(localStorage.kept || 'null'); const editor = {"
+        " getState: () => kept, postMessage: p => told.push(p),"
+        " setState: s => { localStorage.kept = JSON.stringify(s) } };"
+    )
+    page = page.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
+    (tmp_path / "page.html").write_text(page.replace("</body>", f"<script>{stand_in}({tie})(editor);</script></body>"))
+    browser = Chromium(tmp_path)
+    try:
+        browser.open(tmp_path / "page.html")
+        browser.click(*browser.at("#figure [data-box]"))
+        (place,) = browser.run("told")
+        text = (ROOT / "examples" / "transformer.attn").read_text()
+        assert place["source"].endswith("transformer.attn")
+        assert text[place["from"] : place["to"]].startswith("multihead.self[")
+        levels = "figure.querySelectorAll('.level').length"
+        shown = browser.run(levels)
+        browser.open(tmp_path / "page.html")  # as after the next save: what was open is open
+        assert browser.run(levels) >= shown > 1
+        browser.run("postMessage({ problem: 'error[E0307]: wrong' }, '*')")
+        assert browser.run("new Promise(done => setTimeout(() => done($('about').textContent), 50))").endswith("wrong")
+        assert browser.errors == []
+    finally:
+        browser.close()

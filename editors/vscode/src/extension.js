@@ -4,6 +4,7 @@
 const vscode = require("vscode");
 const { LanguageClient, State } = require("vscode-languageclient/node");
 const { DiagramPanel } = require("./diagram");
+const { FigurePanel } = require("./figure");
 const { Pages } = require("./pages");
 const { command, serve } = require("./server");
 
@@ -13,11 +14,14 @@ async function activate(context) {
   const log = vscode.window.createOutputChannel("attnc", { log: true });
   const pages = new Pages(() => client);
   const diagram = new DiagramPanel(() => (client && client.state === State.Running ? client : undefined));
+  const figure = new FigurePanel();
   context.subscriptions.push(
     log,
     diagram,
+    figure,
     vscode.workspace.registerTextDocumentContentProvider(Pages.scheme, pages),
     vscode.commands.registerCommand("attnc.showDiagram", () => diagram.show()),
+    vscode.commands.registerCommand("attnc.showFigure", () => figure.show()),
     vscode.commands.registerCommand("attnc.explain", () => pages.show()),
     vscode.commands.registerCommand("attnc.restart", () => restart(log)),
     vscode.workspace.onDidChangeConfiguration((event) => {
