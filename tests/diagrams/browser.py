@@ -16,7 +16,17 @@ from typing import Any
 
 CHROMIUM = next((p for p in ("chromium", "chromium-browser", "google-chrome") if shutil.which(p)), None)
 FIREFOX = next((p for p in ("firefox-esr", "firefox") if shutil.which(p)), None)
-_CODES = {"Enter": 13, " ": 32, "Escape": 27, "ArrowRight": 39, "ArrowLeft": 37, "Tab": 9, "]": 221, "[": 219}
+_CODES = {
+    "Enter": 13,
+    "End": 35,
+    " ": 32,
+    "Escape": 27,
+    "ArrowRight": 39,
+    "ArrowLeft": 37,
+    "Tab": 9,
+    "]": 221,
+    "[": 219,
+}
 
 
 class Chromium:

@@ -162,6 +162,28 @@ def test_a_shared_link_comes_back(page: Playground) -> None:
     page.until("document.querySelector('.cm-content')?.textContent.includes('𝔭 ü')")
 
 
+def test_a_puzzle(page: Playground) -> None:
+    page.visit(WRONG)
+    page.until("document.body.dataset.checked")
+    page.run("document.querySelector('#puzzles').value = '01_turned_mask'")
+    page.run("document.querySelector('#puzzles').dispatchEvent(new Event('change'))")
+    page.until("document.querySelector('#puzzle .not')")
+    page.until("document.querySelectorAll('#sees td.leak').length === 15")
+    before = page.text()
+    for line, changes in ((4, False), (9, True)):  # the signature is locked, the mask is not
+        page.browser.click(*page.browser.at(".cm-line", line))
+        page.browser.press("End")
+        page.browser.type(" # mine")
+        assert (page.text() != before) is changes
+    line = "[...document.querySelectorAll('.cm-line')].find(each => each.textContent.includes('past >= target'))"
+    page.run(f"getSelection().setBaseAndExtent({line}, 0, {line}, {line}.childNodes.length)")
+    time.sleep(0.3)
+    page.browser.type("    weights = softmax[past](scores where past <= target)")
+    page.until("document.querySelector('#puzzle .solved')")
+    assert page.run("document.querySelectorAll('#sees td.leak, #sees td.blind').length") == 0
+    assert page.run("document.querySelector('#puzzles').selectedOptions[0].text").startswith("✓")
+
+
 def test_offline(page: Playground) -> None:
     """The last of these tests: the server goes."""
     page.visit(WRONG)

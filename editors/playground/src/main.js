@@ -5,7 +5,7 @@ import { BadLink, fromFragment, toFragment } from "./link.js";
 import { showMistakes } from "./mistakes.js";
 import { keepSolved, listPuzzles, showPuzzle, signature } from "./puzzles.js";
 import { Python } from "./python.js";
-import { isMade, keep, partText, showPart, stale } from "./results.js";
+import { isMade, isShown, keep, partText, showPart, stale } from "./results.js";
 import { showSees } from "./sees.js";
 
 const QUIET = 40, CALM = 350; // milliseconds after the last key: until a check, until figures
@@ -45,7 +45,7 @@ async function check(text) {
   chooseName();
   const errors = answer.found.filter(each => each.severity === "error").length, others = answer.found.length - errors;
   const counts = [errors && `${errors} mistake${errors > 1 ? "s" : ""}`, others && `${others} warning${others > 1 ? "s" : ""}`].filter(Boolean).join(", ");
-  now.told = `${counts || "It checks."}${errors ? ": beside is the last that was right." : ""}`;
+  now.told = `${counts || "It checks."}${errors && isShown() ? ": beside is the last that was right." : ""}`;
   say(now.told, errors ? "wrong" : "right");
   document.body.dataset.checked = Math.round(performance.now() - begun);
   calm = setTimeout(results, CALM);

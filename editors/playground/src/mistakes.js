@@ -7,7 +7,7 @@ export function showMistakes(found, { go, apply, mend, explain }) {
     ...found.map(each => make("li", { class: each.severity },
       make("button", { class: "place", type: "button", title: "go there", onclick: () => go(each.from) }, `line ${each.line}`),
       make("p", {}, ...worded(each.message),
-        ...each.labels.filter(label => label.text).map(label => make("span", { class: "note" }, ...worded(label.text))),
+        ...each.labels.filter(({ text }) => text && !each.labels.some(other => other.text.endsWith(`. ${text}`))).map(label => make("span", { class: "note" }, ...worded(label.text))),
         ...[...each.notes, each.help].filter(Boolean).map(text => make("span", { class: "note" }, ...worded(text)))),
       make("span", { class: "acts" },
         ...(each.edits.length ? [make("button", { class: "fix", type: "button", onclick: () => apply(each.edits) }, ...worded(each.fix))] : []),

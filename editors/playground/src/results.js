@@ -24,6 +24,7 @@ export function keep(part, of, text) {
 }
 
 export const isMade = (part, of) => made.get(part)?.of === of;
+export const isShown = () => made.size > 0 && $("sees").hidden;
 export const partText = part => made.get(part)?.text ?? "";
 export const stale = on => $("results").classList.toggle("stale", on);
 

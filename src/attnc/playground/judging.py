@@ -99,7 +99,7 @@ def _apart(mine: Array, its: Array) -> float:
 
 
 def _views(model: Model | None, should: list[list[bool]] | None) -> dict[str, Any] | None:
-    if model is None or should is None or _foreign(model):
+    """What is seen is None where the text cannot be run."""
+    if should is None:
         return None
-    mine = seen(model)
-    return None if mine is None else {"sees": mine, "should": should}
+    return {"sees": None if model is None or _foreign(model) else seen(model), "should": should}

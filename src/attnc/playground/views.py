@@ -61,28 +61,31 @@ def runner(model: Model, weights: Inputs) -> Run:
 
 
 def seen(model: Model) -> list[list[bool]] | None:
-    """Of each item of the first result that has items of the first input, as a row, which items of it it hangs on.
-    None if there is no such result.
+    """Of each item of the first result that has items of inputs, as a row, which items of these it hangs on. None if
+    there is no such result.
     """
-    for port in model.inputs:
-        for position, output in enumerate(model.outputs):
-            for axis, size in zip(port.axes, port.shape, strict=True):
-                if size is None and axis in output.axes:
-                    return _seen(model, port, axis, position)
+    free = {axis for port in model.inputs for axis, size in zip(port.axes, port.shape, strict=True) if size is None}
+    for position, output in enumerate(model.outputs):
+        for axis in output.axes:
+            if axis in free:
+                return _seen(model, axis, position)
     return None
 
 
-def _seen(model: Model, port: Port, axis: str, position: int) -> list[list[bool]]:
+def _seen(model: Model, axis: str, position: int) -> list[list[bool]]:
     numbers = np.random.default_rng(0)
     run, inputs = runner(model, drawn_weights(model, numbers)), drawn_inputs(model, numbers)
     base, row = run(inputs)[position], model.outputs[position].axes.index(axis)
+    others = tuple(k for k in range(base.ndim) if k != row)
     found = np.zeros((base.shape[row], ITEMS), dtype=bool)
     for item in range(ITEMS):
-        changed = np.array(inputs[str(port.name)])
-        at = (slice(None),) * port.axes.index(axis) + (item,)
-        changed[at] = _other(model, port, changed[at], numbers)
-        apart = abs(run({**inputs, str(port.name): changed})[position] - base)
-        others = tuple(k for k in range(base.ndim) if k != row)
+        changed = dict(inputs)
+        for port in model.inputs:
+            if axis in port.axes and port.element != "bool":
+                changed[str(port.name)] = value = np.array(inputs[str(port.name)])
+                at = (slice(None),) * port.axes.index(axis) + (item,)
+                value[at] = _other(model, port, value[at], numbers)
+        apart = abs(run(changed)[position] - base)
         found[:, item] = ~(apart.max(axis=others) <= CHANGED * max(1.0, abs(base).max()))
     return [[bool(each) for each in line] for line in found]
 
@@ -90,6 +93,4 @@ def _seen(model: Model, port: Port, axis: str, position: int) -> list[list[bool]
 def _other(model: Model, port: Port, value: Array, numbers: np.random.Generator) -> Array:
     if port.element == "real":
         return np.asarray(value + numbers.standard_normal(value.shape))
-    if port.element == "bool":
-        return ~value
     return np.asarray((value + 1) % _numbers(model, port))
