@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ..problems.axes import Surroundings
@@ -37,3 +38,18 @@ def declared(axis: Axis, copy: str, original: str, around: Surroundings, words: 
     if original in around.parameters:
         return f"{words.quoted(f'{copy}: {axis.kind.value} like {original}')} among the parameters"
     return words.quoted(f"{axis.kind.value} {copy} like {original}")
+
+
+def undeclared(name: str, text: str) -> str:
+    """The help where a name of no axis is used as a copy of one: `x[seq as past]`, `past <= seq`; "" if it is not."""
+    renamed = re.search(rf"\[[^][]*?\b(\w+) as {name}\b", text)
+    in_brackets = re.search(rf"\w\[[^][]*\b{name}\b[^][]*\]\(", text)
+    compared = re.search(rf"\b{name} [<>]=? (\w+)\b|\b(\w+) [<>]=? {name}\b", text) if in_brackets else None
+    original = next((each for found in (renamed, compared) if found for each in found.groups() if each), "")
+    if not original or original.isdigit():
+        return ""
+    parameter = re.search(rf"\b{original}: (width|depth)\b", text)
+    if parameter is not None:
+        return f"declare it, a copy of `{original}`: `{name}: {parameter[1]} like {original}` among the parameters"
+    kind = "depth" if re.search(rf"^depth\b.*\b{original}\b", text, re.MULTILINE) else "width"
+    return f"declare it, a copy of `{original}`: `{kind} {name} like {original}`"

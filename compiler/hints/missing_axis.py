@@ -95,6 +95,18 @@ def unmapped(wire: TypedValue, wanted: Iterable[Axis], more: Iterable[Axis], wor
     return ""
 
 
+def widened(wire: TypedValue, more: Iterable[Axis]) -> str:
+    """The learned map that makes a value, as it takes more depths that its operand has; "" if it is none such."""
+    step = _makers(wire.home).get(wire.value.id) if wire.value is not None and isinstance(wire.home, Builder) else None
+    if step is None or not step.weights or not isinstance(step.traits.reads, Reduce) or step.each or step.span is None:
+        return ""
+    if any(axis.is_width or axis in step.made or axis not in step.operands[0].type.axes for axis in more):
+        return ""
+    called = step.span.text.split("[")[0]
+    eaten = ", ".join(axis.name for axis in (*more, *step.axes))
+    return f"{called}[{eaten} -> {', '.join(axis.name for axis in step.made)}]"
+
+
 def reduced(wire: TypedValue, axis: Axis) -> bool:
     """Whether an op took the axis away, as a sum does; not a product that pairs each item with the same one."""
     if wire.value is None or not isinstance(wire.home, Builder):

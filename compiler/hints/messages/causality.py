@@ -8,7 +8,7 @@ from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...base.names import indexed
 from ...graph.nodes import Apply, Graph, Repeat
-from ...graph.traits import Arrange, IndexMap, Normalise, OpTraits, Reduce, Running
+from ...graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Reduce, Running
 from ...graph.values import Role
 from ...ops import OPS
 from ...problems import causality as p
@@ -207,10 +207,11 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
             case Reduce() as how:
                 read = next((each for each in node.axes if _alike(each, axis)), None)
                 if read is not None:
-                    return _with_mask(node, read, axis)
+                    return _with_mask(node, read, axis) + _spread(node, axis)
                 if axis in node.axes:
                     declared = "" if copies else f", with `{axis.kind.value} {new} like {axis.name}`"
-                    return _over_copy(node, how, axis, copies[0].name if copies else new) + declared + _spread(node)
+                    over = _over_copy(node, how, axis, copies[0].name if copies else new)
+                    return over + declared + _spread(node, axis)
             case Normalise():
                 alike = [each for each in node.out.type.axes if each.family == axis.family]
                 eaten = [each for each in alike if each in node.axes]
@@ -219,6 +220,9 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
                     items = [axis]
                 if len(eaten) == len(items) == 1:
                     return _with_mask(node, eaten[0], items[0])
+    picks = at_hand and node is not None and isinstance(node.traits.reads, Gather) and axis in node.axes
+    if picks and node is not None and node.operands[1].role is Role.TABLE:
+        return f"read an item that is not after it, at an index such as `max({axis.name} - 1, 0)`"
     return f"mask what comes after, `softmax[{new}](s where {new} <= {axis.name})`"
 
 
@@ -233,7 +237,9 @@ def _over_copy(node: Apply, how: Reduce, axis: Axis, past: str) -> str:
     """The op over a copy of the axis, masked; or the op that puts together the items up to each."""
     name, alone = axis.name, node.mask is None and not how.multiplies
     rows = [op for op in OPS.values() if isinstance(op.reads, Running) and op.reads.combination == how.combination]
-    by_step = f", or `{rows[0].name}[{name}]({_operand(node)})`" if rows and alone else ""
+    rest = ", ".join(each.name for each in node.axes if each != axis)
+    inner = f"{node.op}[{rest}]({_operand(node)})" if rest else _operand(node)
+    by_step = f", or `{rows[0].name}[{name}]({inner})`" if rows and alone else ""
     made = "".join(f" -> {each.name}" for each in node.made)
     over_all = ", ".join(past if each == axis else each.name for each in node.axes) + made
     read_as = past if _operand(node) == name else indexed(_operand(node), f"[{name} as {past}]")
@@ -241,11 +247,19 @@ def _over_copy(node: Apply, how: Reduce, axis: Axis, past: str) -> str:
     return f"each `{name}` may read what is not after it: `{node.op}[{over_all}]({seen})`{by_step}"
 
 
-def _spread(node: Apply) -> str:
-    """What is to go around an op that then has its axis itself."""
-    before = node.span.source.text[: node.span.start] if node.span is not None else ""
-    found = re.search(r"broadcast\[\w+\]\($", before)
-    return "" if found is None else f", without the `{found[0][:-1]}` around it"
+def _spread(node: Apply, axis: Axis) -> str:
+    """What is to go around an op, or around its result, that then has its axis itself."""
+    if node.span is None:
+        return ""
+    text, name = node.span.source.text, node.out.name
+    around = re.search(r"(broadcast\[[\w, ]+\])\($", text[: node.span.start])
+    found = around or (re.search(rf"(broadcast\[[\w, ]+\])\({name}\)", text[node.span.end :]) if name else None)
+    spread = re.findall(r"\w+", found[1])[1:] if found is not None else []
+    if found is None or axis.name not in spread:
+        return ""
+    where = "around it" if around is not None else f"of `{name}`"
+    left = ", ".join(each for each in spread if each != axis.name)
+    return f", with `broadcast[{left}]` for the `{found[1]}` {where}" if left else f", without the `{found[1]}` {where}"
 
 
 def _operand(node: Apply) -> str:

@@ -11,6 +11,7 @@ from ...base.idioms import compared
 from ...graph.typed_value import TypedValue, show, show_type
 from ...graph.values import IndexInto, Scalar, Type
 from ...problems import results as p
+from ...sizes.axes import Axis
 from .. import missing_axis
 from ..table import say, tells
 from ..words import Wording
@@ -69,8 +70,27 @@ def _difference(problem: p.OtherType, words: Wording) -> str:
         lacks = f"{words.listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"
         parts.append(lacks + (f": {explanation}" if explanation else ""))
     if extra:
-        parts.append(f"{words.listed(extra)} {'is' if len(extra) == 1 else 'are'} too much")
+        mend = _mapped(problem, missing, extra, words)
+        parts.append(f"{words.listed(extra)} {'is' if len(extra) == 1 else 'are'} too much{mend}")
     return "; ".join(parts) if parts else _of_another_kind(wire, wanted, problem.text, words)
+
+
+def _mapped(problem: p.OtherType, missing: Sequence[Axis], extra: Sequence[Axis], words: Wording) -> str:
+    """How axes that are too many are taken away, or made those that are missing; "" where it is not known."""
+    if problem.value.element is not Scalar.REAL:
+        return ""
+    text = problem.text if len(problem.text) < 60 and "\n" not in problem.text else "..."
+    names, depths = ", ".join(axis.name for axis in extra), [axis for axis in missing if not axis.is_width]
+    if not depths:
+        widened = missing_axis.widened(problem.value, extra)
+        taken = f"let the map take it, too, {words.quoted(widened)}" if widened else ""
+        them, belong = ("it", "it belongs") if len(extra) == 1 else ("them", "they belong")
+        taken = taken or f"{words.quoted(f'mean[{names}]({text})')}, say, takes {them} away"
+        return "" if missing else f": {taken}; or {belong} in the type"
+    if any(axis.is_width for axis in extra) or missing_axis.explain(problem.value, depths, problem.around, words):
+        return ""
+    made = ", ".join(axis.name for axis in depths)
+    return f": map what it has to what is wanted, {words.quoted(f'linear.back[{names} -> {made}]({text})')}"
 
 
 def _of_another_kind(wire: TypedValue, wanted: Type, text: str, words: Wording) -> str:
