@@ -87,7 +87,7 @@ def _mapped(problem: p.OtherType, missing: Sequence[Axis], extra: Sequence[Axis]
         them, belong = ("it", "it belongs") if len(extra) == 1 else ("them", "they belong")
         taken = taken or f"{words.quoted(f'mean[{names}]({text})')}, say, takes {them} away"
         return "" if missing else f": {taken}; or {belong} in the type"
-    if any(axis.is_width for axis in extra) or missing_axis.explain(problem.value, depths, problem.around, words):
+    if any(axis.is_width for axis in extra):
         return ""
     made = ", ".join(axis.name for axis in depths)
     return f": map what it has to what is wanted, {words.quoted(f'linear.back[{names} -> {made}]({text})')}"
