@@ -90,7 +90,9 @@ def _mapped(problem: p.OtherType, missing: Sequence[Axis], extra: Sequence[Axis]
     if any(axis.is_width for axis in extra):
         return ""
     made = ", ".join(axis.name for axis in depths)
-    return f": map what it has to what is wanted, {words.quoted(f'linear.back[{names} -> {made}]({text})')}"
+    back = f"linear.back[{names} -> {made}]"
+    mapped = words.quoted(f"{text} |> {back}" if text.isidentifier() else f"{back}({text})")
+    return f": map what it has to what is wanted, {mapped}"
 
 
 def _of_another_kind(wire: TypedValue, wanted: Type, text: str, words: Wording) -> str:
