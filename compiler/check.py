@@ -16,7 +16,7 @@ from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
 from .advice import methods
-from .advice.meaning import OF_OWN_SIZES, READERS
+from .advice.meaning import OF_CALLERS, OF_OWN_SIZES, READERS
 from .advice.meaning.unused import unused
 from .advice.same_names import SameNames
 from .advice.sizes import unsized_widths
@@ -26,7 +26,7 @@ from .calls.calls import Calls
 from .calls.checker import Checker
 from .causality.places import place_of
 from .causality.proof import check_causal
-from .graph.nodes import Call, Graph, Repeat, Scan
+from .graph.nodes import Call, Graph, Repeat, Scan, children
 from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
@@ -229,12 +229,14 @@ class _Build:
 
     def _meant(self, session: Session, graphs: Mapping[BlockDef, Graph | None]) -> None:
         """What is right in its shapes and may not be what is meant."""
+        called = _called([graph for block, graph in graphs.items() if graph is not None and block.is_model])
         for block, graph in graphs.items():
             if graph is None:
                 continue
             if block.is_model and (part := methods.taken(graph)) is not None:
                 session.problems.add(part)
-            for read in READERS if self.sizes else (*READERS, *OF_OWN_SIZES):
+            readers = READERS if graph.span in called else (*READERS, *OF_CALLERS)
+            for read in readers if self.sizes else (*readers, *OF_OWN_SIZES):
                 for problem in read(graph):
                     session.problems.add(problem)
 
@@ -290,6 +292,17 @@ class _Build:
                         session.problems.add(Plain.TRUSTED_IN_VAIN.at(why.span, axis.name, why.text))
                     if unproved is None or unproved.severity is not Severity.ERROR:
                         specialisation.graph = _proved(graph, position, axis)
+
+
+def _called(graphs: list[Graph]) -> set[Span | None]:
+    """Where the blocks and models stand that some of these graphs call."""
+    found = list(dict.fromkeys(inner for graph in graphs for node in graph.nodes for inner in children(node)))
+    seen = set(found)
+    for graph in found:
+        new = [inner for node in graph.nodes for inner in children(node) if inner not in seen]
+        seen.update(new)
+        found += new
+    return {graph.span for graph in found if graph.kind != "repeat"}
 
 
 def _allows_nothing(allowance: Allowance) -> Problem:

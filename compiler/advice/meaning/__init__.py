@@ -30,11 +30,12 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
     masks_of_data,
     masks_of_places,
     padding_read,
-    turns,
-    offsets,
     wrongly_dropped,
     heads_unlike,
 )
+OF_CALLERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (turns, offsets)
+"""Those that read a block alone only if no model calls it: the model's own reading of it knows what it is given."""
+
 OF_OWN_SIZES: tuple[Callable[[Graph], Iterable[Problem]], ...] = (never_learn,)
 """Those that read a file at the sizes that it declares alone: with others a softmax may be over one item, which is no
 mistake of the text.
