@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from ...dsl.source import Span
 from ..problems.axes import Surroundings
 from ..sizes.axes import Axis
 from .words import Wording
@@ -40,8 +41,14 @@ def declared(axis: Axis, copy: str, original: str, around: Surroundings, words: 
     return words.quoted(f"{axis.kind.value} {copy} like {original}")
 
 
-def undeclared(name: str, text: str) -> str:
-    """The help where a name of no axis is used as a copy of one: `x[seq as past]`, `past <= seq`; "" if it is not."""
+def undeclared(name: str, span: Span | None) -> str:
+    """The help where a block uses a name of no axis as a copy of one: `x[seq as past]`, `past <= seq`; else ""."""
+    if span is None:
+        return ""
+    whole = span.source.text
+    starts = [found.start() for found in re.finditer(r"^(?:block|model)\b", whole, re.MULTILINE)]
+    begin = max((at for at in starts if at <= span.start), default=0)
+    text = whole[begin : min((at for at in starts if at > span.start), default=len(whole))]
     renamed = re.search(rf"\[[^][]*?\b(\w+) as {name}\b", text)
     in_brackets = re.search(rf"\w\[[^][]*\b{name}\b[^][]*\]\(", text)
     compared = re.search(rf"\b{name} [<>]=? (\w+)\b|\b(\w+) [<>]=? {name}\b", text) if in_brackets else None
@@ -51,5 +58,5 @@ def undeclared(name: str, text: str) -> str:
     parameter = re.search(rf"\b{original}: (width|depth)\b", text)
     if parameter is not None:
         return f"declare it, a copy of `{original}`: `{name}: {parameter[1]} like {original}` among the parameters"
-    kind = "depth" if re.search(rf"^depth\b.*\b{original}\b", text, re.MULTILINE) else "width"
+    kind = "depth" if re.search(rf"^depth\b.*\b{original}\b", whole, re.MULTILINE) else "width"
     return f"declare it, a copy of `{original}`: `{kind} {name} like {original}`"

@@ -27,7 +27,7 @@ def no_axis_named(problem: p.NoAxisNamed, words: Wording) -> Diagnostic:
         help = "leave it out: the axes of a batch are not written, all ops run along them by themselves"
     elif numbered is not None and not misspelt(name, near or ""):
         near, help = None, f"declare a copy: `{numbered.kind.value} {name} like {numbered.name}`"
-    elif copy := undeclared(name, _around(problem.span)):
+    elif copy := undeclared(name, problem.span):
         help = copy
     elif problem.declared:
         help = f"declare it: `{problem.declared.format(name)}`"
@@ -48,10 +48,6 @@ def no_axis_named(problem: p.NoAxisNamed, words: Wording) -> Diagnostic:
     return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=_respelt(problem.span, near))
 
 
-def _around(span: Span | None) -> str:
-    return "" if span is None else span.source.text
-
-
 def _respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
     return [] if span is None else respelt(span, near)
 
@@ -61,7 +57,7 @@ def no_value_named(problem: p.NoValueNamed, words: Wording) -> Diagnostic:
     name, near = problem.name, nearest(problem.name, problem.known)
     if name in ("True", "False"):
         near = name.lower()
-    help = undeclared(name, _around(problem.span)) or f"bind it above, `{name} = ...`, or make it an argument"
+    help = undeclared(name, problem.span) or f"bind it above, `{name} = ...`, or make it an argument"
     help = f"did you mean `{near}`?" if near else help
     if name == "None":
         help = "leave it out: what has a default need not be given; a mask that keeps all is `true`"
