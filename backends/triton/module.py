@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass, rewritten
-from ...compiler.rewrites.simplify.merge import merge
+from ...compiler.streams.prepare import prepared
 from ..files.code import ModelCode
 from ..plan.lower import STRUCTURE
 from ..text.carried import joined
@@ -16,7 +16,6 @@ from ..torch.module import torch_code
 from . import wrapper
 from .backward import back_columns, back_rows
 from .forward import forward
-from .opened import opened, sunk
 from .outline import Outliner
 from .points import functions
 from .read import Reason
@@ -38,7 +37,7 @@ class Streamed:
 def streamed(graph: Graph, module: str, header: str = "") -> Streamed:
     """The graph with its streaming regions as calls of functions of `module`, and the text of that."""
     outliner = Outliner(module)
-    changed = outliner(merge(sunk(opened(graph))))
+    changed = outliner(prepared(graph))
     if not outliner.kernels:
         return Streamed(graph, "", (), tuple(outliner.reasons))
     reasons = tuple(dict.fromkeys(outliner.reasons))

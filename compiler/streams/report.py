@@ -81,7 +81,7 @@ class RegionCost:
     def cached(self) -> bool:
         """Whether what moves comes from device memory once: the cache has it when other programs ask for it again."""
         it = self._known
-        loop = sum(int(it.meter.bytes(x.value).at(it.values)) for x in self.region.inputs if x.moves)
+        loop = sum(int(it.meter.bytes(x.value).at(it.values)) for x in it.inputs if x.moves)
         return loop / max(int(it.grid.at(it.values)), 1) * SHARE <= self.device.cache
 
     @property

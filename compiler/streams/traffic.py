@@ -107,6 +107,12 @@ class Traffic:
         others = (axis for axis in self.region.partitioned if axis != self.region.rows)
         return self.meter.scope.product(others) * (BATCH_SIZE if batched else ONE) * self.times
 
+    @cached_property
+    def inputs(self) -> list[Operand]:
+        """What the loop reads: what only `after` does, which is left to the graph, it does not."""
+        read = {value.id for node in (*self.region.before, *self.region.inside) for value in reads(node)}
+        return [item for item in self.region.inputs if item.value.id in read]
+
     # -- bytes ----------------------------------------------------------------------------------------------------
 
     def reads(self, item: Operand) -> Poly:
@@ -157,12 +163,12 @@ class Traffic:
     @cached_property
     def asked(self) -> Poly:
         """Bytes of all loads and stores."""
-        return total(map(self.reads, self.region.inputs)) + total(map(self.written, self.region.folds))
+        return total(map(self.reads, self.inputs)) + total(map(self.written, self.region.folds))
 
     @cached_property
     def least(self) -> Poly:
         """Bytes if each operand came from device memory once."""
-        once = total(self.meter.bytes(item.value) for item in self.region.inputs) * self.times
+        once = total(self.meter.bytes(item.value) for item in self.inputs) * self.times
         return once + total(map(self.written, self.region.folds))
 
     @cached_property
@@ -202,7 +208,7 @@ class Traffic:
     def held(self) -> tuple[int, int]:
         """Bytes of shared memory, and of registers that hold tiles."""
         shared = registers = 0
-        for item in self.region.inputs:
+        for item in self.inputs:
             size = self._number(self._rest(item.axes)) * self.meter.width(item.value)
             tile = self.tile if self.region.rows in item.axes else 1
             if not item.lookup:

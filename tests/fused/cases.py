@@ -89,7 +89,7 @@ CASES = (
     Case("grouped_query", "grouped_query", 1, {"model": 32, "groups": 2, "sharing": 2}),
     Case("cross", "cross", 1, {**SMALL, "memory": 12}),
     Case("alibi", "alibi_attention", 1, SMALL),
-    Case("differential", "differential", 1, {"model": 32, "heads": 2}),
+    Case("differential", "differential", 2, {"model": 32, "heads": 2}),
     Case(
         "latent",
         "latent_attention",

@@ -90,7 +90,7 @@ class _Spread:
                 return set()
 
     def _simple(self, value: Value, axis: Axis) -> bool:
-        """Whether it is shares of one op times what knows nothing of them."""
+        """Whether it is shares of one op times what varies along the axis and knows nothing of them."""
         node = self._makers[value.id]
         assert isinstance(node, Apply)
         held = [operand for operand in node.operands if self._origins(operand, axis)]
@@ -102,7 +102,10 @@ class _Spread:
             case Pointwise():
                 others = [operand for operand in node.operands if not self._origins(operand, axis)]
                 origins = {one for operand in held for one in self._origins(operand, axis)}
-                late = any(self._late(operand, axis, 64) for operand in others)
+                apart = isinstance(node.traits.meaning, Product | Quotient) and any(
+                    self._apart(x, axis) for x in others
+                )
+                late = apart or any(self._late(operand, axis, 64) for operand in others)
                 return len(origins) == 1 and not late and all(self._simple(operand, axis) for operand in held)
             case _:
                 return all(self._simple(operand, axis) for operand in held)
@@ -143,13 +146,17 @@ class _Spread:
             case _:
                 return None
 
+    def _apart(self, value: Value, axis: Axis) -> bool:
+        """Whether a value is the same all along the axis."""
+        node = self._makers.get(value.id)
+        copied = isinstance(node, Apply) and node.traits.reads == Arrange(IndexMap.NEW) and axis in node.made
+        return copied or axis not in _varies(value)
+
     def _without(self, value: Value, axis: Axis) -> Value | None:
         """The same value without the axis, which it is the same along; None if it is not."""
         node = self._makers.get(value.id)
-        if axis not in _varies(value):
-            return value
-        if not isinstance(node, Apply) or node.traits.reads != Arrange(IndexMap.NEW) or axis not in node.made:
-            return None
+        if not self._apart(value, axis) or not isinstance(node, Apply) or axis not in _varies(value):
+            return value if axis not in _varies(value) else None
         made = tuple(one for one in node.made if one != axis)
         out = self._fresh(_typed(value, lambda one: one != axis))
         return self._add(replace(node, made=made, out=out)) if made else node.operands[0]

@@ -1,0 +1,94 @@
+"""What `attnc cost --streams` says that a kernel moves is what its loads and stores move, counted one by one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attnc
+from attnc.compiler.streams.device import DEVICES
+from attnc.compiler.streams.report import streams
+
+torch = pytest.importorskip("torch")
+os.environ.setdefault("TRITON_INTERPRET", "1")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+TILE = 16  # of the kernels where they run in Python
+CAUSAL = "softmax[k](scores where k <= q)"
+SPEC = """\
+width q
+width k like q
+depth g = 2, s = 2, d = 8, v = 5
+model f(
+    Q: [g, s, q, d], K: [g, k, d], V: [g, k, v], U: [g, s, k, v], real: bool[k], c: [g, s], b: [g, s, q, k]
+) -> [g, s, q, v] {
+    scores = dot[d](Q, K)
+    return BODY
+}
+"""
+BODIES = {
+    "padding": "dot[k](softmax[k](scores where real), V)",
+    "causal": "dot[k](softmax[k](scores where k <= q), V)",
+    "window": "dot[k](softmax[k](scores where k <= q and q - k < 20), V)",
+    "both sides": "dot[k](softmax[k](scores where abs(q - k) <= 9), V)",
+    "two values": f"dot[k]({CAUSAL}, V) * dot[k]({CAUSAL}, U)",
+    "bias": "dot[k](softmax[k](scores * broadcast[q, k](c) + b where k <= q), V)",
+    "sigmoid": "dot[k](sigmoid(scores), V)",
+    "L2": "dot[k](l2norm[k](scores), V)",
+    "sinks": f"sigmoid(logsumexp[k](scores where k <= q) - broadcast[q](c)) * dot[k]({CAUSAL}, V)",
+}
+
+
+@contextmanager
+def counted() -> Iterator[dict[str, int]]:
+    """Bytes that are loaded and stored meanwhile, by the interpreter's own functions."""
+    from triton.runtime.interpreter import InterpreterBuilder as Builder
+
+    moved = {"loads": 0, "stores": 0}
+    load, store = Builder.create_masked_load, Builder.create_masked_store
+
+    def loaded(self: Any, pointers: Any, mask: Any, *more: Any) -> Any:
+        value = load(self, pointers, mask, *more)
+        moved["loads"] += int(np.asarray(mask.data).sum()) * value.data.dtype.itemsize
+        return value
+
+    def stored(self: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
+        moved["stores"] += int(np.asarray(mask.data).sum()) * value.data.dtype.itemsize
+        return store(self, pointers, value, mask, *more)
+
+    Builder.create_masked_load, Builder.create_masked_store = loaded, stored
+    try:
+        yield moved
+    finally:
+        Builder.create_masked_load, Builder.create_masked_store = load, store
+
+
+@pytest.mark.parametrize(
+    "size", [pytest.param(37, id="37"), *(pytest.param(n, marks=pytest.mark.slow) for n in (16, 50))]
+)
+@pytest.mark.parametrize(
+    "body", [pytest.param(body, marks=() if body == "causal" else pytest.mark.slow) for body in BODIES]
+)
+def test_loads_and_stores(body: str, size: int) -> None:
+    model = attnc.loads(SPEC.replace("BODY", BODIES[body])).model("f")
+    net = model.torch(kernels="triton", dtype="float32")
+    sizes = {"g": 2, "s": 2, "d": 8, "v": 5, "q": size, "k": size}
+    given = {}
+    for port in model.inputs:
+        x = torch.randn(3, *(sizes[axis] for axis in port.axes))
+        given[str(port.name)] = x > 0 if port.element == "bool" else x
+    with torch.no_grad(), counted() as moved:
+        net(**given)
+    found = streams(model.cost(q=size, batch=3), DEVICES["h100"], (TILE, TILE))
+    (one,) = found.regions
+    it = one.traffic
+    assert it is not None
+    loads = sum(it.reads(item).at(it.values) for item in it.inputs)
+    stores = sum(it.written(fold).at(it.values) for fold in it.region.folds)
+    assert moved == {"loads": loads, "stores": stores}
+    assert it.asked.at(it.values) == loads + stores
