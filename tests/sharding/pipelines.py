@@ -47,7 +47,7 @@ def piped(case: dict[str, Any]) -> dict[str, Any]:
                 told = unmet(sent)
                 if "pipe" not in case["mesh"]:
                     told = as_planned(of, mesh, case, sent) or told
-                elif "context" not in case["mesh"]:
+                else:
                     told = told_by_all(stage_as_planned(of, mesh, case, net, sent) or told)
             with torch.no_grad():
                 alone = net.forward_backward(**parts, loss=squares, micro=case["micro"])

@@ -54,6 +54,16 @@ def test_stages_that_do_the_same_are_planned_once() -> None:
     assert {path.split(".")[1] for path in plan.plans[2].weights} == {"4", "5"}
 
 
+def test_stages_that_share_weights_scatter_alike() -> None:
+    """The encoder's weights, which are those of parts of the source, are whole beside a decoder that has all of it."""
+    of = model("transformer_loss")
+    sizes, splits = {"source": 8, "target": 8}, {"context": ["source"]}
+    plan = of.plan_stages({"pipe": 2, "context": 2}, sizes, splits=splits)
+    assert plan.held and [each.copied for each in plan.plans] == [(), ()]
+    alone = of.plan_stages({"pipe": 2, "context": 2}, sizes)
+    assert [each.copied for each in alone.plans] == [(0,), (0,)]
+
+
 def test_few_micro_batches_go_forward_first() -> None:
     plan = model("zoo/gpt2").plan_stages({"pipe": 2}, SIZES)
     assert [plan.flight(number) for number in range(2)] == [1, 1] and plan.bubble == 0.5

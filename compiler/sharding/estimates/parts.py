@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...graph.inventory import extent
@@ -16,14 +16,15 @@ from .memory import unit
 
 @dataclass(frozen=True)
 class WeightParts:
-    """placed: where each weight lies, by its path."""
+    """placed: where each weight lies, by its path. over: mesh axes along which weights may be scattered; None: all."""
 
     mesh: Mesh
     placed: Mapping[str, PlacedWeight]
+    over: frozenset[int] | None = None
 
     def renamed(self, path: Callable[[str], str]) -> WeightParts:
         """The same under other paths; what does not hang on these is not counted again."""
-        made = WeightParts(self.mesh, {path(each): placed for each, placed in self.placed.items()})
+        made = replace(self, placed={path(each): placed for each, placed in self.placed.items()})
         vars(made).update({name: getattr(self, name) for name in ("parameters", "copied", "unsplit", "alike", "units")})
         return made
 
@@ -50,7 +51,8 @@ class WeightParts:
         are divided along an axis, the other weights are whole along it.
         """
         every = self.placed.values()
-        several = [number for number, axis in enumerate(self.mesh.axes) if axis.size > 1 and every]
+        axes = [number for number, axis in enumerate(self.mesh.axes) if axis.size > 1 and every]
+        several = axes if self.over is None else sorted(self.over.intersection(axes))
         return tuple(n for n in several if all(n in each.partial and each.place[n] is None for each in every))
 
     @cached_property

@@ -149,4 +149,10 @@ def planned_stages(
             made[each.like] = found
         plans.append(made[each.like].renamed(each.path))
     shared = {path: by for path, by in holders(every).items() if len(by) > 1}
+    sharing = {stage for by in shared.values() for stage in by}
+    if sharing:  # devices have the same parts of what stages share: scattered along axes that all of these have
+        over = frozenset.intersection(*(frozenset(plans[number].copied) for number in sharing))
+        for number in sharing:
+            if over != {*plans[number].copied}:
+                plans[number] = replace(plans[number], parts=replace(plans[number].parts, over=over))
     return PipelinePlan(whole, every, tuple(plans), shared)
