@@ -31,7 +31,7 @@ NUMPY_LEFT_OUT = re.compile(r"/tests/|numpy/(f2py|distutils|testing/tests)/|\.py
 GROUPS = (
     ("examples/*.attn", "Transformers"),
     ("examples/attentions/*.attn", "Attentions"),
-    ("examples/*/*.attn", "Models"),
+    ("examples/**/*.attn", "Models"),
 )
 
 
@@ -136,8 +136,8 @@ def examples() -> Iterator[dict[str, str]]:
             seen.add(file)
             text = file.read_text(encoding="utf-8")
             if not any(found.severity.value == "error" for found in attnc.check(text)):
-                first = text.partition("\n")[0]
-                title = first.removeprefix("#").strip() if first.startswith("#") else file.stem.replace("_", " ")
+                said = re.match(r"# (.{3,60}?)(?: \(|[:,]|\.?$)", text, re.MULTILINE)
+                title = said[1] if said else file.stem.replace("_", " ")
                 yield {"name": file.relative_to(ROOT).as_posix(), "group": group, "title": title, "text": text}
 
 

@@ -8,6 +8,7 @@ import zipfile
 from ..spec import Model
 
 MAIN = r"""\documentclass{article}
+\usepackage[margin=1in]{geometry}
 \usepackage{amsmath, amssymb, tikz, xcolor}
 \begin{document}
 
