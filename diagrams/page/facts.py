@@ -65,10 +65,18 @@ class PageFacts:
             found["q"] = 1  # nothing is computed there
         return found
 
-    def wires(self, sheet: Canvas) -> dict[str, int]:
-        """The axis of each wire that has one."""
-        made = PartFinder(sheet).wires.items()
-        return {str(number): self.axis(wire.axis) for number, (wire, _) in made if wire.axis is not None}
+    def wires(self, sheet: Canvas) -> dict[str, list[object]]:
+        """Of each wire its axis, the steps that make it and those that read it; it goes past what leaves it alone."""
+        finder = PartFinder(sheet)
+        return {
+            str(number): [
+                None if wire.axis is None else self.axis(wire.axis),
+                sorted(finder.made.get(number, ())),
+                sorted(finder.read.get(number, ())),
+            ]
+            for number, wire in finder.wires.items()
+            if number in finder.made
+        }
 
 
 def source_name(name: str) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Graph
+from ..base.names import name_text
+from ..base.text import plain
 from ..base.theme import Theme
 from ..canvas.drawing import Canvas
 from ..formats.svg import Palette, SvgWriter
@@ -70,6 +72,8 @@ class Levels:
             return
         found["b"] = self.add(node.graph, (*path, called(node)))
         found["h"], found["k"] = step.title, sorted(called(node))
+        inputs = {plain(name_text(entry.name)): entry.name for entry in node.graph.inputs}
+        found["u"] = [[inputs[name] for name in plain(port).split(", ") if name in inputs] for port in step.ports]
         found["c"] = self.palette.number(self.theme.region[step.tint % len(self.theme.region)])
         pairs = ((theirs.name, ours.name) for theirs, ours in node.axes)
         if same := ", ".join(f"{theirs} = {ours}" for theirs, ours in pairs if theirs != ours):

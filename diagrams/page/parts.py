@@ -21,6 +21,10 @@ Part = tuple[str, int]
 """("s", the step's place in the scene), ("w", the wire's number), or a class and 0."""
 
 
+End = tuple[int, int]
+"""A step that makes or reads a wire, and which of its operands or results the wire is a part of."""
+
+
 @dataclass
 class Drawing:
     """left, right: sides.   rows: of each the heights between which it stands, and its SVG.
@@ -53,12 +57,16 @@ class PartFinder:
         self.steps = {id(step): k for k, step in enumerate(sheet.scene.steps)}
         self.ops = {slot.id: self.steps[step] for step, slot in sheet.slots.items()}
         self.boxes: dict[int, Box] = {}  # of each step, about what is drawn of it
-        self.wires: dict[int, tuple[Wire, int]] = {}  # with the step that makes it
-        for column in sheet.columns:
-            for step in column.steps:
-                for own in sheet.meetings[id(step)].outs:
+        self.wires: dict[int, Wire] = {}
+        self.made: dict[int, list[End]] = {}  # by the numbers of wires
+        self.read: dict[int, list[End]] = {}
+        for step in (step for column in sheet.columns for step in column.steps):
+            meeting = sheet.meetings[id(step)]
+            for ends, side in ((self.made, meeting.outs), (self.read, meeting.ins)):
+                for place, own in enumerate(side):
+                    self.wires |= {wire.number: wire for wire in own}
                     for wire in own:
-                        self.wires.setdefault(wire.number, (wire, self.steps[id(step)]))
+                        ends.setdefault(wire.number, []).append((self.steps[id(step)], place))
 
     def named(self, name: str, cls: str) -> Part | None:
         """By the name of a node, and its class."""
@@ -153,6 +161,6 @@ def _said(part: Part | None, finder: PartFinder) -> str:
         case ("s", step):
             return f" data-s='{step}'"
         case ("w", number):
-            return f" data-w='{number}' data-s='{finder.wires[number][1]}'" if number in finder.wires else ""
+            return f" data-w='{number}'" if number in finder.wires else ""
         case (cls, _):
             return f" data-c='{cls}'"

@@ -17,7 +17,9 @@ from ..formats.texmath import TexTerm, read
 from .facts import source_name
 from .levels import Levels
 
-_SCRIPTS = ("data", "compose", "light", "stops", "heat", "about", "open", "views", "steps", "zoom", "save", "start")
+_SCRIPTS = (
+    "data", "compose", "light", "through", "stops", "heat", "about", "open", "views", "steps", "zoom", "save", "start",
+)  # fmt: skip
 
 
 Code = Callable[[], Sequence[tuple[str, Sequence[Span]]]]

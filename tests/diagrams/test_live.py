@@ -319,7 +319,7 @@ def test_a_screen_reader_finds_every_step(chromium: Chromium, page: Path) -> Non
         return [node for node in nodes if node.get("role", {}).get("value") in roles and not node["ignored"]]
 
     (whole,) = found("application")
-    assert whole["name"]["value"] == "transformer" and "Arrow keys go" in whole["description"]["value"]
+    assert whole["name"]["value"] == "transformer" and "go from step to step" in whole["description"]["value"]
     assert "transformer maps" in whole["description"]["value"]
     names = [node["name"]["value"] for node in found("button", "image") if ";" in node["name"]["value"]]
     assert names == chromium.run("walkable().map(w => linesOf(aboutOf(w.g)).slice(0, 3).join('; '))")
@@ -338,6 +338,37 @@ def test_a_screen_reader_finds_every_step(chromium: Chromium, page: Path) -> Non
     chromium.press("ArrowRight")
     assert chromium.run(focused).startswith("+; ")
     assert "aria-hidden" not in chromium.run("svgText()") and 'role="img"' in chromium.run("svgText()")
+    assert chromium.errors == []
+
+
+@pytest.mark.slow
+@in_chromium
+def test_wires_lead_on(chromium: Chromium, page: Path) -> None:
+    """By keys along each of them, from step to step; into an open block, and out of it."""
+    chromium.size(*SIZES["laptop"])
+    chromium.open(page)
+    chromium.run("openLevel()")
+    chromium.run("figure.focus()")
+    chromium.press("ArrowRight")
+    chromium.press("ArrowDown")
+    assert chromium.run("state.held.wire !== undefined && $('about').textContent").startswith("axis source")
+    assert chromium.run("figure.querySelectorAll('.way').length") > 0  # which way it goes
+    chromium.press("ArrowRight")
+    assert chromium.run("document.activeElement.ariaLabel").startswith("gather[vocab]")
+    chromium.press("ArrowUp")
+    chromium.press("ArrowLeft")
+    assert chromium.run("document.activeElement.ariaLabel").startswith("input source_ids")
+    cross = "data.levels[state.root].steps.findIndex(step => step.t.endsWith(' cross'))"
+    for operand, name in ((0, "base"), (1, "injected")):
+        ways = f"wiresAt(String(state.root), 2, {cross}, {operand}).map(w => through(String(state.root), w))"
+        found = chromium.run(
+            f"{ways}.map(way => way.filter(([path]) => path.includes('/')).map(([path, w]) =>"
+            " [data.axes[wiresOf(path)[w][0]].name, factOf(`${path}/${wiresOf(path)[w][1][0][0]}`).n]))"
+        )
+        assert found == [[["q" if operand == 0 else "k", name]], [["model", name]]]
+    wire = f"wiresAt(String(state.root), 1, {cross})[0]"
+    chromium.run(f"hold(aboutOf(wireAt(String(state.root), {wire})))")
+    assert chromium.run("figure.querySelectorAll('.on').length") >= 2  # what the block gives, in it and behind it
     assert chromium.errors == []
 
 

@@ -9,7 +9,7 @@ function tell(what) {
   const facts = what.step === undefined ? null : data.levels[what.level].steps[what.step];
   if (what.axis !== undefined) {
     const { name, label, kind } = data.axes[what.axis], size = sizeOf(what.axis, what.path || "");
-    return say(`axis ${name}` + (label !== name ? ` (${label})` : ""), `kind: ${kind}`, `size: ${size === name ? "known at run time" : size}`, `from: ${originOf(facts)}`);
+    return say(`axis ${name}` + (label !== name ? ` (${label})` : ""), `kind: ${kind}`, `size: ${size === name ? "known at run time" : size}`, `from: ${originOf(what.wire === undefined ? facts : data.levels[what.level].steps[wiresOf(what.path)[what.wire][1][0][0]])}`);
   }
   if (facts) {
     say(...linesOf(what), facts.b !== undefined ? "a block: click it, or press Enter, to open or close it" : "");

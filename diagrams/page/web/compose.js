@@ -18,7 +18,7 @@ function level(number, path, at, wide) {
   d.rows.forEach(([top, low, svg], r) => {
     const row = make("g", { class: "band", "data-key": `${path}:${r}`, transform: `translate(${-d.x[0]} ${y - top})` });
     row.innerHTML = svg;
-    for (const part of row.querySelectorAll("[data-s]")) mark(part, facts, facts.wires[at], path);
+    for (const part of row.querySelectorAll("[data-s], [data-w]")) mark(part, facts, facts.wires[at], path);
     g.append(row);
     y += low - top;
     for (const [step, box] of Object.entries(d.boxes)) {
@@ -58,10 +58,12 @@ const label = fact => { const words = fact.t.split(" "); return words.length > 1
 
 // What a piece of the figure speaks of.
 function mark(part, facts, wires, path) {
+  const ends = wires[part.dataset.w];
+  if (ends) part.dataset.s = ends[1][0][0];
   const fact = facts.steps[part.dataset.s];
   if (fact.p !== undefined) part.dataset.p = fact.p;
-  if (part.dataset.w !== undefined) {
-    if (wires[part.dataset.w] !== undefined) part.dataset.a = wires[part.dataset.w];
+  if (ends) {
+    if (ends[0] !== null) part.dataset.a = ends[0];
     for (const path of [...part.querySelectorAll("path")]) {
       const hit = path.cloneNode();
       hit.setAttribute("class", "hit");

@@ -40,11 +40,14 @@ function show(what) {
   dark();
   if (!what) return;
   const wanted = new Set(what.places);
-  if (what.wire !== undefined)
+  if (what.wire !== undefined) {
+    const own = new Set(through(what.path, what.wire).map(piece => piece.join(" ")));
     for (const g of figure.querySelectorAll("[data-w]")) {
-      const own = g.dataset.w === what.wire && g.closest(".level").dataset.path === what.path;
-      g.classList.add(own ? "on" : "dim");
+      const lit = own.has(`${g.closest(".level").dataset.path} ${g.dataset.w}`);
+      g.classList.add(lit ? "on" : "dim");
+      if (lit) arrows(g);
     }
+  }
   const found = new Map();
   for (const g of figure.querySelectorAll("[data-s]")) {
     const inner = g.closest(".level"), key = `${inner.dataset.path}/${g.dataset.s}`, wire = g.dataset.w !== undefined;

@@ -18,9 +18,10 @@ function mode() {
 }
 
 function press(key) {
-  const { held } = state, box = held && held.step !== undefined && data.levels[held.level].steps[held.step].b !== undefined ? `${held.path}/${held.step}` : null;
+  const { held } = state, box = held && held.step !== undefined && held.wire === undefined && data.levels[held.level].steps[held.step].b !== undefined ? `${held.path}/${held.step}` : null;
   const keys = {
-    ArrowRight: () => walk(1), ArrowLeft: () => walk(-1), ArrowDown: () => walk(1), ArrowUp: () => walk(-1), Home: () => walk("first"), End: () => walk("last"),
+    ArrowRight: () => (held && held.wire !== undefined ? along(held, 1) : walk(1)), ArrowLeft: () => (held && held.wire !== undefined ? along(held, -1) : walk(-1)),
+    ArrowDown: () => across(held, 1), ArrowUp: () => across(held, -1), Home: () => walk("first"), End: () => walk("last"),
     "]": openLevel, "[": closeLevel, "+": () => zoom(state.zoom * 1.25), "=": () => zoom(state.zoom * 1.25), "-": () => zoom(state.zoom / 1.25), "0": () => zoom(1),
     Escape: () => { hold(null); figure.focus({ preventScroll: true }); }, Enter: box && (() => toggle(box)), " ": box && (() => toggle(box)),
   };

@@ -24,5 +24,5 @@ const pieceOf = key => [...figure.querySelectorAll("[data-s]:not([data-w])")].fi
 
 figure.addEventListener("focusin", event => {
   const key = event.target.dataset.stop;
-  if (key && !(state.held && `${state.held.path}/${state.held.step}` === key)) hold(aboutOf(event.target));
+  if (key && !(state.held && state.held.wire === undefined && `${state.held.path}/${state.held.step}` === key)) hold(aboutOf(event.target));
 });
