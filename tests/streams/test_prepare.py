@@ -76,3 +76,10 @@ def test_spread(body: str) -> None:
     folds = [fold.kind for region in find(ready).regions for fold in region.folds]
     assert len(folds) == BODIES[body], folds
     assert all(kind in (FoldKind.SHARES, FoldKind.ROOT, FoldKind.WEIGHTED) for kind in folds)
+
+
+def test_what_is_read_in_many_ways_is_looked_at_once() -> None:
+    twice = "".join(f"    w = w + w * broadcast[k](sum[k](w)) {'+ l2norm[k](t)' * (n == 0)}\n" for n in range(30))
+    head = HEAD.replace("    t = ", "    w = w[two = 0]\n    t = ")
+    graph = loads(head + twice + "    return dot[k](w, V)\n}\n").model("f")._sized
+    assert find(prepared(graph)).refusals

@@ -19,6 +19,8 @@ from ...sizes.axes import Axis
 from ..simplify.dead import alive
 from ..tools.walk import Fresh, Walk, with_operands
 
+MOST = 200  # new nodes of one contraction: a sum of sums may have more terms than ops
+
 
 def spread(graph: Graph) -> Graph:
     """The graph with such contractions spread out."""
@@ -32,6 +34,9 @@ class _Spread:
         self._makers: dict[int, Node] = {out.id: node for node in graph.nodes for out in makes(node)}
         self._new: list[Apply] = []
         self._picked: dict[tuple[int, int], Value] = {}
+        self._known: dict[tuple[int, Axis], frozenset[int]] = {}  # a value may be read by many ways
+        self._plain: dict[tuple[int, Axis], bool] = {}
+        self._settle: dict[tuple[int, Axis], Value] = {}
 
     def graph(self) -> Graph:
         nodes: list[Node] = []
@@ -41,6 +46,8 @@ class _Spread:
             self._makers.update((out.id, node) for out in makes(node))
             self._new = []
             if not isinstance(node, Apply) or not _adds(node) or self._contraction(node) is None:
+                if self._new:  # what was begun is not used
+                    self._picked, self._settle = {}, {}
                 nodes.append(node)
                 continue
             *before, last = self._new
@@ -64,6 +71,11 @@ class _Spread:
 
     def _settled(self, value: Value, axis: Axis) -> Value:
         """The same value, what is picked of shares being picked before they are made."""
+        if (value.id, axis) not in self._settle:
+            self._settle[value.id, axis] = self._settled_once(value, axis)
+        return self._settle[value.id, axis]
+
+    def _settled_once(self, value: Value, axis: Axis) -> Value:
         node = self._makers.get(value.id)
         if not isinstance(node, Apply) or not self._origins(value, axis) or self._simple(value, axis):
             return value
@@ -76,21 +88,31 @@ class _Spread:
                 operands = tuple(self._settled(operand, axis) for operand in node.operands)
                 return self._make(node, operands, value) if operands != node.operands else value
 
-    def _origins(self, value: Value, axis: Axis) -> set[int]:
+    def _origins(self, value: Value, axis: Axis) -> frozenset[int]:
         """The ops whose shares over the axis a value is made of, by the ids of their results."""
+        if (value.id, axis) not in self._known:
+            self._known[value.id, axis] = self._origins_of(value, axis)
+        return self._known[value.id, axis]
+
+    def _origins_of(self, value: Value, axis: Axis) -> frozenset[int]:
         node = self._makers.get(value.id)
         if not isinstance(node, Apply) or axis not in _varies(value):
-            return set()
+            return frozenset()
         match node.traits.reads:
             case Normalise(logarithm=False, centred=False) if axis in node.axes:
-                return {value.id}
+                return frozenset({value.id})
             case Pointwise() | Gather() | Arrange(IndexMap.NEW):
-                return set[int]().union(*(self._origins(operand, axis) for operand in node.operands))
+                return frozenset[int]().union(*(self._origins(operand, axis) for operand in node.operands))
             case _:
-                return set()
+                return frozenset()
 
     def _simple(self, value: Value, axis: Axis) -> bool:
         """Whether it is shares of one op times what varies along the axis and knows nothing of them."""
+        if (value.id, axis) not in self._plain:
+            self._plain[value.id, axis] = self._simply(value, axis)
+        return self._plain[value.id, axis]
+
+    def _simply(self, value: Value, axis: Axis) -> bool:
         node = self._makers[value.id]
         assert isinstance(node, Apply)
         held = [operand for operand in node.operands if self._origins(operand, axis)]
@@ -121,7 +143,9 @@ class _Spread:
         return local and any(self._late(operand, axis, steps // 2) for operand in node.operands)
 
     def _spread(self, node: Apply, place: int, axis: Axis) -> Value | None:
-        """The result, made by new nodes; None where it cannot be spread."""
+        """The result, made by new nodes; None where it cannot be spread, or would take too many."""
+        if len(self._new) > MOST:
+            return None
         value = node.operands[place]
         maker = self._makers[value.id]
         if not isinstance(maker, Apply) or not self._origins(value, axis) or self._simple(value, axis):
