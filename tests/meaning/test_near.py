@@ -182,6 +182,7 @@ READ = "dot[past](weights, V[seq as past])"
         ({"OFFSET": "+ log(1 + seq - past)"}, "log(1 + seq - past)"),
         ({"OFFSET": "+ 0.1 * past"}, ""),
         ({"OFFSET": "- log(1 + seq)"}, "log(1 + seq)"),
+        ({"OFFSET": "+ cos(2 * seq) * (seq - past)"}, ""),  # it rises for some queries alone
     ],
 )
 def test_scores_tell_distances(changed: dict[str, str], place: str) -> None:

@@ -191,13 +191,14 @@ def _hidden(use: Use, stretch: slice) -> list[tuple[int, bool]]:
 
 
 def scores_misjudged(said: Diagnostic, program: Program) -> str | None:
-    """W0524, of which random programs show one kind: scores that lie between 0 and 1."""
-    match = re.match(r"`(\w+)` takes scores of any size, and these lie between 0 and 1", said.message)
+    """W0524, of which random programs show one kind: scores that lie between two numbers."""
+    match = re.match(r"`(\w+)` takes scores of any size, and these lie between (\S+) and (\S+):", said.message)
     if match is None:
         return f"no number is looked at for this: {said.message}"
     for referee in runs(program):
         given = [use.operands[0].arr.data for use in used(referee, match[1], lines_of(said))]
-        if not any(((x >= 0) & (x <= 1)).all() for x in given):
+        low, high = float(match[2]), float(match[3])
+        if not any(((x >= low) & (x <= high)).all() for x in given):
             return f"they do not: {said.message}"
     return None
 

@@ -68,27 +68,24 @@ def _offsets(graph: Graph, frame: GraphRun) -> Iterator[Problem]:
         size = frame.extent(k) or 0
         if not k.is_width or more or len(queries) != 1 or size < FAR:
             continue
-        rows: dict[tuple[int, int], list[list[_Summand]]] = {}
-        for query in (size - 1, size // 2):
-            for place, key in enumerate((0, 1, query // 2, query - 1, query)):
+        rows: dict[tuple[int, int], dict[int, list[_Summand]]] = {}
+        for query in (size - 1, size // 2, size // 3):
+            for key in (0, 1, query // 2, query - 1, query):
                 point = {**dict.fromkeys(scores.type.axes, 0), queries[0]: query, k: key}
                 if node.mask is None or frame.number(node.mask, point) is not False:
                     for one in _summands(frame, scores, point, 1):
-                        found = rows.setdefault((id(one.frame), one.value.id), [])
-                        if len(found) < 2 - (query == size - 1) or not place:
-                            found.append([])
-                        found[-1].append(one)
+                        rows.setdefault((id(one.frame), one.value.id), {}).setdefault(query, []).append(one)
         for found in rows.values():
-            value = found[0][0]
+            value = next(iter(found.values()))[0]
             maker = value.frame.makers.get(value.value.id)
             span = getattr(maker, "span", None)
             if span is not None and span.source is source:
-                yield from _said(found, span, queries[0], k, node)
+                yield from _said([*found.values()], span, queries[0], k, node)
 
 
 def _said(rows: list[list[_Summand]], span: Span, q: Axis, k: Axis, node: Apply) -> Iterator[Problem]:
     numbers = [[one.number for one in row] for row in rows]
-    if len(rows) != 2 or min(map(len, rows)) < 3:
+    if len(rows) < 3 or min(map(len, rows)) < 3:
         return
     alike = all(len(set(row)) == 1 for row in numbers)
     if rows[0][0].rows:
