@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, reduce
 
 from ...sizes.functions import OPERATIONS
 
@@ -19,7 +19,7 @@ Values = Mapping["SizeSymbol", int]
 CONST, DEPTH, WIDTH = 0, 1, 2  # the order in which a product names them
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class SizeSymbol:
     """An unknown size or number. Two are the same if their keys are.
 
@@ -31,17 +31,7 @@ class SizeSymbol:
     rank: int = field(compare=False, default=CONST)
     formula: tuple[str, tuple[Poly, ...]] | None = field(compare=False, default=None)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, SizeSymbol) and self.key == other.key)
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.key)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
+    @property
     def order(self) -> tuple[int, str, str]:
         return (self.rank, self.name, repr(self.key) if self.formula is None else "")
 
@@ -158,7 +148,6 @@ class Poly:
 ZERO, ONE = Poly({}), Poly({(): 1})
 
 
-@lru_cache(1 << 14)
 def _times(a: Monomial, b: Monomial) -> Monomial:
     if not a or not b:
         return a or b
