@@ -16,10 +16,14 @@ import os
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+import sys
+
+if "cpu" in sys.argv:
+    os.environ.setdefault("TRITON_INTERPRET", "1")  # before anything imports Triton
+
 import argparse
 import json
 import platform
-import sys
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
