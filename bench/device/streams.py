@@ -2,9 +2,10 @@
 
     python bench/device/streams.py [--seconds 200] [--small --device cpu]
 
-First results and all gradients of every attention in bfloat16 beside float64; then times, forward and with gradients,
-the most telling first, in four fifths of the seconds; then all in float32 beside float64. What fails is told, and the
-next case runs. A table comes last. `--small` tries all at tiny sizes; on a CPU with TRITON_INTERPRET=1.
+First times in bfloat16, forward and with gradients, the most telling first, in half of the seconds, then their table;
+results and all gradients of every attention beside float64, in bfloat16 and in float32, each attention in a process of
+its own with a limit. What fails is told, and the next case runs. `--small` tries all at tiny sizes; on a CPU with
+TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import importlib.util
 import math
 import os
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -107,11 +110,12 @@ def model(name: str, small: bool) -> attnc.Model:
 
 @dataclass
 class Bench:
-    """device: where. small: tiny sizes. until: when to begin nothing more."""
+    """device: where. small: tiny sizes. until: when to begin nothing more. seconds: for all."""
 
     device: torch.device
     small: bool
     until: float
+    seconds: float
     rows: list[tuple[str, ...]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
@@ -185,16 +189,31 @@ def check(bench: Bench, name: str, dtype: torch.dtype) -> None:
     print(f"{name}: result and gradients, {str(dtype)[6:]} {told}, {bench.left:.0f} s left", flush=True)
 
 
-def check_all(bench: Bench, names: Sequence[str], dtype: torch.dtype) -> None:
-    for name in names:
+LIMIT = 30.0  # seconds of a process that checks one attention: a kernel that compiles for long is left
+
+
+def check_apart(bench: Bench, names: Sequence[str]) -> None:
+    """Each attention in a process of its own, four at a time: most of what they do is to compile."""
+
+    def told(work: tuple[str, str]) -> None:
+        name, dtype = work
         if bench.left < 4:
             print(f"{name}, {dtype}: no time", flush=True)
-            continue
+            return
+        command = [sys.executable, __file__, "--check", dtype, "--only", name, "--device", str(bench.device)]
+        command += ["--small"] if bench.small else []
         try:
-            check(bench, name, dtype)
-        except Exception as problem:
-            bench.wrong.append(f"{name}, {dtype}: {type(problem).__name__}: {str(problem)[:500]}")
-            print(bench.wrong[-1], flush=True)
+            limit = min(LIMIT, bench.left)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+        except subprocess.TimeoutExpired:
+            bench.wrong.append(f"{name}, {dtype}: not done in {limit:.0f} s")
+            return
+        print(done.stdout.strip(), flush=True)
+        if done.returncode:
+            bench.wrong.append(f"{name}, {dtype}: {(done.stdout + done.stderr).strip()[-500:]}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(told, [(name, dtype) for dtype in ("bfloat16", "float32") for name in names]))
 
 
 # -- fast? ------------------------------------------------------------------------------------------------------------
@@ -255,7 +274,7 @@ def contenders(bench: Bench, name: str, length: int) -> Iterator[tuple[str, Call
         yield "SDPA", theirs
     if length <= 8192 or name == "one":
         yield "plain", of.torch(without=["fuse_attention"], device=bench.device, dtype="bfloat16")
-    if bench.left > 70:  # it compiles for a while
+    if bench.left > 0.6 * bench.seconds:  # it compiles for a while
         made = flex(name, bench.inputs(of, length, torch.bfloat16), bench.small)
         if made is not None:
             yield "flex", made
@@ -321,18 +340,16 @@ def table(bench: Bench) -> str:
 
 def run(device: torch.device, small: bool, seconds: float, names: Sequence[str] = ()) -> Bench:
     """All of it."""
-    bench = Bench(device, small, time.perf_counter() + seconds)
-    every = names or (*SPECS, "one")
-    check_all(bench, every, torch.bfloat16)
+    bench = Bench(device, small, time.perf_counter() + seconds, seconds)
     for name, length in ORDER if not small else (("causal", 19), ("grouped", 19)):
-        if bench.left < 0.2 * seconds or (names and name not in names):
+        if bench.left < 0.5 * seconds or (names and name not in names):
             continue
         try:
             measure(bench, name, length)
         except Exception as problem:
             print(f"{name} N {length}: {type(problem).__name__}: {str(problem)[:500]}", flush=True)
-    check_all(bench, every, torch.float32)
-    print(table(bench))
+    print(table(bench), flush=True)
+    check_apart(bench, names or (*SPECS, "one"))
     print(f"{len(bench.wrong)} wrong", *bench.wrong, sep="\n  ")
     return bench
 
@@ -356,7 +373,14 @@ def main() -> int:
     parser.add_argument(
         "--only", action="append", default=[], choices=(*SPECS, "one"), help="this one; may be repeated"
     )
+    parser.add_argument("--check", choices=("bfloat16", "float32"), help="whether it is right in this type, no more")
     options = parser.parse_args()
+    if options.check:
+        bench = Bench(torch.device(options.device), options.small, time.perf_counter() + LIMIT, LIMIT)
+        for name in options.only:
+            check(bench, name, getattr(torch, options.check))
+        print(*bench.wrong, sep="\n")
+        return 1 if bench.wrong else 0
     return 1 if run(torch.device(options.device), options.small, options.seconds, options.only).wrong else 0
 
 
