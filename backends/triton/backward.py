@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ...compiler.masks.bounds import turned
 from ...compiler.sizes.axes import Axis
 from ...compiler.streams.rules import FoldKind
-from .bounds import loop, sides, turned
+from .bounds import loop, sides
 from .forward import begin_rows, row_bounds
 from .points import gradients, tables
 from .tiles import Kernel, PairNumber, Part, Score

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...compiler.masks.bounds import KeyBounds
 from ...compiler.streams.rules import FoldKind
-from .bounds import ColumnBounds, loop, sides
+from .bounds import loop, sides
 from .tiles import Kernel
 from .writer import Writer, of_rows, results
 
@@ -45,7 +46,7 @@ def forward(kernel: Kernel) -> str:
     return "\n".join(w.lines)
 
 
-def begin_rows(w: Writer, these: ColumnBounds) -> None:
+def begin_rows(w: Writer, these: KeyBounds) -> None:
     """Which program it is, and all that its tile of rows has."""
     kernel = w.kernel
     w.program(kernel.batch, w.rows, any(side.slope == 1 and not side.least for side in these.sides))
@@ -57,7 +58,7 @@ def begin_rows(w: Writer, these: ColumnBounds) -> None:
     w.leaves({kernel.rows})
 
 
-def row_bounds(w: Writer, these: ColumnBounds) -> tuple[list[str], list[tuple[str, str, bool]]]:
+def row_bounds(w: Writer, these: KeyBounds) -> tuple[list[str], list[tuple[str, str, bool]]]:
     """Which columns a tile of rows goes through: see `loop`."""
     last = f"tl.minimum(begin + BLOCK_{w.rows}, {w.rows}) - 1"
     return loop(these, "begin", last, w.columns, f"BLOCK_{w.columns}")

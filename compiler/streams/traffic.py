@@ -19,12 +19,13 @@ from ..cost.work import BATCH_SIZE, Contraction, Meter, contractions, plain_work
 from ..graph.nodes import Apply, reads
 from ..graph.traits import Gather
 from ..graph.values import Role, Value
+from ..masks.bounds import key_bounds
 from ..sizes.axes import Axis
 from .along import multiplies
 from .device import Device
 from .region import Fold, Operand, StreamingRegion, varies
 from .rules import FoldKind
-from .sight import loop_bounds, visited
+from .sight import visited
 
 STAGES = 2  # tiles of what moves that lie in shared memory at once: one is read while one is used
 STAT = 4  # bytes of what shares leave for their gradients
@@ -69,7 +70,7 @@ class Traffic:
     def _seen(self) -> tuple[SizeSymbol, ...]:
         """What stands for the keys that all tiles read, and for the pairs in these tiles; none where all are seen."""
         rows, seen = self.region.rows, self.region.seen
-        if rows is None or seen is None or seen.q != rows or not loop_bounds(seen):
+        if rows is None or seen is None or seen.q != rows or not key_bounds(seen).sides:
             return ()
         keys = self.region.streamed
         key = ("seen", rows, keys, seen, self.tile, self.step)
@@ -83,7 +84,7 @@ class Traffic:
         if not self._seen or self.region.seen is None:
             return ()
         sizes = (int(self.queries.at(self.meter.values)), int(self.keys.at(self.meter.values)))
-        return visited(loop_bounds(self.region.seen), *sizes, self.tile, self.step)
+        return visited(key_bounds(self.region.seen).sides, *sizes, self.tile, self.step)
 
     @property
     def keys(self) -> Poly:

@@ -9,11 +9,12 @@ import pytest
 
 from attnc import loads
 from attnc.compiler.graph.term import Predicate
+from attnc.compiler.masks.bounds import key_bounds
 from attnc.compiler.streams.device import DEVICES, DeviceError, device
 from attnc.compiler.streams.find import find
 from attnc.compiler.streams.prepare import prepared
 from attnc.compiler.streams.report import streams
-from attnc.compiler.streams.sight import loop_bounds, visited
+from attnc.compiler.streams.sight import visited
 from attnc.compiler.streams.traffic import Traffic
 
 ONE_HEAD = """\
@@ -68,13 +69,23 @@ model f(Q: [g, s, q, d], K: [g, k, d], V: [g, k, v], real: bool[k]) -> [g, s, q,
 
 
 @pytest.mark.parametrize(
-    "mask", ["k <= q", "k < q", "q - k < 5 and k <= q", "abs(q - k) <= 7", "k < 9", "k >= 6 and k <= q + 3", "q == k"]
+    "mask",
+    [
+        "k <= q",
+        "k < q",
+        "q - k < 5 and k <= q",
+        "abs(q - k) <= 7",
+        "k < 9",
+        "k >= 6 and k <= q + 3",
+        "q == k",
+        "q + k < 20",
+    ],
 )
 def test_loops_leave_out_what_no_query_sees(mask: str) -> None:
     text = ONE_HEAD.replace("width q, k", "width q\nwidth k like q").replace("(Q, K))", f"(Q, K) where {mask})")
     (region,) = find(prepared(loads(text).model("f").graph)).regions
     assert isinstance(region.seen, Predicate)
-    bounds = loop_bounds(region.seen)
+    bounds = key_bounds(region.seen).sides
     assert bounds
     for n in (1, 15, 36):
         for tile, step in ((16, 16), (8, 4), (4, 16)):
