@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from ..graph.traits import Function, Pointwise, Quotient
 from ..graph.typed_value import TypedValue
 from ..graph.values import Role
 from ..problems.marks import AveragedElsewhere, AveragedScaled, AveragedWider, NormalisedTwice, ScaledByAnother
-from ..sizes.axes import Arith, SizeOf
+from ..sizes.axes import Arith, Axis, SizeOf, axes_in
 from .table import OpCall
 
 
@@ -45,4 +48,12 @@ def check_scale(call: OpCall, a: TypedValue, b: TypedValue) -> None:
     power = 0.5 if call.op.reads == Pointwise(Quotient()) else -0.5
     match b.static:
         case Arith(root, (SizeOf(axis),), meaning=Function(power=p)) if p == power and a.product_of != (axis,):
-            call.fail(ScaledByAnother(call.spans[1], a, axis, root))
+            if not _make(a.product_of, axis):
+                call.fail(ScaledByAnother(call.spans[1], a, axis, root))
+
+
+def _make(parts: Sequence[Axis], whole: Axis) -> bool:
+    """Whether an axis was cut into these: one is sized by it, and together they are as many."""
+    sizes = [part.extent for part in parts]
+    cut = any(part.size is not None and whole in axes_in(part.size) for part in parts)
+    return cut and None not in sizes and prod(size for size in sizes if size is not None) == whole.extent

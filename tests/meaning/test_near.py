@@ -278,11 +278,34 @@ model net(x: [seq, model]) -> [seq, model] {
         ("linear.out[model -> model](tanh(linear.L[model -> model](x) + y))", []),
         ("x + y + linear.L[model -> model](x)", []),
         ("x + linear.L[model -> model](x) * sigmoid(linear.G[model -> model](y))", []),
+        ("linear.out[model -> model](select(seq == 0, 0, y))", ["W0523"]),
+        ("(x + linear.out[model -> model](y))[seq = min(seq + 1, |seq| - 1)]", []),  # as in XLNet
     ],
 )
 def test_what_joins_an_item_that_sees_nothing(end: str, codes: list[str]) -> None:
     said = [each.code for each in attnc.check(STRICT.replace("END", end))]
     assert [code for code in said if code != "W0503"] == codes  # `two` is not needed by all
+
+
+def test_a_learned_vector_in_the_place_of_an_item_that_sees_nothing() -> None:
+    text = STRICT.replace("y = attend(x)", "param first: [model] ~ normal(0.02)\n    y = attend(x)")
+    said = attnc.check(text.replace("END", "linear.out[model -> model](select(seq == 0, first, y))"))
+    assert "W0523" not in [each.code for each in said]
+
+
+HALVES = """
+width q, k
+depth key = 16, two = 2, half = key / 2, other = 8
+block scores(Q: [q, key], K: [k, key]) -> [q, k] {
+    return dot[two, half](split[key -> two, half](Q), split[key -> two, half](K)) / sqrt(SIZE)
+}
+"""
+
+
+@pytest.mark.parametrize(("size", "codes"), [("|key|", []), ("|two| * |half|", []), ("|half|", ["W0504"])])
+def test_the_size_of_an_axis_that_was_cut(size: str, codes: list[str]) -> None:
+    said = [each.code for each in attnc.check(HALVES.replace("SIZE", size))]
+    assert [code for code in said if code != "W0503"] == codes
 
 
 NEXT = "ids[seq = min(seq + 1, |seq| - 1)]"

@@ -4,7 +4,9 @@ Masked softmax gives such an item 0 here and NaN elsewhere (pytorch issue 41508)
 comparison that is strict or turned round: `past < seq`, `seq - past > 8`. The mask is worked out by place alone
 (`concrete.py`), at sizes well beyond the numbers it compares with; data may only hide more. Nothing is said where
 something joins what is read: before it is mapped another branch, a share that a sink takes, the item itself; behind the
-map another branch (PixelSNAIL, Chen et al. 2017), but not the stream that a residual adds.
+map another branch, but not the stream that a residual adds, unless a window reads its neighbours (PixelSNAIL, Chen et
+al. 2017). Nor where another value is chosen in its place, or items are taken of it, which may leave out those (XLNet,
+Yang et al. 2019).
 """
 
 from __future__ import annotations
@@ -15,7 +17,19 @@ from itertools import islice
 
 from ....dsl.source import Span
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, children, makes, reads
-from ...graph.traits import Arrange, Function, IndexMap, Normalise, Pointwise, Product, Reduce, Sum
+from ...graph.traits import (
+    Arrange,
+    Choice,
+    Function,
+    Gather,
+    IndexMap,
+    Normalise,
+    Pointwise,
+    Product,
+    Reduce,
+    Sum,
+    Window,
+)
 from ...graph.values import Role, Value
 from ...problems.marks import EmptyQueries
 from ...sizes.axes import Axis, known
@@ -148,6 +162,7 @@ class _EmptyState(IntEnum):
     READ = 0  # nothing but that has been done
     MAPPED = 1  # a learned map has taken it
     GATES = 2  # and a function, such as a sigmoid, that makes something of nothing
+    ADDED = 3  # a residual has added it to its stream
 
 
 class _Joins:
@@ -159,6 +174,8 @@ class _Joins:
     def __init__(self, frame: GraphRun, node: Apply, key: Axis) -> None:
         self.key = key
         self.read = _read(frame, node.operands)
+        makers = [each for each in self.read.values() if isinstance(each, Apply)]
+        self.convolved = any(isinstance(each.traits.reads, Window) for each in makers)
         self.seen: set[tuple[int, int, _EmptyState]] = set()
 
     def joined(self, frame: GraphRun, value: Value, state: _EmptyState = _EmptyState.READ) -> bool:
@@ -183,11 +200,17 @@ class _Joins:
                 return False
             case Apply(weights=weights, traits=traits) if weights and isinstance(traits.reads, Reduce):
                 return self.joined(frame, node.out, max(state, _EmptyState.MAPPED))
+            case Apply(operands=(whole, *_)) if isinstance(node.traits.reads, Gather) and whole.id == value.id:
+                return True  # of its items some are taken
+            case Apply() if state is _EmptyState.ADDED:
+                return self.joined(frame, node.out, state)
             case Apply():
-                others = [each for each in node.operands if each.id != value.id and each.role is Role.DATA]
+                least = Role.WEIGHT if node.traits.meaning == Choice() else Role.DATA
+                others = [each for each in node.operands if each.id != value.id and each.role >= least]
                 match node.traits.meaning:
                     case Sum() if state and any(self._is_stream(frame, other) for other in others):
-                        return _beside(frame, node.out)
+                        beside = self.convolved or _beside(frame, node.out)
+                        return beside or self.joined(frame, node.out, _EmptyState.ADDED)
                     case Product() if state is _EmptyState.MAPPED:
                         others = []
                     case Function(zero=False) if state:
@@ -204,7 +227,7 @@ class _Joins:
         """Of a result of a graph."""
         if frame.outer is None or frame.node is None:
             return frame.graph.kind != "model"
-        return isinstance(frame.node, Call) and self.joined(frame.outer, makes(frame.node)[place], state)
+        return self.joined(frame.outer, makes(frame.node)[place], state)
 
     def _is_stream(self, frame: GraphRun, value: Value) -> bool:
         """Whether the op has read this, too."""
@@ -219,21 +242,22 @@ class _Joins:
         return True
 
 
-def _read(frame: GraphRun, values: Iterable[Value]) -> set[tuple[int, int]]:
-    """All that values are made of, by frame and value."""
-    found, left = set[tuple[int, int]](), [(frame, value) for value in values]
+def _read(frame: GraphRun, values: Iterable[Value]) -> dict[tuple[int, int], Node | None]:
+    """All that values are made of, by frame and value, and what makes each there."""
+    found: dict[tuple[int, int], Node | None] = {}
+    left = [(frame, value) for value in values]
     while left:
         at, value = left.pop()
         if (id(at), value.id) in found:
             continue
-        found.add((id(at), value.id))
-        match at.makers.get(value.id):
-            case Call() | Repeat() as maker:
+        maker = found[id(at), value.id] = at.makers.get(value.id)
+        match maker:
+            case Call() | Repeat():
                 inner = at.inside(maker)
                 left += [(inner, output.value) for output in inner.graph.outputs] + [(at, each) for each in maker.args]
             case None if (moved := at.moved(value, {})) is not None:
                 left.append(moved[:2])
-            case Apply() as maker:
+            case Apply():
                 left += [(at, each) for each in reads(maker)]
     return found
 
