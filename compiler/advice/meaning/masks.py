@@ -35,7 +35,7 @@ from ...sizes.axes import Axis
 from .flow import Follower, KnownNumber, known_number
 
 # Names of inputs, and so of what is true: not to be read, or to be read.
-_OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding_mask"
+_OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding(_mask)?"
 _IN = r"(is_)?(real|valid|present)|keep|kept|allowed|not_pad|attention_mask"
 _DRAWN = "keep|kept"  # at random, maybe, as dropout does
 _LARGE = 100  # a penalty that shuts out: e ^ -100 is no number of float32
