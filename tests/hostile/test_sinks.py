@@ -68,7 +68,8 @@ class Tags(HTMLParser):
         self.tags.append(tag)
         for name, value in attrs:
             assert not name.startswith("on"), (tag, attrs)
-            assert "javascript:" not in (value or "").lower(), (tag, attrs)
+            if name != "aria-label":  # a name that is read out, and leads nowhere
+                assert "javascript:" not in (value or "").lower(), (tag, attrs)
 
 
 def check(text: str, hostile: str) -> None:
