@@ -153,6 +153,7 @@ def width_spread(problem: p.WidthSpread, words: Wording) -> Diagnostic:
     shared = [] if missing_axis.reduced(wire, axis) else both
     spare = [axis] if shared else [a for a in problem.lacking if a not in around.lifted]
     spread = f"broadcast[{', '.join(a.name for a in spare)}]({operand.text})"
+    met = [] if theirs else missing_axis.alone(wire, [axis])
     if theirs:
         first, second = q(f"broadcast[{name}]({operand.text})"), q(f"broadcast[{theirs[0]}]({problem.at.text})")
         help = (
@@ -167,12 +168,14 @@ def width_spread(problem: p.WidthSpread, words: Wording) -> Diagnostic:
         help = f"if the same value for every {words.listed(spare)} is meant, write {q(spread)}"
         if shared:
             help += f"; if that of each {q(name)}, {q(indexed(operand.text, f'[{shared[0]} as {name}]'))}"
+    if met:
+        help = f"{missing_axis.explain(wire, [axis], around, words)}; {help}"
     return say(
         problem,
         f"`{problem.taker}` would spread {show(wire)} over every item of the width `{name}`",
-        related=[(operand, f"this is {show(wire)}: no `{name}`"), (problem.at, f"this is {show(other)}")],
+        related=[(operand, f"this is {show(wire)}: no `{name}`"), (problem.at, f"this is {show(other)}"), *met],
         help=help,
-        fix=[] if theirs or shared or foreign or axis in around.lifted else [(operand, spread)],
+        fix=[] if met or theirs or shared or foreign or axis in around.lifted else [(operand, spread)],
     )
 
 
