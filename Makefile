@@ -78,7 +78,7 @@ vscode: .venv/dev.stamp
 
 # What the page is bundled from is pinned in package-lock.json, wheels.txt and numpy.txt. No script of a package is run.
 playground: .venv/dev.stamp
-	@node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2> /dev/null && command -v npm > /dev/null || \
+	@node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2> /dev/null && command -v npm > /dev/null || \
 		{ echo "make playground needs Node 20 or later, with npm" >&2; exit 1; }
 	(cd editors/playground && npm ci --ignore-scripts --silent)
 	$(PY) editors/playground/build.py out/playground
