@@ -155,7 +155,7 @@ def test_a_shared_link_comes_back(page: Playground) -> None:
     page.browser.click(*page.browser.at(".cm-line"))
     page.browser.type("# 𝔭 ü\n")
     page.browser.click(*page.browser.at("#share"))
-    page.until("document.querySelector('#state').textContent.includes('link')")
+    page.until("document.querySelector('#reply').textContent.includes('link')")
     shared = page.run("location.href")
     page.browser.visit("about:blank")
     page.browser.visit(shared)

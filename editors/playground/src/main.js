@@ -16,14 +16,18 @@ const now = { part: "figure", name: "", names: [], wrong: false, puzzle: null, v
 const editor = makeEditor($("editor"), changed);
 let quiet = 0, calm = 0;
 
-function say(text, kind = "") {
-  $("state").textContent = text;
-  $("state").className = kind;
+function say(text, kind = "", where = $("state")) {
+  where.textContent = text;
+  where.className = kind;
 }
+
+// What Share and the download answer stays until the text is another one, whatever checks and figures say meanwhile.
+const reply = (text, kind = "") => say(text, kind, $("reply"));
 
 function changed(text) {
   clearTimeout(quiet);
   clearTimeout(calm);
+  reply("");
   stale(true);
   quiet = setTimeout(() => check(text), QUIET);
   try { if (!now.puzzle) localStorage.setItem(DRAFT, text); } catch { /* a browser that keeps nothing */ }
@@ -159,18 +163,18 @@ $("share").addEventListener("click", async () => {
   try {
     history.replaceState(null, "", await toFragment(editor.text()));
   } catch (problem) {
-    return say(problem.message, "wrong");
+    return reply(problem.message, "wrong");
   }
   const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-  say(copied ? "The link is copied: it holds the whole spec, and no server sees it." : "The address of this page is the link now: it holds the whole spec.", "right");
+  reply(copied ? "The link is copied: it holds the whole spec, and no server sees it." : "The address of this page is the link now: it holds the whole spec.", "right");
 });
 $("bundle").addEventListener("click", async () => {
-  if (now.wrong || !now.name) return say("A figure for a paper takes a spec that checks.", "wrong");
-  say("Drawing …");
+  if (now.wrong || !now.name) return reply("A figure for a paper takes a spec that checks.", "wrong");
+  reply("Drawing …");
   const answer = await maker.ask({ ask: "bundle", text: editor.text(), name: now.name }).catch(problem => ({ problem: problem.message }));
-  if (!answer?.zip) return say(answer?.problem ?? "", "wrong");
+  if (!answer?.zip) return reply(answer?.problem ?? "", "wrong");
   save(`${now.name}.zip`, Uint8Array.from(atob(answer.zip), character => character.charCodeAt(0)));
-  say("Saved. In Overleaf: New project, Upload project. The equations and the figure are files of their own.", "right");
+  reply("Saved. In Overleaf: New project, Upload project. The equations and the figure are files of their own.", "right");
 });
 
 async function open() {
