@@ -62,7 +62,7 @@ def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
         "",
         "Each is a fold: a program has a tile of rows (queries) and walks along columns (keys); what it knows of those",
         "before is a state of a few numbers for each row. So no score is stored. Backwards, scores are made again from",
-        "what the fold came to. FreeNames of axes are those of the spec; `lead` stands for all leading axes.",
+        "what the fold came to. Names of axes are those of the spec; `lead` stands for all leading axes.",
         *left,
         '"""',
     ]

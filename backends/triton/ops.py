@@ -12,7 +12,7 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     "rsqrt": ("tl.rsqrt({0})", "-0.5 * {y} * {y} * {y}"),
     "sin": ("tl.sin({0})", "tl.cos({0})"),
     "cos": ("tl.cos({0})", "-tl.sin({0})"),
-    "tanh": ("2.0 * tl.sigmoid(2.0 * {0}) - 1.0", "1.0 - {y} * {y}"),
+    "tanh": ("tanh_of({0})", "1.0 - {y} * {y}"),
     "sigmoid": ("tl.sigmoid({0})", "{y} * (1.0 - {y})"),
     "erf": ("tl.erf({0})", "1.1283791670955126 * tl.exp(-{0} * {0})"),
     "relu": ("tl.maximum({0}, 0.0)", "tl.where({0} > 0, 1.0, 0.0)"),
@@ -21,9 +21,9 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
         "0.5 * (1.0 + tl.erf(0.7071067811865476 * {0})) + 0.3989422804014327 * {0} * tl.exp(-0.5 * {0} * {0})",
     ),
     "silu": ("{0} * tl.sigmoid({0})", "tl.sigmoid({0}) * (1.0 + {0} * (1.0 - tl.sigmoid({0})))"),
-    "softplus": ("tl.maximum({0}, 0.0) + tl.log(1.0 + tl.exp(-tl.abs({0})))", "tl.sigmoid({0})"),
-    "expm1": ("tl.exp({0}) - 1.0", "{y} + 1.0"),
-    "log1p": ("tl.log(1.0 + {0})", "1.0 / (1.0 + {0})"),
+    "softplus": ("tl.maximum({0}, 0.0) + log1p_of(tl.exp(-tl.abs({0})))", "tl.sigmoid({0})"),
+    "expm1": ("expm1_of({0})", "{y} + 1.0"),
+    "log1p": ("log1p_of({0})", "1.0 / (1.0 + {0})"),
 }
 SIGNS = {"and": "&", "or": "|", "not": "~"}
 LARGEST = {True: "tl.maximum", False: "tl.minimum"}

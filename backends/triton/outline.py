@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from ...compiler.graph.nodes import Apply, Call, Graph, Input, Node, Output, makes, reads
+from ...compiler.graph.nodes import Apply, Call, Graph, Input, Output, makes
 from ...compiler.graph.values import Role, Scalar, Type, Value
 from ...compiler.rewrites.simplify.dead import alive
+from ...compiler.rewrites.tools.order import in_order
 from ...compiler.rewrites.tools.walk import Fresh, Walk
 from ...compiler.streams.find import find
 from ...dsl.base.records import replace
 from .points import functions
-from .read import FreeNames, NoKernel, Reason, kernels
-from .tiles import Kernel
+from .read import Reason, kernels
+from .tiles import FreeNames, Kernel, NoKernel
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Outliner:
                 made = kernels(graph, region, wish, self.names)
                 for kernel in made:
                     functions(kernel)  # whether it can be written
-            except (NoKernel, NotImplementedError) as reason:
+            except NoKernel as reason:
                 self.reasons.append(Reason(f"{graph.name}, along {region.streamed.name}", str(reason)))
                 continue
             calls += [(kernel, self._call(kernel, fresh)) for kernel in made]
@@ -53,7 +53,7 @@ class Outliner:
         self.kernels += [kernel for kernel, _ in calls]
         gone = {value.id for kernel, _ in calls for value in (*kernel.results, kernel.logsum) if value is not None}
         kept = [node for node in graph.nodes if not any(out.id in gone for out in makes(node))]
-        return alive(replace(graph, nodes=tuple(_in_order([*kept, *(call for _, call in calls)], graph))))
+        return alive(replace(graph, nodes=tuple(in_order([*kept, *(call for _, call in calls)]))))
 
     def _call(self, kernel: Kernel, fresh: Fresh) -> Call:
         ids = count(1)
@@ -82,21 +82,3 @@ class Outliner:
         )  # fmt: skip
         args = tuple(part.value for part in kernel.inputs)
         return Call(op, kernel.name, args, tuple(outs), tuple((axis, axis) for axis in axes_used), ())
-
-
-def _in_order(nodes: list[Node], graph: Graph) -> Iterator[Node]:
-    """The nodes, operands first, else in the order given."""
-    makers = {out.id: node for node in nodes for out in makes(node)}
-    done: set[int] = set()
-
-    def emit(node: Node) -> Iterator[Node]:
-        if id(node) in done:
-            return
-        done.add(id(node))
-        for value in reads(node):
-            if value.id in makers:
-                yield from emit(makers[value.id])
-        yield node
-
-    for node in nodes:
-        yield from emit(node)

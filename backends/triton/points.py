@@ -25,10 +25,9 @@ from ...compiler.graph.traits import (
 from ...compiler.graph.values import Scalar
 from ...compiler.streams.rules import FoldKind
 from .ops import FUNCTIONS, LARGEST, ROUNDED, SIGNS, STOPS
-from .tiles import Done, Kernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint, ordered
+from .tiles import Done, FreeNames, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint, ordered
 
 LOG2E = 1.4426950408889634
-CannotWrite = NotImplementedError
 
 
 def number(value: float | int | bool) -> str:
@@ -45,15 +44,7 @@ class Points:
     kernel: Kernel
     lines: list[str] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=set)
-
-    def fresh(self, wish: str) -> str:
-        name, count = wish, 1
-        while name in self.taken:
-            count += 1
-            name = f"{wish}_{count}"
-        self.taken.add(name)
-        return name
+    free: FreeNames = field(default_factory=FreeNames)
 
     def name(self, point: Point) -> str:
         """What a point is called, or a number as it is."""
@@ -81,13 +72,13 @@ class Points:
             if isinstance(point, Read):
                 assert point.at is not None
                 at, leaf = self.name(point.at), point.leaf
-                name = self.names[id(point)] = self.fresh(f"{leaf.name}_here")
+                name = self.names[id(point)] = self.free.give(f"{leaf.name}_here")
                 axis = self.kernel.names[leaf.own[0]]
                 inside = f"({at} >= 0) & ({at} < {leaf.name}_size)"
                 self.lines.append(f"{name} = tl.load({leaf.name} + {at} * {leaf.name}_{axis}, mask={inside}, other=0)")
                 continue
             code = written(point, [self.name(arg) for arg in point.args])
-            self.names[id(point)] = self.fresh(point.name)
+            self.names[id(point)] = self.free.give(point.name)
             self.lines.append(f"{self.names[id(point)]} = {code}")
 
 
@@ -96,7 +87,7 @@ def _bare(text: str) -> str:
 
 
 def written(point: Done, args: list[str]) -> str:
-    """One op. Raises CannotWrite for what Triton has no word for."""
+    """One op. Raises NoKernel for what Triton has no word for."""
     if point.exact and _widens(point):
         args = [
             arg if isinstance(of, StaticPoint) or of.kind is Scalar.BOOL else f"({arg}).to(tl.float64)"
@@ -105,7 +96,7 @@ def written(point: Done, args: list[str]) -> str:
     args = [_bare(arg) for arg in args]
     code = _arithmetic(point, args) or _chosen(point, args)
     if code is None:
-        raise CannotWrite(f"`{point.op}` has no form in Triton yet")
+        raise NoKernel(f"`{point.op}` has no form in Triton yet")
     return code
 
 
@@ -180,7 +171,7 @@ def _power(point: Done, args: list[str]) -> str:
         return f"tl.exp2({number(n)} * tl.log2({args[0]}))"
     if isinstance(base, StaticPoint) and base.number > 0:
         return f"tl.exp2({args[1]} * {math.log2(base.number)!r})"
-    raise CannotWrite("a power whose base and exponent both vary has no form in Triton yet")
+    raise NoKernel("a power whose base and exponent both vary has no form in Triton yet")
 
 
 # -- gradients --------------------------------------------------------------------------------------------------------
@@ -216,15 +207,13 @@ def backwards(points: Points, gradient: str) -> tuple[list[str], dict[str, str]]
         if id(point) in summed:
             lines.append(f"{summed[id(point)]} += {code}")
             return
-        name = summed[id(point)] = points.fresh(f"d_{points.name(point)}")
+        name = summed[id(point)] = points.free.give(f"d_{points.name(point)}")
         lines.append(f"{name} = {code}")
 
     for point in reversed(ordered([kernel.score])):
         d = summed.get(id(point))
         if d is None or id(point) not in through:
             continue
-        if d == gradient and point is kernel.score and not isinstance(point, Done):
-            pass
         match point:
             case Score(name):
                 of_leaf[name] = d
@@ -269,7 +258,7 @@ def _shares(points: Points, point: Done, d: str) -> list[str]:
             return [f"tl.where({args[0]} > 0, {d}, tl.where({args[0]} < 0, -{d}, 0.0))"]
         case Extreme(largest):
             if len(args) != 2:
-                raise CannotWrite("the largest of three has no gradient in Triton yet")
+                raise NoKernel("the largest of three has no gradient in Triton yet")
             sign = ">" if largest else "<"
             ties = 1.0 if any(isinstance(arg, StaticPoint) for arg in point.args) else 0.5
             return [
@@ -315,7 +304,7 @@ def tables(kernel: Kernel) -> list[PairNumber]:
 def functions(kernel: Kernel) -> str:
     """The score of a pair, whether it is seen, and the gradients of what the score is made of."""
     given = parameters(kernel, [kernel.score])
-    points = Points(kernel, taken={*given})
+    points = Points(kernel, free=FreeNames(given))
     points.write([kernel.score])
     root = points.name(kernel.score)
     told = "the score of each pair"
@@ -325,7 +314,7 @@ def functions(kernel: Kernel) -> str:
     texts = [_function(f"{kernel.name}_score", given, f"{told}.", [*plain, f"return {root}"])]
     if kernel.seen is not None:
         asked = parameters(kernel, [kernel.seen])
-        mask = Points(kernel, taken={*asked})
+        mask = Points(kernel, free=FreeNames(asked))
         mask.write([kernel.seen])
         texts.append(
             _function(

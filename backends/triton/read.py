@@ -19,16 +19,12 @@ from ...compiler.sizes.axes import Axis, known
 from ...compiler.streams.region import Fold, StreamingRegion, varies
 from ...compiler.streams.rules import FoldKind
 from .points import learnt
-from .tiles import Done, Features, Kernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint
+from .tiles import Done, Features, FreeNames, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint
 
 OWN = """tl triton torch lead tile tiles at part start begin end low high whole_from whole_to share score seen grown
 base shrink largest total length stat delta range inside gradient rows columns column row logs divisor inverse
-how given"""
+how given tanh_of expm1_of log1p_of"""
 RESERVED = frozenset((*re.findall(r"\w+", OWN), *keyword.kwlist, *dir(builtins)))
-
-
-class NoKernel(ValueError):
-    """A region that is left as it is, and why."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ def kernels(graph: Graph, region: StreamingRegion, wish: str, names: FreeNames) 
                 if other.kind is FoldKind.LOGSUM
                 and fold.kind is FoldKind.SHARES
                 and other.node.operands[0].id == fold.node.operands[0].id
-                and _same(other.node.mask, fold.node.mask)
+                and _id(other.node.mask) == _id(fold.node.mask)
             ]
             if len(logs) > 1:
                 raise NoKernel("two logarithms of one sum")
@@ -74,23 +70,8 @@ def kernels(graph: Graph, region: StreamingRegion, wish: str, names: FreeNames) 
     return made
 
 
-def _same(a: Value | None, b: Value | None) -> bool:
-    return (a is None and b is None) or (a is not None and b is not None and a.id == b.id)
-
-
-class FreeNames:
-    """Names of one file of kernels."""
-
-    def __init__(self) -> None:
-        self.taken: set[str] = set()
-
-    def give(self, wish: str) -> str:
-        name, count = wish, 1
-        while name in self.taken:
-            count += 1
-            name = f"{wish}_{count}"
-        self.taken.add(name)
-        return name
+def _id(value: Value | None) -> int | None:
+    return None if value is None else value.id
 
 
 def plain(name: str | None, other: str) -> str:

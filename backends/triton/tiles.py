@@ -7,7 +7,7 @@ vector for each row or column) or a `PairNumber` (a number for each row, column,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...compiler.graph.term import Term
@@ -102,6 +102,25 @@ class Done:
     exact: bool = False
 
 
+class FreeNames:
+    """Names of one file, or function: the wish, else the wish with a number."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self.taken = set(taken)
+
+    def give(self, wish: str) -> str:
+        name, count = wish, 1
+        while name in self.taken:
+            count += 1
+            name = f"{wish}_{count}"
+        self.taken.add(name)
+        return name
+
+
+class NoKernel(ValueError):
+    """What has no kernel and stays as it is, and why."""
+
+
 Part = Features | PairNumber
 Point = StaticPoint | PairPlace | Read | Score | Done
 
@@ -129,7 +148,6 @@ class Kernel:
     values: tuple[Features, ...]
     results: tuple[Value, ...]
     logsum: Value | None
-    about: str = ""
     names: dict[Axis, str] = field(default_factory=dict)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from ...compiler.sizes.axes import Axis
 from ...compiler.streams.rules import FoldKind
@@ -65,7 +66,7 @@ def _shape(kernel: Kernel, axes: tuple[Axis, ...]) -> str:
     return ", ".join(["lead", *_names(kernel, axes)])
 
 
-def _given(kernel: Kernel, more: list[str] = []) -> list[str]:  # noqa: B006
+def _given(kernel: Kernel, more: Sequence[str] = ()) -> list[str]:
     return [*(f"{part.name}: torch.Tensor" for part in kernel.inputs), *more]
 
 
@@ -211,7 +212,7 @@ def _function(kernel: Kernel) -> str:
     own = ", ".join(str(len(part.axes)) for part in kernel.inputs) + ("," if len(names) == 1 else "")
     listed = ", ".join(names) + ("," if len(names) == 1 else "")
     shapes = [f"{part.name} [{', '.join(['..', *_names(kernel, part.axes)])}]" for part in kernel.inputs]
-    says = f"{kernel.about or kernel.name}. {', '.join(shapes)}; leading axes as they are."
+    says = f"{kernel.name}. {', '.join(shapes)}; leading axes as they are."
     lines = [f"check_device({names[0]})", f"given = ({listed})", f"lead = leading(given, ({own}))"]
     for axis in depths(kernel):
         vectors = next(part for part in kernel.features if part.depth == axis)

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -288,7 +289,7 @@ def measure(bench: Bench, name: str, length: int) -> None:
     for who, call in contenders(bench, name, length):
         try:
             with torch.no_grad():
-                forward = bench.milliseconds(lambda call=call: call(**given))  # type: ignore[misc]
+                forward = bench.milliseconds(partial(call, **given))
             up = torch.randn_like(call(**given))
 
             def both(call: Callable[..., Tensor] = call, up: Tensor = up) -> object:

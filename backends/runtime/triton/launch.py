@@ -56,6 +56,31 @@ def product_onto(total, a, b, PRECISION: tl.constexpr):
         return tl.dot(a, b, total, input_precision=PRECISION)
 
 
+@triton.jit
+def tanh_of(x):
+    """tanh, near 0 by its series: there 2 sigmoid(2 x) - 1 has lost all but the first digits."""
+    q = x * x
+    near = x * (1.0 - q * (1 / 3 - q * (2 / 15 - q * (17 / 315 - q * (62 / 2835)))))
+    return tl.where(q < 0.0625, near, 2.0 * tl.sigmoid(2.0 * x) - 1.0)
+
+
+@triton.jit
+def expm1_of(x):
+    """exp(x) - 1, near 0 by its series."""
+    near = 1.0 + x / 6 * (1.0 + x / 7 * (1.0 + x / 8))
+    near = x * (1.0 + x / 2 * (1.0 + x / 3 * (1.0 + x / 4 * (1.0 + x / 5 * near))))
+    return tl.where(tl.abs(x) < 0.5, near, tl.exp(x) - 1.0)
+
+
+@triton.jit
+def log1p_of(x):
+    """log(1 + x), near 0 by the series of 2 artanh(x / (2 + x))."""
+    s = x / (2.0 + x)
+    q = s * s
+    near = 2.0 * s * (1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q / 9))))
+    return tl.where(tl.abs(x) < 0.25, near, tl.log(1.0 + x))
+
+
 INTERPRETED = isinstance(tile_of, InterpretedFunction)  # TRITON_INTERPRET=1: kernels run in Python, on any device
 
 

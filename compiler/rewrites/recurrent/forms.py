@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...graph.nodes import Apply, Constant, Graph, Node, makes, reads
+from ...graph.nodes import Apply, Constant, Graph, Node
 from ...graph.traits import Arrange, IndexMap, Pointwise, Product, Quotient, Sum
 from ...graph.values import Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named
@@ -222,16 +222,3 @@ def _real(value: Value) -> bool:
 def counting(attention: Apply, node: Apply) -> Apply:
     """What makes a node's result of an attention: the sum of what that weighs its values with."""
     return Apply(op_named("weighs"), (attention.out,), node.out, span=node.span)
-
-
-def in_order(graph: Graph, nodes: Sequence[Node]) -> list[Node]:
-    """The nodes, each behind what it reads, else as they are."""
-    known = {item.value.id for item in graph.inputs}
-    left, found = list(nodes), list[Node]()
-    while left:
-        ready = [node for node in left if all(value.id in known for value in reads(node))]
-        first = ready[0]
-        found.append(first)
-        left.remove(first)
-        known |= {out.id for out in makes(first)}
-    return found

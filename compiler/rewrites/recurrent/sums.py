@@ -14,8 +14,9 @@ from ...graph.traits import ADDED, Running
 from ...graph.values import Value
 from ...ops import op_named
 from ..simplify.dead import alive
+from ..tools.order import in_order
 from ..tools.walk import Walk
-from .forms import Maker, Term, counting, in_order, is_product
+from .forms import Maker, Term, counting, is_product
 from .pairs import summed_pairs
 
 ALONE = ("start", "erase")  # options of an attention that counts nothing beside
@@ -90,7 +91,7 @@ def counted_beside(graph: Graph) -> Graph:
                         node = counting(beside, node)
                         break
         nodes.append(node)
-    return replace(graph, nodes=tuple(in_order(graph, nodes)))
+    return replace(graph, nodes=tuple(in_order(nodes)))
 
 
 def _read(q: Value, k: Value, t: object, node: Apply) -> object:
