@@ -19,7 +19,7 @@ from .forward import forward
 from .outline import Outliner
 from .points import functions
 from .read import Reason
-from .tiles import Kernel
+from .tiles import Kernel, NoKernel
 
 _HELPERS = ("triton/launch",)
 
@@ -85,13 +85,20 @@ def triton_code(
     passes: Sequence[Pass] = PASSES,
     checked: bool = True,
 ) -> tuple[ModelCode, str]:
-    """What `torch_code` gives of a model whose streaming regions are kernels, and the file of these, "" if there are
-    none. name: of the module of the model.
+    """What `torch_code` gives of a model whose streaming regions are kernels, and the file of these. name: of the
+    module of the model. Raises NoKernel, a ValueError, where nothing of it becomes a kernel, with what is in the way.
     """
     structure = rewritten(graph, [one for one in passes if one.name in STRUCTURE])
     made = streamed(structure, kernels_module(name or graph.name), header.partition("\n")[0])
-    code = torch_code(made.graph, header=header, passes=passes, checked=checked)
     if not made.text:
-        return code, ""
+        why = [f"{reason.where}: {reason.why}" for reason in dict.fromkeys(made.reasons)]
+        raise NoKernel(
+            f"nothing of {graph.name} becomes a kernel of Triton: compile it for PyTorch alone"
+            + "".join(
+                f"\n  {line}"
+                for line in why or ["nothing in it streams: what it makes is no larger than what it reads"]
+            )
+        )
+    code = torch_code(made.graph, header=header, passes=passes, checked=checked)
     library = replace(code.library, packages=(*code.library.packages, "triton"))
     return replace(code, library=library, decoding=(), no_step=NO_STEP), made.text

@@ -96,12 +96,12 @@ class Along:
         ]
         owner: dict[int, int] = {}
         groups: dict[int, list[Apply]] = {}
-        for seed in seeds:
+        for place, seed in enumerate(seeds):
             values = self._behind(seed)
             if isinstance(seed.traits.reads, Normalise):
                 values.add(seed.out.id)
             joined = {owner[value] for value in values if value in owner}
-            number = min(joined, default=len(owner) + len(groups) + id(seed))
+            number = min(joined, default=place)
             merged = [one for key in sorted(joined) for one in groups.pop(key)]
             groups[number] = [*merged, seed]
             for one in groups[number]:

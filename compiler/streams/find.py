@@ -3,7 +3,7 @@
 For each width: its *wide* values are those that vary along it and are larger than all that they are made of, such as
 scores. A reduction over the width of a wide value is a candidate. From there back, all wide values must be pointwise
 along the width; forward, they must end in folds. Whatever breaks that is the op in the way. Candidates that share a
-wide value are one region. Nested graphs are opaque: what they make is read from memory (`opened` of open.py brings
+wide value are one region. Nested graphs are opaque: what they make is read from memory (`prepared` of prepare.py brings
 blocks without weights in first).
 """
 

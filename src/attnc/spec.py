@@ -294,10 +294,10 @@ def _with_kernels(kernels: object, capture: object) -> None:
         raise ValueError(f'kernels: there are those of "triton", no {kernels!r}')
     if capture:
         raise ValueError("capture: kernels keep no values inside of them: leave out kernels, or what is captured")
-    try:
-        import triton  # noqa: F401
-    except ImportError:
-        raise ImportError('kernels="triton" needs Triton: pip install "triton>=3.6"') from None
+    from importlib.util import find_spec
+
+    if find_spec("triton") is None:
+        raise ImportError('kernels="triton" needs Triton: pip install "triton>=3.6"')
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:

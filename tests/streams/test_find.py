@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from attnc import loads
 from attnc.compiler.streams.along import written
 from attnc.compiler.streams.find import find
@@ -85,3 +87,15 @@ def test_weights_that_are_a_result() -> None:
 
 def test_nothing_large_is_no_region() -> None:
     assert found("return dot[d](Q, dot[k](K, V))", HEAD) == Streams((), ())
+
+
+@pytest.mark.parametrize(
+    ("scores", "why"),
+    [("linear.mix[h -> h](s)", "mixes h of every pair with weights"), ("cumsum[k](s)", "`cumsum`")],
+)
+def test_a_model_of_which_nothing_becomes_a_kernel_is_refused(scores: str, why: str) -> None:
+    """With what is in the way: else who asked for kernels would have PyTorch without a word."""
+    body = f"return dot[k](softmax[k]({scores}), V)"
+    with pytest.raises(ValueError, match="compile it for PyTorch alone") as refused:
+        loads(f"{HEAD}{body}\n}}\n").model("f").files("triton", "f")
+    assert why in str(refused.value)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dsl.source import Source
-from ..spec import Model, Spec, built
+from ..spec import Model, built
 from ..trials.shrink import graphs_in
 from ..watch.parts import named
 from .found import wrong
@@ -30,10 +30,9 @@ def judged(puzzle: Puzzle, text: str) -> dict[str, Any]:
     if wrong(program.diagnostics):
         mistakes = "It does not check yet: the mistakes say why."
         return {"solved": False, "why": mistakes, "views": _views(_without_claims(text, puzzle.model), should)}
-    spec = Spec(program)
-    if puzzle.model not in (*spec.models, *spec.blocks):
+    if puzzle.model not in (*program.models, *program.blocks):
         return {"solved": False, "why": f"`{puzzle.model}` is gone: it is what is judged.", "views": None}
-    model = spec.model(puzzle.model) if puzzle.model in spec.models else spec.block(puzzle.model)
+    model = named(program, puzzle.model)
     if why := _unlocked(model, solution):
         return {"solved": False, "why": why, "views": None}
     why = _differs(model, solution)
