@@ -102,7 +102,7 @@ def _row_turn(w: Writer, border: bool) -> None:
         w.tile(part, w.edge)
     w.leaves({kernel.columns})
     w.pairs(border)
-    _share(w)
+    w.share()
     _scored(w, border, True)
     for score in kernel.scores:
         w.add(f"d_{score.rows.name}_tile", f"d_{score.name}", f"{score.columns.name}_tile")
@@ -111,8 +111,7 @@ def _row_turn(w: Writer, border: bool) -> None:
     for leaf in dense(kernel):
         w.do(
             f"if LEARN_{leaf.name}:",
-            f"    at_pair = row[:, None] * {w.columns} + {w.columns}_at[None, :]",
-            f"    ends = inside[:, None] & ({w.columns}_at < {w.columns})[None, :]",
+            f"    at_pair, ends = {w.pair()}",
             f"    tl.store(d_{leaf.name} + at_pair, d_{leaf.name}_pairs, mask=ends)",
         )
 
@@ -127,7 +126,7 @@ def _column_turn(w: Writer, border: bool, others: list[PairNumber]) -> None:
         if len(leaf.own) < 2:
             w.leaf(leaf)
     w.pairs(border)
-    _share(w)
+    w.share()
     for read, value in zip(results(kernel), kernel.values, strict=True):
         w.add(f"d_{value.name}_tile", "share", f"d_{read}_tile")
     _scored(w, border, False)
@@ -141,6 +140,7 @@ def _upstream(kernel: Kernel) -> list[str]:
     """What the gradients are made of besides inputs."""
     return [
         *(f"d_{read}" for read in results(kernel)),
+        *(["d_shares"] if kernel.shares is not None else []),
         *(["stat", "delta"] if kernel.fold is not FoldKind.TOTAL else []),
     ]
 
@@ -153,17 +153,7 @@ def _read(w: Writer) -> None:
         depth = w.name(value.depth)
         w.call(f"d_{read}_tile", "load_tile", [f"d_{read}", "row", "inside", f"{depth}_at", depth])
     if kernel.fold is not FoldKind.TOTAL:
-        lies, none = w.shaped(kernel.rows), 'float("inf")' if kernel.fold is FoldKind.SHARES else "0.0"
-        w.do(
-            f"stat_tile = tl.load(stat + row, mask=inside, other={none}){lies}",
-            f"delta_tile = tl.load(delta + row, mask=inside, other=0.0){lies}",
-        )
-
-
-def _share(w: Writer) -> None:
-    """What each pair weighs, from what the fold came to in the end."""
-    codes = {FoldKind.SHARES: "tl.exp2(score - stat_tile)", FoldKind.ROOT: "score * stat_tile", FoldKind.TOTAL: "score"}
-    w.do(f"share = {codes[w.kernel.fold]}")
+        w.state("delta")
 
 
 def _scored(w: Writer, border: bool, add: bool) -> None:
@@ -173,6 +163,9 @@ def _scored(w: Writer, border: bool, add: bool) -> None:
         left, right = (f"{value.name}_tile", f"d_{read}_tile") if w.across else (f"d_{read}_tile", f"{value.name}_tile")
         before, function = (["d_share"], "product_onto") if number else ([], "product")
         w.call("d_share", function, [*before, left, f"tl.trans({right})", "PRECISION"])
+    if k.shares is not None:
+        w.do("if SHOWN:", f"    at_pair, ends = {w.pair()}")
+        w.do("    d_share += tl.load(d_shares + at_pair, mask=ends, other=0.0).to(tl.float32)")
     codes = {
         FoldKind.SHARES: "share * (d_share - delta_tile)",
         FoldKind.ROOT: "(d_share - share * delta_tile) * stat_tile",

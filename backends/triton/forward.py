@@ -34,16 +34,46 @@ def forward(kernel: Kernel) -> str:
         w.zeros([("length", None)], w.rows)
     w.zeros([(f"{read}_tile", value.depth) for read, value in zip(reads, kernel.values, strict=True)], w.rows)
     lines, parts = row_bounds(w, these)
+    w.do(*lines)
+    _chunks(w)
+    w.loop(parts, w.columns, lambda border: _turn(w, border))
+    _finish(w)
+    return "\n".join(w.lines)
+
+
+def shares(kernel: Kernel) -> str:
+    """The function that writes the shares themselves, for kernels that have them as a result."""
+    w = Writer(kernel, False)
+    w.shared = True
+    w.signature(f"{kernel.name}_shares", ["stat", "shares"], [
+        f"What each pair weighs, made again from what the fold came to: one tile of {w.rows}, all {w.columns} in turn.",
+    ])  # fmt: skip
+    begin_rows(w, sides(kernel.term, kernel.seen is not None, kernel.rows, kernel.columns))
+    w.row()
+    w.state()
+    _chunks(w)
+
+    def turn(border: bool) -> None:
+        for part in {score.columns.name: score.columns for score in kernel.scores}.values():
+            w.tile(part, w.edge)
+        w.leaves({kernel.columns})
+        w.pairs(border)
+        w.share()
+        w.do("at_pair, ends = " + w.pair())
+        w.do("tl.store(shares + at_pair, share.to(shares.dtype.element_ty), mask=ends)")
+
+    w.loop([("0", w.columns, True)], w.columns, turn)
+    return "\n".join(w.lines)
+
+
+def _chunks(w: Writer) -> None:
+    """Which columns a program has where several share them."""
     w.do(
-        *lines,
         f"if CHUNKS > 1:  # rows are few: several programs share their {w.columns}",
         f"    own = tl.cdiv(tl.cdiv({w.columns}, CHUNKS), BLOCK_{w.columns}) * BLOCK_{w.columns}",
         "    own_from = tl.program_id(1) * own",
         "    own_to = own_from + own",
     )
-    w.loop(parts, w.columns, lambda border: _turn(w, border))
-    _finish(w)
-    return "\n".join(w.lines)
 
 
 def begin_rows(w: Writer, these: KeyBounds) -> None:

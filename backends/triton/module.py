@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Graph
@@ -15,7 +15,7 @@ from ..text.carried import joined
 from ..torch.module import torch_code
 from . import wrapper
 from .backward import back_columns, back_rows
-from .forward import forward
+from .forward import forward, shares
 from .outline import Outliner
 from .points import functions
 from .read import Reason
@@ -44,10 +44,15 @@ def streamed(graph: Graph, module: str, header: str = "") -> Streamed:
     return Streamed(changed, _file(outliner.kernels, reasons, header), tuple(outliner.kernels), reasons)
 
 
+def _functions(kernel: Kernel) -> tuple[Callable[[Kernel], str], ...]:
+    """What writes the functions of a kernel."""
+    return (functions, forward, *([shares] if kernel.shares is not None else []), back_rows, back_columns)
+
+
 def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
     imports, helpers = joined(_HELPERS)
     imports = imports.replace("from __future__ import annotations\n", "").strip()
-    parts = ["\n\n\n".join(part(kernel) for part in (functions, forward, back_rows, back_columns)) for kernel in made]
+    parts = ["\n\n\n".join(part(kernel) for part in _functions(kernel)) for kernel in made]
     digest = hashlib.sha256("\n".join([helpers, *parts]).encode()).hexdigest()[:8]
     texts = []
     for kernel, part in zip(made, parts, strict=True):

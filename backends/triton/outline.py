@@ -51,7 +51,7 @@ class Outliner:
         if not calls:
             return graph
         self.kernels += [kernel for kernel, _ in calls]
-        gone = {value.id for kernel, _ in calls for value in (*kernel.results, kernel.logsum) if value is not None}
+        gone = {out.id for _, call in calls for out in call.outs}
         kept = [node for node in graph.nodes if not any(out.id in gone for out in makes(node))]
         return alive(replace(graph, nodes=tuple(in_order([*kept, *(call for _, call in calls)]))))
 
@@ -66,15 +66,13 @@ class Outliner:
         ]
         outputs = []
         outs = []
-        for value, weighed in zip(kernel.results, kernel.values, strict=True):
-            axes = (*kernel.batch, kernel.rows, weighed.depth)
-            made = Value(next(ids), Type(Scalar.REAL, axes), Role.DATA, None, None)
-            outputs.append(Output(None, made, axes))
-            outs.append(value)
-        if kernel.logsum is not None:
-            axes = (*kernel.batch, kernel.rows)
-            outputs.append(Output(None, Value(next(ids), Type(Scalar.REAL, axes), Role.DATA, None, None), axes))
-            outs.append(kernel.logsum)
+        given = [*zip(kernel.results, ((weighed.depth,) for weighed in kernel.values), strict=True)]
+        for value, own in [*given, (kernel.logsum, ()), (kernel.shares, (kernel.columns,))]:
+            if value is not None:
+                axes = (*kernel.batch, kernel.rows, *own)
+                made = Value(next(ids), Type(Scalar.REAL, axes), Role.DATA, None, None)
+                outputs.append(Output(None, made, axes))
+                outs.append(value)
         axes_used = tuple(dict.fromkeys(axis for part in kernel.inputs for axis in part.axes))
         op = Graph(
             kernel.name, "op", axes_used, len(axes_used), (), (), tuple(inputs), (), tuple(outputs),

@@ -21,8 +21,8 @@ from ...compiler.streams.rules import FoldKind
 from .points import learnt
 from .tiles import Done, Features, FreeNames, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint
 
-OWN = """tl triton torch lead tile tiles at part start begin end low high whole_from whole_to share score seen grown
-base shrink largest total length stat delta range inside gradient rows columns column row logs divisor inverse
+OWN = """tl triton torch lead tile tiles at part start begin end low high whole_from whole_to share shares score seen
+grown base shrink largest total length stat delta range inside gradient rows columns column row logs divisor inverse
 how given tanh_of expm1_of log1p_of"""
 RESERVED = frozenset((*re.findall(r"\w+", OWN), *keyword.kwlist, *dir(builtins)))
 
@@ -139,6 +139,7 @@ class KernelReader:
             features,
             tuple(of.out for _, of in values),
             logs[0].node.out if logs else None,
+            node.out if node.out in region.stored else None,
             names=names,
         )
         for part in made.inputs:

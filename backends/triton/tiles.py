@@ -133,7 +133,8 @@ class Kernel:
     eps:     the least length of an L2 norm.
     score:   what is folded; `seen`: where (None: everywhere); `term`: the same as a term, for bounds of the loop.
     values:  what is weighed: one result [*batch, rows, depth] each.
-    results: the values of the graph that these are; `logsum`: that which is the logarithm of a softmax's sum, if read.
+    results: the values of the graph that these are; `logsum`: that which is the logarithm of a softmax's sum, if read;
+             `shares`: that which is all shares, if read elsewhere, too.
     """
 
     name: str
@@ -148,6 +149,7 @@ class Kernel:
     values: tuple[Features, ...]
     results: tuple[Value, ...]
     logsum: Value | None
+    shares: Value | None
     names: dict[Axis, str] = field(default_factory=dict)
 
     @property

@@ -22,6 +22,15 @@ def _stat(kernel: Kernel) -> list[str]:
     return ["stat"] if kernel.fold is not FoldKind.TOTAL else []
 
 
+def _shares(kernel: Kernel) -> list[str]:
+    return ["shares"] if kernel.shares is not None else []
+
+
+def _outs(kernel: Kernel) -> list[str]:
+    """What the op gives."""
+    return [*results(kernel), *_stat(kernel), *_shares(kernel)]
+
+
 def _names(kernel: Kernel, axes: tuple[Axis, ...]) -> list[str]:
     return [kernel.names[axis] for axis in axes]
 
@@ -48,7 +57,8 @@ def _launch(
     most = f"max({', '.join(known)})" if len(known) > 1 else known[0]
     block = f"BLOCK_{kernel.names[along]}"
     programs = " * ".join([f"triton.cdiv({kernel.names[along]}, {block})", "lead", *_names(kernel, batch)])
-    programs = f"({programs}, {'chunks' if part == 'forward' else 1})"
+    shared = part in ("forward", "shares")
+    programs = f"({programs}, {'chunks' if shared else 1})"
     lengths = [f"{leaf.name}.shape[-1]" for leaf in kernel.leaves if leaf.looked_up]
     args = [
         f"{kernel.name}_{part}", programs, *(part.name for part in kernel.inputs), *first,
@@ -57,9 +67,9 @@ def _launch(
         f"BLOCK_{rows}", f"BLOCK_{columns}", *(f"block({each})" for each in known),
         f"precision({kernel.inputs[0].name})", *more, "**how",
     ]  # fmt: skip
-    few = f", {rows}" if part == "forward" else ""
+    few = f", {rows}" if shared else ""
     head = f'BLOCK_{rows}, BLOCK_{columns}, how = tiles("{part}", {most}, {kernel.inputs[0].name}{few})'
-    return [head, *wrapped("launch(", args, ")")]
+    return [*([head] if part != "shares" else []), *wrapped("launch(", args, ")")]
 
 
 def _shape(kernel: Kernel, axes: tuple[Axis, ...]) -> str:
@@ -75,7 +85,8 @@ def _body(lines: list[str]) -> list[str]:
 
 
 def _op(kernel: Kernel, digest: str) -> str:
-    outs = [*results(kernel), *_stat(kernel)]
+    outs = _outs(kernel)
+    first_pass = [*results(kernel), *_stat(kernel)]
     lines = _sizes(kernel)
     first = kernel.inputs[0].name
     rows, columns = kernel.names[kernel.rows], kernel.names[kernel.columns]
@@ -89,12 +100,15 @@ def _op(kernel: Kernel, digest: str) -> str:
     for stat in _stat(kernel):
         shape = _shape(kernel, (*kernel.batch, kernel.rows))
         lines.append(f"{stat} = {first}.new_empty(*parts, {shape}, dtype=torch.float32)")
-    lines += _launch(kernel, "forward", outs, kernel.rows, kernel.batch, ["chunks"])
+    lines += _launch(kernel, "forward", first_pass, kernel.rows, kernel.batch, ["chunks"])
     join = {FoldKind.SHARES: "join_shares", FoldKind.ROOT: "join_roots", FoldKind.TOTAL: "join_totals"}[kernel.fold]
     given = [f"[{', '.join(results(kernel))}]", *_stat(kernel), f"{first}.dtype"]
-    lines += ["if chunks > 1:", f"    {', '.join(outs)} = {join}({', '.join(given)})"]
-    if len(outs) == 1:
-        lines[-1] = f"    {outs[0]} = {join}({', '.join(given)})[0]"
+    lines += ["if chunks > 1:", f"    {', '.join(first_pass)} = {join}({', '.join(given)})"]
+    if len(first_pass) == 1:
+        lines[-1] = f"    {first_pass[0]} = {join}({', '.join(given)})[0]"
+    if kernel.shares is not None:
+        lines.append(f"shares = {first}.new_empty({_shape(kernel, (*kernel.batch, kernel.rows, kernel.columns))})")
+        lines += _launch(kernel, "shares", ["stat", "shares"], kernel.rows, kernel.batch, ["chunks"])
     lines.append(f"return {', '.join(outs)}")
     kind = f"tuple[{', '.join(['torch.Tensor'] * len(outs))}]" if len(outs) > 1 else "torch.Tensor"
     head = wrapped(f"def {kernel.name}_op(", _given(kernel), f") -> {kind}:")
@@ -111,22 +125,28 @@ def _back_op(kernel: Kernel, digest: str) -> str:
     reads, stats = results(kernel), _stat(kernel)
     given = [f"d_{read}: torch.Tensor" for read in reads]
     given += ["d_stat: torch.Tensor"] if kernel.logsum is not None else []
-    given += _given(kernel, [f"{name}: torch.Tensor" for name in [*reads, *stats]])
+    given += [f"d_{name}: torch.Tensor | None" for name in _shares(kernel)]
+    given += _given(kernel, [f"{name}: torch.Tensor" for name in _outs(kernel)])
     given += [f"learn_{leaf.name}: bool" for leaf in dense(kernel)]
     lines = _sizes(kernel)
     lines += [f"d_{read} = d_{read}.to({read}.dtype).contiguous()" for read in reads]
     lines += _delta(kernel)
-    upstream = [*(f"d_{read}" for read in reads), *(["stat", "delta"] if stats else [])]
+    shown = _shares(kernel)
+    if shown:
+        lines += ["shown = d_shares is not None", "given_shares = d_shares.contiguous() if shown else stat"]
+    upstream = [*(f"d_{read}" for read in reads), *(f"given_{name}" for name in shown)]
+    upstream += ["stat", "delta"] if stats else []
     row_side: list[Part] = [*of_rows(kernel), *row_leaves(kernel), *dense(kernel), *tables(kernel)]
     lines += [_buffer(kernel, part, kernel.batch) for part in row_side]
-    flags = [f"learn_{leaf.name}" for leaf in dense(kernel)]
+    seen = ["shown"] if shown else []
+    flags = [*(f"learn_{leaf.name}" for leaf in dense(kernel)), *seen]
     first = [*upstream, *(f"d_{part.name}" for part in row_side)]
     lines += _launch(kernel, "back_rows", first, kernel.rows, kernel.batch, flags)
     group = grouped(kernel)
     column_side: list[Part] = [*of_columns(kernel), *column_leaves(kernel)]
     lines += [_buffer(kernel, part, group) for part in column_side]
     first = [*upstream, *(f"d_{part.name}" for part in column_side)]
-    lines += _launch(kernel, "back_columns", first, kernel.columns, group, [])
+    lines += _launch(kernel, "back_columns", first, kernel.columns, group, seen)
     fitted = [_fitted(part, group if part in column_side else kernel.batch) for part in learned(kernel)]
     lines += wrapped("return (", fitted, ")")
     kind = f"tuple[{', '.join(['torch.Tensor'] * len(fitted))}]"
@@ -138,12 +158,19 @@ def _delta(kernel: Kernel) -> list[str]:
     """What the gradients of a row's shares have in common."""
     total = " + ".join(f"(d_{read}.float() * {read}.float()).sum(-1)" for read in results(kernel))
     if kernel.fold is FoldKind.SHARES:
-        lines = [f"delta = {total}  # what a row's shares lose together, for they sum to one"]
+        lines = [f"delta = {total}  # what a row's shares lose together, for they sum to one", *_delta_of(kernel)]
         return lines if kernel.logsum is None else [*lines, f"delta = delta - d_stat * {LOG2E!r}"]
     if kernel.fold is FoldKind.ROOT:
-        lines = [f"delta = {total}  # the part along the row itself, which the norm takes away"]
+        lines = [f"delta = {total}  # the part along the row itself, which the norm takes away", *_delta_of(kernel)]
         return [*lines, f"delta = torch.where(stat < {1 / kernel.eps!r}, delta, 0.0)"] if kernel.eps else lines
     return []
+
+
+def _delta_of(kernel: Kernel) -> list[str]:
+    """The part that gradients of the shares themselves have in it."""
+    if kernel.shares is None:
+        return []
+    return ["if d_shares is not None:", "    delta = delta + (d_shares * shares).sum(-1, dtype=torch.float32)"]
 
 
 def _buffer(kernel: Kernel, part: Part, batch: tuple[Axis, ...]) -> str:
@@ -180,24 +207,37 @@ def _kind(part: Part, batch: tuple[Axis, ...]) -> str:
 
 
 def _autograd(kernel: Kernel) -> str:
-    outs = [*results(kernel), *_stat(kernel)]
+    outs = _outs(kernel)
     saved = [part.name for part in kernel.inputs]
     ins = ", ".join(saved) + ("," if len(saved) == 1 else "")
     n = kernel.name
     flags = [f"ctx.needs_input_grad[{saved.index(leaf.name)}]" for leaf in dense(kernel)]
     grads = ["d_" + name for name in outs]
-    used = grads if kernel.logsum is not None else [f"d_{read}" for read in results(kernel)]
+    used = [f"d_{read}" for read in results(kernel)]
+    used += ["d_stat"] if kernel.logsum is not None else []
+    used += ["d_shares"] if kernel.shares is not None else []
     of = {part.name for part in learned(kernel)}
     given = [*used, "*ctx.saved_tensors", *flags]
     returned = ", ".join(f"d_{name}" if name in of else "None" for name in saved)
+    missing = []
+    if kernel.shares is not None:
+        for name in used[:-1]:
+            like = f"ctx.saved_tensors[{len(saved) + outs.index(name[2:])}]"
+            missing.append(f"    {name} = torch.zeros_like({like}) if {name} is None else {name}")
     lines = [
         f"def {n}_keep(ctx, inputs, output):",
         f"    {ins} = inputs",
         f"    {', '.join(outs)} = output" if len(outs) > 1 else f"    {outs[0]} = output",
         f"    ctx.save_for_backward({', '.join([*saved, *outs])})",
+        *(
+            ["    ctx.set_materialize_grads(False)  # zeros for all pairs would be read twice"]
+            if _shares(kernel)
+            else []
+        ),
         "",
         "",
         f"def {n}_gradient(ctx, {', '.join(grads)}):",
+        *missing,
         *wrapped(f"    {', '.join(f'd_{part.name}' for part in learned(kernel))} = {n}_back_op(", given, ")"),
         f"    return {returned}",
         "",
@@ -224,12 +264,13 @@ def _function(kernel: Kernel) -> str:
             cast = f".to({kernel.features[0].name}.dtype)"
         lay = ".contiguous()" if isinstance(part, PairNumber) and part.looked_up else ""
         lines.append(f"{part.name} = as_one({part.name}{cast}, {len(part.axes)}, lead){lay}")
-    outs = [*results(kernel), *_stat(kernel)]
+    outs = _outs(kernel)
     lines.append(f"{', '.join(outs)} = {kernel.name}_op({', '.join(names)})")
     back = [f"{read}.reshape(*lead, *{read}.shape[1:])" for read in results(kernel)]
     if kernel.logsum is not None:
         lines.append('logs = torch.where(stat == float("inf"), -stat, stat * 0.6931471805599453)')
         back.append(f"logs.to({names[0]}.dtype).reshape(*lead, *logs.shape[1:])")
+    back += [f"{name}.reshape(*lead, *{name}.shape[1:])" for name in _shares(kernel)]
     lines.append(f"return {', '.join(back)}")
     head = f"def {kernel.name}({', '.join(names)}):"
     return "\n".join([head, *_body(paragraph(says)), *_body(lines)])

@@ -89,6 +89,7 @@ class Writer:
             known.append("CHUNKS")
         else:
             known += [f"LEARN_{leaf.name}" for leaf in dense(k) if name.endswith("_rows")]
+            known += ["SHOWN"] if k.shares is not None else []
         self.lines.append("@triton.jit")
         groups = [given, steps, sizes, [f"{each}: tl.constexpr" for each in known]]
         self.lines.append(f"def {name}(")
@@ -263,6 +264,23 @@ class Writer:
         """Where the rows of a tile lie in results."""
         code = self.item(self.kernel.batch)
         self.do(f"row = {code} * {self.rows} + {self.rows}_at", f"inside = {self.rows}_at < {self.rows}")
+
+    def state(self, *more: str) -> None:
+        """What the fold of each row came to, and more such numbers; a row beyond the last weighs nothing."""
+        lies, none = self.shaped(self.kernel.rows), 'float("inf")' if self.kernel.fold is FoldKind.SHARES else "0.0"
+        for name, other in (("stat", none), *((each, "0.0") for each in more)):
+            self.do(f"{name}_tile = tl.load({name} + row, mask=inside, other={other}){lies}")
+
+    def share(self) -> None:
+        """What each pair weighs, from what the fold came to in the end."""
+        codes = {FoldKind.SHARES: "tl.exp2(score - stat_tile)", FoldKind.ROOT: "score * stat_tile"}
+        self.do(f"share = {codes.get(self.kernel.fold, 'score')}")
+
+    def pair(self) -> str:
+        """Where the pairs of a tile lie in what has a number of each without gaps, and which of them there are."""
+        rows, columns = self.shaped(self.kernel.rows), self.shaped(self.kernel.columns)
+        inside = f"inside{rows} & ({self.columns}_at < {self.columns}){columns}"
+        return f"row{rows} * {self.columns} + {self.columns}_at{columns}, {inside}"
 
     def item(self, batch: Sequence[Axis]) -> str:
         """The number of this item of the leading axes and these, in what lies without gaps."""

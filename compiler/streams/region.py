@@ -3,7 +3,7 @@
 A region computes reductions over one axis, `streamed`, of values that are larger than anything it reads (scores of
 each query and each key). A kernel keeps a tile of the `partitioned` axes, walks along `streamed` in tiles, computes
 `inside` for each tile in order, and hands it to the `folds`, whose states are all that stays. Nothing that varies
-along both the streamed and the partitioned axes is ever stored.
+along both the streamed and the partitioned axes is ever stored, unless weights are a result themselves: `stored`.
 
 What a kernel may rely on:
 
@@ -86,6 +86,7 @@ class StreamingRegion:
                  a whole tile of them. There may be none.
     before, inside, after: the nodes; see above.
     results:     what is written: read outside, or a result of the graph.
+    stored:      shares that are so, too: made again once their sums are known, and written, one for each item.
     seen:        which items along the streamed axis each query sees, where all folds leave out by one mask and that
                  says something of positions: whole tiles in which nothing is seen need not be read.
     """
@@ -100,6 +101,7 @@ class StreamingRegion:
     inputs: tuple[Operand, ...]
     folds: tuple[Fold, ...]
     results: tuple[Value, ...]
+    stored: tuple[Value, ...]
     seen: Predicate | None
 
     def fold(self, node: Node) -> Fold | None:

@@ -22,7 +22,7 @@ from .along import written
 from .device import Device, DeviceError
 from .find import find
 from .prepare import prepared
-from .region import Fold, Refusal, StreamingRegion
+from .region import Fold, Refusal, StreamingRegion, varies
 from .traffic import Traffic, fitted
 
 SHARE = 4  # what moves in one loop stays in the cache if it takes no more than one part in so many of it
@@ -209,9 +209,10 @@ def _region(one: RegionCost) -> list[str]:
     split = [f"{axis.name} in tiles" if axis == region.rows else axis.name for axis in region.partitioned]
     lines = [
         f"  streams       {region.streamed.name}",
-        f"  partitioned   {', '.join(split)}",
+        f"  partitioned   {', '.join(split) or 'nothing'}",
         f"  together      {_names(region.together) or 'nothing'}",
         *(f"  fold          {fold_text(fold)}" for fold in region.folds),
+        *(f"  stored        {line}" for line in stored_texts(region)),
     ]
     if one.traffic is None:
         return [*lines, f"  tiles         none fit {one.device.name}: {_too_large(region)}"]
@@ -240,6 +241,12 @@ def fold_text(fold: Fold) -> str:
     of = f" of {written(fold.of)}" if fold.of is not None else ""
     kept = f" [{_names(fold.axes)}]" if fold.axes else ""
     return f"{written(fold.node)}: {fold.kind.value}{of}, keeps {numbers}{kept}"
+
+
+def stored_texts(region: StreamingRegion) -> list[str]:
+    """Of each of the shares that are a result themselves: what is made a second time, and stored."""
+    shown = [fold for fold in region.folds if fold.node.out in region.stored]
+    return [f"{written(fold.node)} [{_names(varies(fold.node.out))}]: made again in a second walk" for fold in shown]
 
 
 def refusal_text(refusal: Refusal, place: bool = True) -> str:
@@ -283,6 +290,7 @@ def _data(one: RegionCost) -> dict[str, Any]:
         "partitioned": [axis.name for axis in region.partitioned],
         "together": [axis.name for axis in region.together],
         "folds": [fold_text(fold) for fold in region.folds],
+        "stored": stored_texts(region),
     }
     if one.traffic is None:
         return {**found, "tiles": None}

@@ -97,12 +97,13 @@ class RegionBuilder:
         inside = [node for node in nodes if id(node) in self.inside]
         folds = self._folds(inside)
         shared = tuple(axis for axis in folds[0].axes if all(axis in self._free(fold) for fold in folds))
+        weighing = {id(fold.of) for fold in folds if fold.of is not None}
+        stored = tuple(value for node in inside for value in self._stays(node, id(node) in weighing))
         for node in inside:
-            self._stays(node)
             if isinstance(node, Apply) and isinstance(node.traits.reads, Reduce) and {*node.axes} & {*shared}:
                 raise InTheWay(node, f"mixes {listed(node.axes)}, which the result has too")
         made = {fold.node.out.id for fold in folds if fold.node.out.id not in self.shares}
-        after, others = self._after(made, claimed)
+        after, others = self._after(made, stored, claimed)
         late = next((value for value in self.inputs.values() if value.id in others), None)
         if late is not None:
             raise InTheWay(self.along.makers.get(late.id), f"needs all of {self.axis.name} before the loop")
@@ -125,6 +126,7 @@ class RegionBuilder:
             tuple(self._operand(value, queries) for value in self.inputs.values()),
             tuple(folds),
             tuple(out for out in outs if self._read_outside(out, after)),
+            stored,
             self._seen(folds, queries),
         )
 
@@ -216,25 +218,37 @@ class RegionBuilder:
 
     # -- what is around -------------------------------------------------------------------------------------------
 
-    def _stays(self, node: Node) -> None:
-        """Raises InTheWay where something else reads what a tile alone has."""
+    def _stays(self, node: Node, shares: bool) -> tuple[Value, ...]:
+        """What of a node is stored though a tile has it: shares that weigh something here, and are read elsewhere, too.
+        Raises InTheWay where something else reads what a tile alone has.
+        """
         for out in makes(node):
             if is_table(out) or not self.along.moves(out):
                 continue
-            for reader in self.along.readers.get(out.id, ()):
-                if id(reader) not in self.inside:
-                    hindered = self.along.hindered(reader) if isinstance(reader, Apply) else None
-                    raise InTheWay(reader, hindered or f"reads what {written(node)} makes, item by item")
+            others = [reader for reader in self.along.readers.get(out.id, ()) if id(reader) not in self.inside]
+            if shares and (others or out.id in self.along.returned):
+                return (out,)
+            for reader in others:
+                hindered = self.along.hindered(reader) if isinstance(reader, Apply) else None
+                raise InTheWay(reader, hindered or f"reads what {written(node)} makes, item by item")
             if out.id in self.along.returned:
-                raise InTheWay(node, "is a result, which is as large as all that would not be stored")
+                why = (
+                    "weighs nothing here"
+                    if self.axis in reduced(node)
+                    else "is no softmax or norm, which are made again"
+                )
+                raise InTheWay(node, f"is a result itself, as large as all that would not be stored, and {why}")
+        return ()
 
-    def _after(self, made: set[int], claimed: Collection[int] | None) -> tuple[list[Apply], set[int]]:
+    def _after(
+        self, made: set[int], stored: tuple[Value, ...], claimed: Collection[int] | None
+    ) -> tuple[list[Apply], set[int]]:
         """What may be done with the results before they are written, and all else that depends on them, by id."""
-        known, others = set(made), set[int]()
+        known, others = set(made), {value.id for value in stored}
         after: list[Apply] = []
         for node in self.along.graph.nodes:
             read = {value.id for value in reads(node)}
-            if not read & (known | others):
+            if id(node) in self.inside or not read & (known | others):
                 continue
             free = claimed is not None and id(node) not in claimed and not read & others
             if free and isinstance(node, Apply) and isinstance(node.traits.reads, Pointwise):

@@ -3,8 +3,9 @@ of sizes and tiles; and which tiles fit a device.
 
 A kernel is taken to do what `region.py` says: each program has one tile of rows and one item of each other partitioned
 axis. It reads what does not move once, what moves in each turn of its loop, and writes each fold's result, and of
-shares what the gradients need of them (one float32 for each row). Only what is inside of an array counts: a tile that
-reaches beyond its end reads nothing there.
+shares what the gradients need of them (one float32 for each row). Shares that are a result are made in a second walk
+along all items, which reads that number, and what scores are made of, again, and writes them once. Only what is inside
+of an array counts: a tile that reaches beyond its end reads nothing there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cached_property
 from ..cost.polynomials.operations import rounded
 from ..cost.polynomials.polynomial import ONE, WIDTH, ZERO, Poly, SizeSymbol, total
 from ..cost.work import BATCH_SIZE, Contraction, Meter, contractions, plain_work
-from ..graph.nodes import Apply, reads
+from ..graph.nodes import Apply, Node, makes, reads
 from ..graph.traits import Gather
 from ..graph.values import Role, Value
 from ..masks.bounds import key_bounds
@@ -31,6 +32,25 @@ STAGES = 2  # tiles of what moves that lie in shared memory at once: one is read
 STAT = 4  # bytes of what shares leave for their gradients
 ROWS, STEPS = (128, 64, 32, 16), (128, 64, 32, 16)
 FREE = 2  # of the registers one in so many holds tiles; the rest are addresses, masks, operands on their way
+
+
+@dataclass(frozen=True)
+class KeyWalk:
+    """One walk along the streamed axis: what is done in it, what this reads (by id), and how many of the axis' items,
+    and of pairs, all tiles of rows read.
+    """
+
+    nodes: tuple[Node, ...]
+    read: frozenset[int]
+    keys: Poly
+    pairs: Poly
+
+    @property
+    def ops(self) -> list[Apply]:
+        return [node for node in self.nodes if isinstance(node, Apply)]
+
+    def lookups(self, table: Value) -> list[Apply]:
+        return [one for one in self.ops if isinstance(one.traits.reads, Gather) and one.operands[0].id == table.id]
 
 
 @dataclass(frozen=True)
@@ -109,22 +129,39 @@ class Traffic:
         return self.meter.scope.product(others) * (BATCH_SIZE if batched else ONE) * self.times
 
     @cached_property
+    def walks(self) -> list[KeyWalk]:
+        """That of the folds, and where shares are stored the one that makes them again."""
+        region = self.region
+        every = frozenset(value.id for node in (*region.before, *region.inside) for value in reads(node))
+        wanted = {value.id for value in region.stored}
+        again: list[Node] = []
+        for node in reversed((*region.before, *region.inside)):
+            if any(out.id in wanted for out in makes(node)):
+                again.append(node)
+                wanted |= {value.id for value in reads(node)}
+        inside = tuple(node for node in region.inside if any(node is one for one in again))
+        second = KeyWalk(inside, frozenset(wanted), self.tiles * self.keys, self.queries * self.keys)
+        return [KeyWalk(region.inside, every, self.read_keys, self.pairs), *([second] if again else [])]
+
+    @cached_property
     def inputs(self) -> list[Operand]:
         """What the loop reads: what only `after` does, which is left to the graph, it does not."""
-        read = {value.id for node in (*self.region.before, *self.region.inside) for value in reads(node)}
-        return [item for item in self.region.inputs if item.value.id in read]
+        return [item for item in self.region.inputs if item.value.id in self.walks[0].read]
 
     # -- bytes ----------------------------------------------------------------------------------------------------
 
     def reads(self, item: Operand) -> Poly:
         """Bytes of an operand that are read, each time anew."""
+        return total(self._read(item, walk) for walk in self.walks if item.value.id in walk.read)
+
+    def _read(self, item: Operand, walk: KeyWalk) -> Poly:
         width = self.meter.width(item.value)
         if item.lookup:
-            return total(self._looked_up(node) for node in self._lookups(item.value)) * width
+            return total(self._over(varies(node.out), walk) for node in walk.lookups(item.value)) * width
         has_rows = self.region.rows in item.axes
         places = {
-            (True, True): self.pairs,
-            (True, False): self.read_keys,
+            (True, True): walk.pairs,
+            (True, False): walk.keys,
             (False, True): self.queries,
             (False, False): self.tiles,
         }[item.moves, has_rows]
@@ -135,23 +172,14 @@ class Traffic:
         own = (*self.region.partitioned, self.region.streamed)
         return self.meter.scope.product(axis for axis in axes if axis not in own)
 
-    def _lookups(self, table: Value) -> list[Apply]:
-        nodes = (node for node in self.region.inside if isinstance(node, Apply))
-        return [node for node in nodes if isinstance(node.traits.reads, Gather) and node.operands[0].id == table.id]
-
-    def _looked_up(self, node: Apply) -> Poly:
-        """Items that a lookup reads: one for each item of its result."""
-        axes = varies(node.out)
-        rows = self.region.rows
-        places = self.pairs if rows in axes else self.read_keys
-        return self._rest(axes) * places * self.grid
-
     def written(self, fold: Fold) -> Poly:
-        """Bytes that a fold writes: its result, or what is kept of shares for their gradients."""
+        """Bytes that a fold writes: its result, or what is kept of shares for their gradients, and shares stored."""
         rows = self.queries * self.grid
         match fold.kind:
             case FoldKind.SHARES | FoldKind.ROOT:
-                return rows * self._rest(fold.axes) * STAT
+                shown = fold.node.out in self.region.stored
+                pairs = self.keys * self.meter.width(fold.node.out) if shown else ZERO
+                return rows * self._rest(fold.axes) * (pairs + STAT)
             case FoldKind.LOGSUM if any(self._like(fold, other) for other in self.region.folds):
                 return ZERO  # it is what is kept of those shares
             case _:
@@ -162,9 +190,15 @@ class Traffic:
         return other.kind is FoldKind.SHARES and reads(other.node) == reads(fold.node)
 
     @cached_property
+    def sums(self) -> Poly:
+        """Bytes of what shares that are stored are made from, besides scores."""
+        shown = [fold for fold in self.region.folds if fold.node.out in self.region.stored]
+        return total(self.queries * self.grid * self._rest(fold.axes) * STAT for fold in shown)
+
+    @cached_property
     def asked(self) -> Poly:
         """Bytes of all loads and stores."""
-        return total(map(self.reads, self.inputs)) + total(map(self.written, self.region.folds))
+        return total(map(self.reads, self.inputs)) + self.sums + total(map(self.written, self.region.folds))
 
     @cached_property
     def least(self) -> Poly:
@@ -175,32 +209,35 @@ class Traffic:
     @cached_property
     def unfused(self) -> Poly:
         """Bytes that the same ops move one by one, with every score stored."""
-        return total(plain_work(node, self.meter).moved for node in self._ops) * self.times
+        return total(plain_work(node, self.meter).moved for node in self.walks[0].ops) * self.times
 
     # -- operations -----------------------------------------------------------------------------------------------
-
-    @property
-    def _ops(self) -> list[Apply]:
-        return [node for node in self.region.inside if isinstance(node, Apply)]
 
     @cached_property
     def macs(self) -> Poly:
         """Multiply-adds of products of matrices, whole tiles."""
-        return total(self._over(one.axes) for node in self._ops if multiplies(node) for one in _contractions(node))
+        return total(
+            self._over(one.axes, walk)
+            for walk in self.walks
+            for node in walk.ops
+            if multiplies(node)
+            for one in _contractions(node)
+        )
 
     @cached_property
     def others(self) -> Poly:
         """Other operations, whole tiles."""
         return total(
-            self._over(varies(node.operands[0] if node.traits.cost.reads else node.out)) * node.traits.cost.work
-            for node in self._ops
+            self._over(varies(node.operands[0] if node.traits.cost.reads else node.out), walk) * node.traits.cost.work
+            for walk in self.walks
+            for node in walk.ops
             if node.traits.cost.work and not (multiplies(node) and _contractions(node))
         )
 
-    def _over(self, axes: Iterable[Axis]) -> Poly:
+    def _over(self, axes: Iterable[Axis], walk: KeyWalk) -> Poly:
         """Items along these axes, in all tiles."""
         own = dict.fromkeys(axes)
-        places = self.pairs if self.region.rows in own or self.region.rows is None else self.read_keys
+        places = walk.pairs if self.region.rows in own or self.region.rows is None else walk.keys
         return self._rest(own) * places * self.grid
 
     # -- what a program holds -------------------------------------------------------------------------------------
@@ -215,7 +252,7 @@ class Traffic:
             if not item.lookup:
                 shared += size * tile * (STAGES * self.step if item.moves else 1)
         pair = 0
-        for node in self._ops:
+        for node in self.walks[0].ops:
             if self.region.fold(node) is None and node.out.role > Role.TABLE:
                 pair = max(pair, self._number(self._rest(varies(node.out))))
         registers += self.tile * self.step * pair * (4 + self.meter.real)

@@ -32,6 +32,21 @@ NEW = {
     weights = softmax[past](dot[key](Q, K[target as past]) / sqrt(|key|) where past <= target and target - past < 9)
     return sigmoid(gate) * dot[past](weights, V[target as past])
 }}""",
+    "shown": f"""model shown({QKV}, b: [target]) -> (
+    output: [heads, target, value] causal target, weights: [target, past, heads] causal target, logs: [heads, target]
+) {{
+    scores = dot[key](Q, K[target as past]) / sqrt(|key|) + broadcast[target](b[target as past])
+    weights = softmax[past](scores where past <= target)
+    return dot[past](weights, V[target as past]), weights, logsumexp[past](scores where past <= target)
+}}""",
+    "shown_norm": f"""model shown_norm({QKV}, portion: [heads]) -> (
+    output: [heads, target, value], weights: [heads, target, past], most: [heads, past]
+) {{
+    first = l2norm[past](dot[key](Q, K[target as past]))
+    second = softmax[past](dot[key](K, K[target as past]) where past != target)
+    weights = first - broadcast[target, past](portion) * second
+    return dot[past](weights, V[target as past]), weights, sum[target](second)
+}}""",
     "two_streams": f"""width other
 model two_streams(
     {QKV}, L: [heads, other, key], W: [heads, other, value], real: bool[other]
@@ -87,6 +102,7 @@ CASES = (
     Case("multi_head", "multi_head", 1, SMALL),
     Case("multi_query", "multi_query", 1, SMALL),
     Case("grouped_query", "grouped_query", 1, {"model": 32, "groups": 2, "sharing": 2}),
+    Case("scaled_dot_product", "scaled_dot_product", 1, {"key": 8, "value": 8}),
     Case("cross", "cross", 1, {**SMALL, "memory": 12}),
     Case("alibi", "alibi_attention", 1, SMALL),
     Case("differential", "differential", 2, {"model": 32, "heads": 2}),
@@ -114,6 +130,8 @@ CASES = (
     Case("sigmoid", "sigmoid_attention", 1),
     Case("differential_pair", "differential", 2),
     Case("gated", "gated", 1),
+    Case("shown", "shown", 1),
+    Case("shown_norm", "shown_norm", 2),
     Case("two_streams", "two_streams", 2),
     Case("polynomial", "polynomial", 1),
     Case("of_places", "of_places", 1),

@@ -124,6 +124,35 @@ def test_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert moved["store"] == heads * (length * depth + length)
 
 
+@pytest.mark.parametrize("rows", [3, 37])
+def test_weights_that_are_a_result(rows: int) -> None:
+    """With and without a gradient of theirs; where few queries share keys they are whole, too."""
+    text = """width target, past
+depth heads as h = 2, key as d_k = 8
+model shown(Q: [heads, target, key], K: [heads, past, key], V: [heads, past, key], real: bool[past]) -> (
+    read: [heads, target, key], weights: [heads, target, past]
+) {
+    weights = softmax[past](dot[key](Q, K) / sqrt(|key|) where real)
+    return dot[past](weights, V), weights
+}
+"""
+    model, draw = attnc.loads(text).model("shown"), torch.Generator().manual_seed(0)
+    inputs = {"Q": torch.randn(2, rows, 8, generator=draw, dtype=torch.float64)}
+    inputs |= {name: torch.randn(2, 150, 8, generator=draw, dtype=torch.float64) for name in "KV"}
+    real = torch.rand(150, generator=draw) < 0.6
+    found = []
+    for net, dtype in ((model.torch(kernels="triton"), torch.float32), (model.torch(dtype="float64"), torch.float64)):
+        given = {name: x.to(dtype).requires_grad_() for name, x in inputs.items()}
+        read, weights = net(**given, real=real)
+        assert not weights[..., ~real].any()
+        for up in (read.square().sum(), weights.square().sum(), read.sum() + weights.square().sum()):
+            grads = torch.autograd.grad(up, list(given.values()), retain_graph=True, materialize_grads=True)
+            found.append([read, weights, *grads])
+    for mine, right in zip(found[:3], found[3:], strict=True):
+        for x, y in zip(mine, right, strict=True):
+            torch.testing.assert_close(x.double(), y, rtol=1e-5, atol=1e-5)
+
+
 def test_where_they_cannot_run(tmp_path: Path) -> None:
     """On a CPU, without the interpreter: one message that says what to do."""
     (tmp_path / "net.attn").write_text(SPEC)

@@ -81,8 +81,14 @@ def test_what_is_in_the_way_is_named() -> None:
 
 def test_weights_that_are_a_result() -> None:
     head = HEAD.replace("-> [h, q, v]", "-> (O: [h, q, v], w: [h, q, k])")
-    answer = found("w = softmax[k](s)\n return dot[k](w, V), w", head)
-    assert not answer.regions and "is a result" in answer.refusals[0].why
+    (one,) = found("w = softmax[k](s)\n return dot[k](w, V), w", head).regions
+    assert names(one.stored) == ["w"] and len(one.results) == 1
+    for body, why in {
+        "w = softmax[k](s)\n return U[k as q], w": "weighs nothing here",
+        "w = 2 * softmax[k](s)\n return dot[k](w, V), w": "no softmax or norm",
+    }.items():
+        answer = found(body, head)
+        assert not answer.regions and why in answer.refusals[0].why
 
 
 def test_nothing_large_is_no_region() -> None:

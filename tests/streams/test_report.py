@@ -14,7 +14,7 @@ from attnc.compiler.graph.nodes import Graph, children
 from attnc.compiler.streams.find import find
 from attnc.compiler.streams.prepare import prepared
 from attnc.compiler.streams.region import StreamingRegion
-from attnc.compiler.streams.report import fold_text, refusal_text
+from attnc.compiler.streams.report import fold_text, refusal_text, stored_texts
 
 ROOT, HERE = Path(__file__).parents[2], Path(__file__).parent
 ATTENTIONS = sorted((ROOT / "examples/attentions").glob("*.attn"))
@@ -46,8 +46,8 @@ def verdict(path: Path) -> str:
 
 def _streams(region: StreamingRegion) -> str:
     own = ", ".join(axis.name + (" (tiles)" if axis == region.rows else "") for axis in region.partitioned)
-    folds = "; ".join(map(fold_text, region.folds))
-    return f"along {region.streamed.name}, for each {own}: {folds}"
+    folds = "; ".join([*map(fold_text, region.folds), *(f"stored {one}" for one in stored_texts(region))])
+    return f"along {region.streamed.name}{own and f', for each {own}'}: {folds}"
 
 
 @pytest.mark.slow
