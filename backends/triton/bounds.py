@@ -39,7 +39,7 @@ def loop(
     low, high = "0", size
     if lower:
         for number, side in enumerate(lower):
-            code = f"({_at(side, first if side.slope >= 0 else last)})"
+            code = _at(side, first if side.slope >= 0 else last)
             low = code if not number else f"tl.maximum({low}, {code})"
         lines.append(f"low = tl.maximum({low}, 0) // {block} * {block}")
         low = "low"
@@ -60,7 +60,7 @@ def loop(
     for side in lower:
         whole_from = f"tl.maximum({whole_from}, {_at(side, last if side.slope >= 0 else first)})"
     lines += [
-        f"whole_from = tl.minimum(tl.cdiv({whole_from}, {block}), tl.cdiv({high}, {block})) * {block}",
+        f"whole_from = tl.cdiv(tl.minimum({whole_from}, {high}), {block}) * {block}",
         "whole_from = tl.maximum(whole_from, low)",
         "whole_to = tl.maximum(whole_to, whole_from)",
     ]

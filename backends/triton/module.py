@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...compiler.graph.nodes import Graph
@@ -11,17 +11,13 @@ from ...compiler.pipeline import PASSES, Pass, rewritten
 from ...compiler.streams.prepare import prepared
 from ..files.code import ModelCode
 from ..plan.lower import STRUCTURE
-from ..text.carried import joined
+from ..text.carried import joined, used_helpers
+from ..text.scopes import names_of
 from ..torch.module import torch_code
-from . import wrapper
-from .backward import back_columns, back_rows
-from .forward import forward, shares
-from .outline import Outliner
-from .points import functions
+from .names import LAUNCH
+from .outline import Outliner, text
 from .read import Reason
 from .tiles import Kernel, NoKernel
-
-_HELPERS = ("triton/launch",)
 
 
 @dataclass(frozen=True)
@@ -44,21 +40,12 @@ def streamed(graph: Graph, module: str, header: str = "") -> Streamed:
     return Streamed(changed, _file(outliner.kernels, reasons, header), tuple(outliner.kernels), reasons)
 
 
-def _functions(kernel: Kernel) -> tuple[Callable[[Kernel], str], ...]:
-    """What writes the functions of a kernel."""
-    return (functions, forward, *([shares] if kernel.shares is not None else []), back_rows, back_columns)
-
-
 def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
-    imports, helpers = joined(_HELPERS)
-    imports = imports.replace("from __future__ import annotations\n", "").strip()
-    parts = ["\n\n\n".join(part(kernel) for part in _functions(kernel)) for kernel in made]
-    digest = hashlib.sha256("\n".join([helpers, *parts]).encode()).hexdigest()[:8]
-    texts = []
-    for kernel, part in zip(made, parts, strict=True):
-        texts.append(
-            f"# -- {kernel.name} {'-' * (112 - len(kernel.name))}\n\n\n{part}\n\n\n{wrapper.text(kernel, digest)}"
-        )
+    bodies = [text(kernel) for kernel in made]
+    helpers = used_helpers((LAUNCH,), {name for body in bodies for name in names_of(body).wanted})
+    digest = hashlib.sha256("\n".join([*helpers, *bodies]).encode()).hexdigest()[:8]
+    texts = [f"# -- {kernel.name} {'-' * (112 - len(kernel.name))}\n\n\n{text(kernel, digest)}" for kernel in made]
+    imports = joined((LAUNCH,))[0].replace("from __future__ import annotations\n", "").strip()
     left = [f"Left as PyTorch does it: {reason.where}: {reason.why}." for reason in reasons]
     says = [
         f'"""Kernels of Triton. {header[:1].upper()}{header[1:]}',
@@ -71,7 +58,7 @@ def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
         *left,
         '"""',
     ]
-    return "\n".join([*says, "", imports, "", "", helpers.strip("\n"), "", "", "\n\n\n".join(texts), ""])
+    return "\n".join([*says, "", imports, "", "", "\n\n\n".join((*helpers, *texts)), ""])
 
 
 NO_STEP = "a model with kernels of Triton has no steps: compile it without them, its weights are the same"

@@ -12,9 +12,19 @@ from ...compiler.rewrites.tools.order import in_order
 from ...compiler.rewrites.tools.walk import Fresh, Walk
 from ...compiler.streams.find import find
 from ...dsl.base.records import replace
+from . import wrapper
+from .backward import back_columns, back_rows
+from .forward import forward, shares
+from .names import FOLD, FreeNames, plain
 from .points import functions
 from .read import Reason, kernels
-from .tiles import FreeNames, Kernel, NoKernel
+from .tiles import Kernel, NoKernel
+
+
+def text(kernel: Kernel, digest: str = "") -> str:
+    """All of a kernel. Raises NoKernel for what has no form in Triton."""
+    parts = (functions, forward, *([shares] if kernel.shares is not None else []), back_rows, back_columns)
+    return "\n\n\n".join([*(part(kernel) for part in parts), wrapper.text(kernel, digest)])
 
 
 @dataclass
@@ -25,6 +35,7 @@ class Outliner:
     kernels: list[Kernel] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
     names: FreeNames = field(default_factory=FreeNames)
+    written: dict[str, str] = field(default_factory=dict)  # from the text of a kernel to its name: one is enough
 
     def __call__(self, graph: Graph) -> Graph:
         return Walk(lambda _, new: self._one(new))(graph)
@@ -41,19 +52,25 @@ class Outliner:
         for region in found.regions:
             wish = next((value.name for value in region.results if value.name), None) or graph.name
             try:
-                made = kernels(graph, region, wish, self.names)
-                for kernel in made:
-                    functions(kernel)  # whether it can be written
+                made = [(one, text(one)) for one in kernels(graph, region)]
             except NoKernel as reason:
                 self.reasons.append(Reason(f"{graph.name}, along {region.streamed.name}", str(reason)))
                 continue
-            calls += [(kernel, self._call(kernel, fresh)) for kernel in made]
+            named = [self._named(kernel, body, wish) for kernel, body in made]
+            calls += [(kernel, self._call(kernel, fresh)) for kernel in named]
         if not calls:
             return graph
-        self.kernels += [kernel for kernel, _ in calls]
         gone = {out.id for _, call in calls for out in call.outs}
         kept = [node for node in graph.nodes if not any(out.id in gone for out in makes(node))]
         return alive(replace(graph, nodes=tuple(in_order([*kept, *(call for _, call in calls)]))))
+
+    def _named(self, kernel: Kernel, body: str, wish: str) -> Kernel:
+        """The kernel by its name in the file, which is that of an earlier one where both are the same."""
+        if body not in self.written:
+            name = plain(wish.replace("__", "_"), "fold")
+            self.written[body] = self.names.give(name, FOLD)
+            self.kernels.append(replace(kernel, name=self.written[body]))
+        return replace(kernel, name=self.written[body])
 
     def _call(self, kernel: Kernel, fresh: Fresh) -> Call:
         ids = count(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 
 from ...compiler.graph.traits import (
@@ -24,8 +25,9 @@ from ...compiler.graph.traits import (
 )
 from ...compiler.graph.values import Scalar
 from ...compiler.streams.rules import FoldKind
+from .names import FreeNames
 from .ops import FUNCTIONS, LARGEST, ROUNDED, SIGNS, STOPS
-from .tiles import Done, FreeNames, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint, ordered
+from .tiles import Done, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint, ordered
 
 LOG2E = 1.4426950408889634
 
@@ -304,39 +306,43 @@ def tables(kernel: Kernel) -> list[PairNumber]:
 def functions(kernel: Kernel) -> str:
     """The score of a pair, whether it is seen, and the gradients of what the score is made of."""
     given = parameters(kernel, [kernel.score])
-    points = Points(kernel, free=FreeNames(given))
+    flags = [f"d_{leaf.name}{axis}" for leaf in tables(kernel) for axis in ("", f"_{kernel.names[leaf.own[0]]}")]
+    flags += ["ADD: tl.constexpr"] if flags else []
+    points = Points(kernel, free=FreeNames([*given, *flags, "d_score"]))
     points.write([kernel.score])
     root = points.name(kernel.score)
     told = "the score of each pair"
     plain = list(points.lines)
     if kernel.fold is FoldKind.SHARES:
         root, told = _in_logs_of_two(points, kernel.score, root, plain), "the scores times log2(e), for exp2 is faster"
-    texts = [_function(f"{kernel.name}_score", given, f"{told}.", [*plain, f"return {root}"])]
+    texts = [_function(f"{kernel.name}_score", given, f"{told}.", plain, root)]
     if kernel.seen is not None:
         asked = parameters(kernel, [kernel.seen])
         mask = Points(kernel, free=FreeNames(asked))
         mask.write([kernel.seen])
-        texts.append(
-            _function(
-                f"{kernel.name}_seen", asked, "which pairs count.", [*mask.lines, f"return {mask.name(kernel.seen)}"]
-            )
-        )
+        texts.append(_function(f"{kernel.name}_seen", asked, "which pairs count.", mask.lines, mask.name(kernel.seen)))
     if isinstance(kernel.score, Score):  # its gradient is what is given
         return "\n\n\n".join(texts)
     lines, of = backwards(points, "d_score")
-    adds = [f"d_{leaf.name}, d_{leaf.name}_{kernel.names[leaf.own[0]]}" for leaf in tables(kernel)]
-    more = [part for pair in adds for part in pair.split(", ")]
-    flags = [*more, "ADD: tl.constexpr"] if adds else []
-    back = ", ".join(of.get(name, "d_score * 0.0") for name in gradients(kernel))
     texts.append(
         _function(
             f"{kernel.name}_back",
             ["d_score", *given, *flags],
             "from the gradient of the score, those of what it is made of.",
-            [*points.lines, *lines, f"return {back}"],
+            _needed(points.lines, lines) + lines,
+            ", ".join(of.get(name, "d_score * 0.0") for name in gradients(kernel)),
         )
     )
     return "\n\n\n".join(texts)
+
+
+def _needed(lines: list[str], after: list[str]) -> list[str]:
+    """Those lines that make what is read behind them."""
+    kept: list[str] = []
+    for line in reversed(lines):
+        if re.search(rf"\b{line.partition(' = ')[0]}\b", "\n".join((*kept, *after))):
+            kept.insert(0, line)
+    return kept
 
 
 def gradients(kernel: Kernel) -> list[str]:
@@ -360,9 +366,11 @@ def _in_logs_of_two(points: Points, root: Point, name: str, lines: list[str]) ->
     return f"{_bare(name)} * {LOG2E!r}"
 
 
-def _function(name: str, given: list[str], says: str, lines: list[str]) -> str:
+def _function(name: str, given: list[str], says: str, lines: list[str], result: str) -> str:
+    if lines and lines[-1].startswith(f"{result} = "):
+        lines, result = lines[:-1], lines[-1].removeprefix(f"{result} = ")
     head = ["@triton.jit", *wrapped(f"def {name}(", given, "):"), f'    """{says[0].upper()}{says[1:]}"""']
-    return "\n".join([*head, *(f"    {line}" for line in lines)])
+    return "\n".join([*head, *(f"    {line}" for line in (*lines, f"return {result}"))])
 
 
 def wrapped(head: str, parts: list[str], tail: str, margin: str = "", width: int = 110) -> list[str]:

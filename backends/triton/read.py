@@ -5,9 +5,6 @@ What does not vary along rows or columns is no work of a kernel: it is made befo
 
 from __future__ import annotations
 
-import builtins
-import keyword
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -18,13 +15,9 @@ from ...compiler.masks.read import Reader
 from ...compiler.sizes.axes import Axis, known
 from ...compiler.streams.region import Fold, StreamingRegion, varies
 from ...compiler.streams.rules import FoldKind
+from .names import AXIS, PART, SCORE, KernelNames, plain
 from .points import learnt
-from .tiles import Done, Features, FreeNames, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint
-
-OWN = """tl triton torch lead tile tiles at part start begin end low high whole_from whole_to share shares score seen
-grown base shrink largest total length stat delta range inside gradient rows columns column row logs divisor inverse
-how given tanh_of expm1_of log1p_of"""
-RESERVED = frozenset((*re.findall(r"\w+", OWN), *keyword.kwlist, *dir(builtins)))
+from .tiles import Done, Features, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint
 
 
 @dataclass(frozen=True)
@@ -35,8 +28,8 @@ class Reason:
     why: str
 
 
-def kernels(graph: Graph, region: StreamingRegion, wish: str, names: FreeNames) -> list[Kernel]:
-    """The kernels of a region. Raises NoKernel where there is something in it that they do not do."""
+def kernels(graph: Graph, region: StreamingRegion) -> list[Kernel]:
+    """The kernels of a region, all called `fold`. Raises NoKernel where they cannot do something in it."""
     if region.random:
         raise NoKernel("shares are left out at random (dropout)")
     makers: dict[int, Node] = {out.id: node for node in graph.nodes for out in makes(node)}
@@ -59,26 +52,19 @@ def kernels(graph: Graph, region: StreamingRegion, wish: str, names: FreeNames) 
             used |= {id(one.node) for one in (fold, *weighed, *logs)}
             if not weighed:
                 raise NoKernel("shares that weigh nothing")
-            made.append(KernelReader(graph, region, makers, names).kernel(wish, fold, weighed, logs))
+            made.append(KernelReader(graph, region, makers).kernel(fold, weighed, logs))
     for fold in region.folds:
         if id(fold.node) in used:
             continue
         if fold.kind is not FoldKind.TOTAL or len(fold.node.operands) != 2:
             raise NoKernel(f"a fold of its own, {fold.kind.value}")
-        made.append(KernelReader(graph, region, makers, names).kernel(wish, fold, [fold], []))
+        made.append(KernelReader(graph, region, makers).kernel(fold, [fold], []))
     assert folds
     return made
 
 
 def _id(value: Value | None) -> int | None:
     return None if value is None else value.id
-
-
-def plain(name: str | None, other: str) -> str:
-    """A name of the spec as one of a variable here."""
-    text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name or "").strip("_")
-    text = text if text and not text[0].isdigit() else other
-    return f"{text}_" if text in RESERVED else text
 
 
 @dataclass
@@ -88,13 +74,12 @@ class KernelReader:
     graph: Graph
     region: StreamingRegion
     makers: Mapping[int, Node]
-    file: FreeNames
-    own: FreeNames = field(default_factory=FreeNames)
+    own: KernelNames = field(default_factory=KernelNames)
     points: dict[int, Point] = field(default_factory=dict)
     leaves: dict[tuple[int, bool], PairNumber] = field(default_factory=dict)
     vectors: dict[int, Features] = field(default_factory=dict)
 
-    def kernel(self, wish: str, fold: Fold, weighed: list[Fold], logs: list[Fold]) -> Kernel:
+    def kernel(self, fold: Fold, weighed: list[Fold], logs: list[Fold]) -> Kernel:
         region = self.region
         self.columns = region.streamed
         asking = [axis for axis in region.queries if axis.is_width] or [*region.queries]
@@ -111,8 +96,8 @@ class KernelReader:
             self._features(value, self.columns, self._depth(value, of.out), f"V{i or ''}")
             for i, (value, of) in enumerate(values)
         )
-        names = {axis: self.own.give(plain(axis.name, "axis")) for axis in (self.rows, self.columns)}
-        names |= {axis: self.own.give(plain(axis.name, "axis")) for axis in self.batch}
+        names = {axis: self.own.give(plain(axis.name, "axis"), AXIS) for axis in (self.rows, self.columns)}
+        names |= {axis: self.own.give(plain(axis.name, "axis"), AXIS) for axis in self.batch}
         self.names = names
         mask = node.mask
         chosen = self._chosen(score) if mask is None and fold.kind is not FoldKind.SHARES else None
@@ -127,7 +112,7 @@ class KernelReader:
         term = None if mask is None else Reader(self.graph).term(mask)
         eps = known(node.options["eps"]) if fold.kind is FoldKind.ROOT and "eps" in node.options else 0
         made = Kernel(
-            self.file.give(plain(wish, "fold").replace("__", "_").removesuffix("_")),
+            "fold",
             self.rows,
             self.columns,
             self.batch,
@@ -145,7 +130,7 @@ class KernelReader:
         for part in made.inputs:
             for axis in part.axes:
                 if axis not in names:
-                    names[axis] = self.own.give(plain(axis.name, "axis"))
+                    names[axis] = self.own.give(plain(axis.name, "axis"), AXIS)
         if not made.scores:
             raise NoKernel("its scores are no products")
         for leaf in made.leaves:
@@ -214,7 +199,7 @@ class KernelReader:
         while value.name is None and isinstance(node, Apply) and node.traits.reads == Arrange(IndexMap.SAME):
             value = node.operands[0]
             node = self.makers.get(value.id)
-        return self.own.give(plain(value.name, wish))
+        return self.own.give(plain(value.name, wish), PART)
 
     # -- points -------------------------------------------------------------------------------------------------------
 
@@ -293,7 +278,7 @@ class KernelReader:
                     return None
                 left = self._features(one, self.rows, depth, "Q")
                 right = self._features(other, self.columns, depth, "K")
-                return Score(self.own.give(f"{left.name}_{right.name}"), left, right)
+                return Score(self.own.give(f"{left.name}_{right.name}", SCORE), left, right)
         return None
 
     def _table(self, value: Value, looked_up: Axis | None = None) -> PairNumber:

@@ -7,7 +7,7 @@ vector for each row or column) or a `PairNumber` (a number for each row, column,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...compiler.graph.term import Term
@@ -100,21 +100,6 @@ class Done:
     kind: Scalar
     name: str
     exact: bool = False
-
-
-class FreeNames:
-    """Names of one file, or function: the wish, else the wish with a number."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self.taken = set(taken)
-
-    def give(self, wish: str) -> str:
-        name, count = wish, 1
-        while name in self.taken:
-            count += 1
-            name = f"{wish}_{count}"
-        self.taken.add(name)
-        return name
 
 
 class NoKernel(ValueError):
