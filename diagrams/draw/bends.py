@@ -45,12 +45,10 @@ def separate(chains: Sequence[list[Point]]) -> None:
                 if not start[0] + _ENDS <= middle <= end[0] - _ENDS:
                     continue
                 chains[c][k + 1], chains[c][k + 2] = (middle, first[1]), (middle, second[1])
-                heights.forget(bend)
                 trial = {piece: list(_crossed(heights, bend, piece)) for piece in beside[bend]}
                 if (count := _piled(trial, others)) < best[0]:
                     best = count, middle, trial
             chains[c][k + 1], chains[c][k + 2] = (best[1], first[1]), (best[1], second[1])
-            heights.forget(bend)
             if best[0] < before:
                 moved = True
                 found[bend] = best[2]
@@ -70,10 +68,15 @@ def pieces_of(chains: Sequence[list[Point]]) -> tuple[list[Piece], list[Piece]]:
 def _piled(found: Mapping[Piece, Sequence[Crossing]], others: Sequence[Crossing]) -> int:
     """How often one of a bend's own crossings lies upon another. others: from left to right."""
     own = [each for crossings in found.values() for each in crossings]
-    count = sum(upon(a, b) for k, a in enumerate(own) for b in own[k + 1 :])
-    for a in own:
+    own.sort()
+    count = 0
+    for k, a in enumerate(own):
+        for b in own[k + 1 :]:
+            if b[0] - a[0] >= NEAR:
+                break
+            count += upon(a, b)
         near = slice(bisect_left(others, (a[0] - NEAR,)), bisect_right(others, (a[0] + NEAR,)))
-        count += sum(upon(a, b) for b in others[near])
+        count += sum(upon(a, b) for b in others[near] if -NEAR < a[1] - b[1] < NEAR)
     return count
 
 
@@ -120,50 +123,55 @@ def beside_of(chains: Sequence[list[Point]], bend: Piece, pieces: Sequence[Piece
 
 
 class Heights:
-    """The y of pieces at evenly spaced x, kept until a piece is forgotten."""
+    """The y of curves at evenly spaced x: a bend that was moved to and fro is not measured again."""
 
     def __init__(self, chains: Sequence[list[Point]]) -> None:
         self.chains = chains
-        self._kept: dict[Piece, dict[tuple[float, float], list[float]]] = {}
+        self._kept: dict[tuple[tuple[Point, ...], float, float], list[float]] = {}
 
-    def of(self, piece: Piece, a: float, b: float) -> list[float]:
+    def of(self, curve: Sequence[Point], a: float, b: float) -> list[float]:
         """At _STEPS + 1 places from a to b."""
-        own = self._kept.setdefault(piece, {})
-        if (a, b) not in own:
-            curve = _curve(self.chains, piece)
-            own[a, b] = [_height(curve, a + (b - a) * k / _STEPS) for k in range(_STEPS + 1)]
-        return own[a, b]
-
-    def forget(self, piece: Piece) -> None:
-        self._kept.pop(piece, None)
+        key = tuple(curve), a, b
+        if key not in self._kept:
+            self._kept[key] = _heights(curve, [a + (b - a) * k / _STEPS for k in range(_STEPS + 1)])
+        return self._kept[key]
 
 
 def _crossed(heights: Heights, bend: Piece, piece: Piece) -> Iterator[Crossing]:
     """Where a bend crosses a piece of another wire."""
     own, other = _curve(heights.chains, bend), _curve(heights.chains, piece)
     a, b = max(own[0][0], other[0][0]), min(own[3][0], other[3][0])
-    last: tuple[float, float, float] | None = None  # x, y, difference
-    for k, (y, across) in enumerate(zip(heights.of(bend, a, b), heights.of(piece, a, b), strict=True)):
+    last: tuple[int, float, float] | None = None  # place, y, difference
+    for k, (y, across) in enumerate(zip(heights.of(own, a, b), heights.of(other, a, b), strict=True)):
         apart = y - across
-        if abs(apart) <= 1e-6:
+        if -1e-6 <= apart <= 1e-6:
             continue
-        x = a + (b - a) * k / _STEPS
         if last is not None and (apart > 0) != (last[2] > 0):
             share = last[2] / (last[2] - apart)
-            yield last[0] + share * (x - last[0]), last[1] + share * (y - last[1]), bend, piece
-        last = x, y, apart
+            x = a + (b - a) * (last[0] + share * (k - last[0])) / _STEPS
+            yield x, last[1] + share * (y - last[1]), bend, piece
+        last = k, y, apart
 
 
-def _height(curve: Sequence[Point], x: float) -> float:
-    """The y of a curve that goes from left to right."""
+def _heights(curve: Sequence[Point], places: Sequence[float]) -> list[float]:
+    """The y of a curve that goes from left to right, at each x of `places`, which do too."""
     (x0, y0), (x1, y1), (x2, y2), (x3, y3) = curve
     if y0 == y1 == y2 == y3:
-        return y0
-    low, high = 0.0, 1.0
-    for _ in range(20):
-        t = (low + high) / 2
+        return [y0] * len(places)
+    found = []
+    t = 0.0
+    for x in places:
+        low, high = t, 1.0  # t grows with x
+        for _ in range(20):  # Newton's steps, and halves where these lead out
+            u = 1 - t
+            apart = u * u * u * x0 + 3 * u * u * t * x1 + 3 * u * t * t * x2 + t * t * t * x3 - x
+            if -1e-6 < apart < 1e-6:
+                break
+            low, high = (t, high) if apart < 0 else (low, t)
+            slope = 3 * (u * u * (x1 - x0) + 2 * u * t * (x2 - x1) + t * t * (x3 - x2))
+            t = t - apart / slope if slope > 0 else low
+            if not low < t < high:
+                t = (low + high) / 2
         u = 1 - t
-        at = u * u * u * x0 + 3 * u * u * t * x1 + 3 * u * t * t * x2 + t * t * t * x3
-        low, high = (t, high) if at < x else (low, t)
-    u = 1 - low
-    return u * u * u * y0 + 3 * u * u * low * y1 + 3 * u * low * low * y2 + low * low * low * y3
+        found.append(u * u * u * y0 + 3 * u * u * t * y1 + 3 * u * t * t * y2 + t * t * t * y3)
+    return found

@@ -67,7 +67,8 @@ class FigureLayout:
         best = self._tried(Placing(), length, sizes)
         if len(self.rows) > 1:
             best = self._placed(best, length, sizes)
-        self._fold(best, best.widths, length, starts=10 if len(self.rows) < 12 else 3)
+        self._fold(best, best.widths, length)
+        self._stand(starts=10 if len(self.rows) < 12 else 3)
         self._widths()
 
     def keep(self, start: int, end: int) -> None:
@@ -111,7 +112,11 @@ class FigureLayout:
         seen: list[list[list[int]]] = []
         for _ in range(_TRIES):
             folded = Folded(placing, woven, stranded, starts, widths)
-            prices = self._fold(folded, widths, length, starts=1)
+            prices = self._fold(folded, widths, length)
+            if self.rows in seen:
+                break
+            seen.append(self.rows)
+            self._stand(starts=1)
             self._widths()
             lengths = [self.right[row[-1]] - self.left[row[0]] for row in self.rows]
             folded.cost = rows.cost(lengths, prices, length)
@@ -120,9 +125,6 @@ class FigureLayout:
                 row_of = {id(step): r for r, row in enumerate(self.rows) for j in row for step in self.columns[j].steps}
                 first = {key: plan[b][0] for key, (_, b) in waits.items() if b < len(plan)}
                 best.parted = frozenset(key for key, reader in first.items() if row_of[key] < row_of[id(reader)])
-            if self.rows in seen:
-                break
-            seen.append(self.rows)
             widths = self._measured(woven.columns)
         assert best is not None
         return best
@@ -138,8 +140,8 @@ class FigureLayout:
                 wide[id(self.columns[j])] = end - self.left[j]
         return [wide[id(column)] for column in columns]
 
-    def _fold(self, plan: Folded, widths: Sequence[float], length: float, starts: int) -> list[float]:
-        """Fold and find the heights; returns what each fold costs."""
+    def _fold(self, plan: Folded, widths: Sequence[float], length: float) -> list[float]:
+        """Fold into rows; returns what each fold costs."""
         folded, prices = rows.fold(plan.woven.columns, widths, plan.starts, length, plan.stranded)
         self.columns = [column for row in folded for column in row]
         self.rows = []
@@ -147,6 +149,10 @@ class FigureLayout:
         for part in folded:
             self.rows.append(list(range(at, at + len(part))))
             at += len(part)
+        return prices
+
+    def _stand(self, starts: int) -> None:
+        """Find the heights in every row."""
         for column in self.columns:
             for track in (*column.left, *column.right):
                 track.y.clear()
@@ -159,7 +165,6 @@ class FigureLayout:
             low += _APART
             self.heights.append((top, low))
             top = low
-        return prices
 
     def lower(self, first: int, by: float) -> None:
         """Move a row, and those beneath it, further down."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 Gap = tuple[int, int, float]  # y[b] - y[a] >= gap
 Pull = tuple[int, int, float]  # weight of |y[a] - y[b]|
@@ -29,8 +30,13 @@ def heights(
     n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie] = (), starts: int = _STARTS
 ) -> list[float]:
     """Heights in points, downwards, of `n` variables; the least is 0."""
-    if n == 0:
-        return []
+    return list(_cheapest(n, tuple(gaps), tuple(pulls), tuple(ties), starts)) if n else []
+
+
+@lru_cache(maxsize=128)  # rows come again: at another width of the page, and in a figure that was drawn before
+def _cheapest(
+    n: int, gaps: Sequence[Gap], pulls: Sequence[Pull], ties: Sequence[Tie], starts: int
+) -> tuple[float, ...]:
     best: tuple[float, list[float]] | None = None
     for start in range(max(1, min(starts, _EFFORT // n))):
         y = _once(n, gaps, pulls, ties, start)
@@ -41,7 +47,7 @@ def heights(
             best = cost, y
     assert best is not None
     low = min(best[1])
-    return [v - low for v in best[1]]
+    return tuple(v - low for v in best[1])
 
 
 def sound(n: int, gaps: Sequence[Gap]) -> bool:

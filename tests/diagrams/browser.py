@@ -27,6 +27,14 @@ _CODES = {
     "]": 221,
     "[": 219,
 }
+_KEYS = {
+    "Enter": "\ue007",
+    "End": "\ue010",
+    "Escape": "\ue00c",
+    "ArrowRight": "\ue014",
+    "ArrowLeft": "\ue012",
+    "Tab": "\ue004",
+}
 
 
 class Chromium:
@@ -181,10 +189,26 @@ class Firefox:
         return json.loads(text)
 
     def open(self, file: Path) -> None:
-        self.send("WebDriver:Navigate", url=file.as_uri())
+        self.visit(file.as_uri())
+
+    def visit(self, url: str) -> None:
+        self.send("WebDriver:Navigate", url=url)
 
     def run(self, script: str) -> Any:
-        return self.send("WebDriver:ExecuteScript", script=f"return eval({json.dumps(script)})", args=[])["value"]
+        return self.look(f"eval({json.dumps(script)})")
+
+    def look(self, script: str) -> Any:
+        """The value of an expression without names of the page's scripts: a page may forbid `eval`."""
+        return self.send("WebDriver:ExecuteScript", script=f"return {script}", args=[])["value"]
+
+    def size(self, wide: int, high: int) -> None:
+        """Of the page: the window is larger by its bars."""
+        for _ in range(2):
+            inner = self.look("[outerWidth - innerWidth, outerHeight - innerHeight]")
+            self.send("WebDriver:SetWindowRect", width=wide + inner[0], height=high + inner[1])
+
+    def type(self, text: str) -> None:
+        self._keys(*({"type": kind, "value": each} for each in text for kind in ("keyDown", "keyUp")))
 
     def click(self, selector: str, number: int = 0) -> None:
         found = self.send("WebDriver:FindElements", using="css selector", value=selector)
@@ -195,9 +219,11 @@ class Firefox:
         self.send("WebDriver:PerformActions", actions=[{"type": "pointer", "id": "m", "actions": actions}])
 
     def press(self, key: str) -> None:
-        key = {"Enter": "\ue007", "Escape": "\ue00c", "ArrowRight": "\ue014"}.get(key, key)
-        actions = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
-        self.send("WebDriver:PerformActions", actions=[{"type": "key", "id": "k", "actions": actions}])
+        key = _KEYS.get(key, key)
+        self._keys({"type": "keyDown", "value": key}, {"type": "keyUp", "value": key})
+
+    def _keys(self, *actions: dict[str, str]) -> None:
+        self.send("WebDriver:PerformActions", actions=[{"type": "key", "id": "k", "actions": list(actions)}])
 
     def picture(self, file: Path) -> None:
         file.write_bytes(b64decode(self.send("WebDriver:TakeScreenshot", full=False)["value"]))
