@@ -26,7 +26,7 @@ from .calls.calls import Calls
 from .calls.checker import Checker
 from .causality.places import place_of
 from .causality.proof import check_causal
-from .graph.nodes import Call, Graph, Repeat, Scan, children
+from .graph.nodes import Call, Graph, Repeat, Scan, children, nested
 from .names.display import check_displays
 from .names.folders import Folders
 from .names.loader import Loader
@@ -296,13 +296,8 @@ class _Build:
 
 def _called(graphs: list[Graph]) -> set[Span | None]:
     """Where the blocks and models stand that some of these graphs call."""
-    found = list(dict.fromkeys(inner for graph in graphs for node in graph.nodes for inner in children(node)))
-    seen = set(found)
-    for graph in found:
-        new = [inner for node in graph.nodes for inner in children(node) if inner not in seen]
-        seen.update(new)
-        found += new
-    return {graph.span for graph in found if graph.kind != "repeat"}
+    within = {inner for each in nested(*graphs) for node in each.nodes for inner in children(node)}
+    return {graph.span for graph in within if graph.kind != "repeat"}
 
 
 def _allows_nothing(allowance: Allowance) -> Problem:

@@ -17,7 +17,6 @@ import pytest
 import attnc
 from attnc.backends import CannotEmit
 from attnc.cli import main
-from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Apply, Graph, children
 from attnc.compiler.graph.traits import Anything, Pointwise, Validity
 from attnc.compiler.hints.tell import tell
@@ -26,6 +25,7 @@ from attnc.compiler.problems.causality import Tried
 from attnc.compiler.rewrites.ragged.widths import pad_ragged
 from attnc.compiler.rewrites.tools.walk import Walk
 from tests import test_op_table as table
+from tests.dump import dump
 
 BACKENDS: tuple[Literal["torch", "numpy"], ...] = ("torch", "numpy")
 

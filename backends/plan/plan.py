@@ -27,6 +27,7 @@ from ...compiler.graph.nodes import (
     Stepped,
     Weight,
     children,
+    nested,
 )
 from ...compiler.graph.sources import Sources
 from ...compiler.graph.term import WORDS, Index, Leaf, Number, Term, TermOp
@@ -156,20 +157,14 @@ def parts(graphs: Iterable[Graph], homes: Homes | None = None) -> frozenset[str]
 
     homes: tell of which graphs weights are made; then modules without any, which may give way, are left out.
     """
-    left, seen, found = list(graphs), set[int](), set[str]()
-    while left:
-        graph = left.pop()
-        if id(graph) in seen:
-            continue
-        seen.add(id(graph))
-        for node in graph.nodes:
-            if isinstance(node, Parameter):
-                found.add(node.weight.name.partition(".")[0])
-            elif isinstance(node, Apply) and node.weights:
-                found.add((node.name or "").partition(".")[0])
-            elif isinstance(node, Call | Repeat | Scan) and (homes is None or homes.learns(node)):
-                found.add(node.name.partition(".")[0])
-            left += children(node)
+    found = set[str]()
+    for node in (node for each in nested(*graphs) for node in each.nodes):
+        if isinstance(node, Parameter):
+            found.add(node.weight.name.partition(".")[0])
+        elif isinstance(node, Apply) and node.weights:
+            found.add((node.name or "").partition(".")[0])
+        elif isinstance(node, Call | Repeat | Scan) and (homes is None or homes.learns(node)):
+            found.add(node.name.partition(".")[0])
     return frozenset(found)
 
 

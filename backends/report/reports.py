@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...compiler.decoding import Decoding
-from ...compiler.graph.nodes import Apply, Call, Graph, Node, Scan, children, reads
+from ...compiler.graph.nodes import Apply, Call, Graph, Node, Scan, children, nested, reads
 from ...compiler.graph.report import Attended, Change, Report, Unread
 from ...compiler.graph.term import Leaf, Predicate, leaves, plain, positional
 from ...compiler.graph.traits import Normalise
@@ -73,7 +73,7 @@ class _Givers:
 
     def __init__(self, root: Graph) -> None:
         self._given: dict[tuple[int, int], list[tuple[Graph, Node, Value]]] = {}
-        for graph in {id(graph): graph for graph, _ in instances(root)}.values():
+        for graph in nested(root):
             for node in graph.nodes:
                 for child in children(node):
                     for item, arg in zip(child.inputs, reads(node), strict=True):

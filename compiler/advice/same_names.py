@@ -16,7 +16,7 @@ from ...dsl.source import Span
 from ..base.mentions import walk
 from ..base.problems import Problem
 from ..calls.checker import Checker
-from ..graph.nodes import Call, Graph, Scan, children
+from ..graph.nodes import Call, Graph, Scan, nested
 from ..names.modules import BlockDef, Module
 from ..names.uses import agree
 from ..problems.names import Remedy, SameName
@@ -214,15 +214,7 @@ class SameNames:
 
 def _calls(graph: Graph) -> Iterator[tuple[Graph, Call | Scan]]:
     """Every call in a graph and where it stands, those in what it calls too, each graph once."""
-    seen, left = {graph}, [graph]
-    while left:
-        graph = left.pop()
-        for node in graph.nodes:
-            if isinstance(node, Call | Scan):
-                yield graph, node
-            fresh = [child for child in children(node) if child not in seen]
-            seen.update(fresh)
-            left += fresh
+    return ((each, node) for each in nested(graph) for node in each.nodes if isinstance(node, Call | Scan))
 
 
 def _mentioned(block: BlockDef) -> Iterator[int]:

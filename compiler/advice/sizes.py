@@ -47,7 +47,7 @@ def _open(graph: Graph) -> Iterator[PlainProblem]:
 def _unbounded(graph: Graph) -> Iterator[PlainProblem]:
     """Weights along a width that is not bounded: of each width the first."""
     seen = set[Axis]()
-    for weight, axis in weights_along(graph, set()):
+    for weight, axis in weights_along(graph):
         if axis.extent is None and axis.bound is None and axis not in seen:
             seen.add(axis)
             yield Plain.OPEN_WEIGHT.at(weight.span, weight.name, axis.name, there=axis.span)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..graph.nodes import Apply, Graph, Scan, children
+from ..graph.nodes import Graph, Scan, nested, ops_in
 from ..pipeline import PASSES, rewritten
 from .polynomials.figure import Figure
 from .polynomials.polynomial import Poly
@@ -25,14 +25,8 @@ def as_computed(graph: Graph, without: Collection[str] = ()) -> Graph:
 
 def has_ways(graph: Graph) -> bool:
     """Whether anything in it is not computed op by op."""
-    todo, seen = [graph], {graph}
-    while todo:
-        for node in todo.pop().nodes:
-            if isinstance(node, Scan) or (isinstance(node, Apply) and node.traits.cost.kernel is not None):
-                return True
-            todo += (inner for inner in children(node) if inner not in seen)
-            seen |= {*children(node)}
-    return False
+    scans = any(isinstance(node, Scan) for each in nested(graph) for node in each.nodes)
+    return scans or any(node.traits.cost.kernel is not None for node in ops_in(graph))
 
 
 @dataclass(frozen=True, repr=False)

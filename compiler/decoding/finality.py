@@ -25,8 +25,6 @@ from ..sizes.forms import LinearForm, holds
 from .facts import SiteFacts
 from .sites import TIME, Cell, Site
 
-Carried = tuple[Site, int]  # the site around a repeat and its bodies' place there; the number of the value
-
 
 @dataclass(frozen=True, slots=True)
 class Finality:

@@ -346,6 +346,17 @@ def makes(node: Node) -> tuple[Value, ...]:
     return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
 
 
+def weights_of(node: Node) -> tuple[Weight, ...]:
+    """The weights that a node has itself, not those of graphs nested in it."""
+    match node:
+        case Apply():
+            return node.weights
+        case Parameter():
+            return (node.weight,)
+        case _:
+            return ()
+
+
 def stops_gradient(node: Node) -> bool:
     """Whether no gradient goes through it to its operands."""
     return isinstance(node, Apply) and not node.traits.gradient
@@ -362,14 +373,26 @@ def children(node: Node) -> tuple[Graph, ...]:
             return ()
 
 
+def nested(*graphs: Graph) -> Iterator[Graph]:
+    """Graphs and all that are nested in them, at any depth: each once, level by level."""
+    found, seen = list(dict.fromkeys(graphs)), {*graphs}
+    for each in found:  # grows as it goes
+        yield each
+        new = dict.fromkeys(inner for node in each.nodes for inner in children(node) if inner not in seen)
+        seen.update(new)
+        found += new
+
+
+def ops_in(graph: Graph) -> Iterator[Apply]:
+    """The ops of a graph and of all that are nested in it, those of each graph once."""
+    return (node for each in nested(graph) for node in each.nodes if isinstance(node, Apply))
+
+
 def owns(graph: Graph, known: dict[Graph, bool] | None = None) -> bool:
     """Whether a graph, or anything nested in it, has weights. known: answers kept from one question to the next."""
     known = {} if known is None else known
     if graph not in known:
         known[graph] = any(
-            isinstance(node, Parameter)
-            or (isinstance(node, Apply) and bool(node.weights))
-            or any(owns(child, known) for child in children(node))
-            for node in graph.nodes
+            bool(weights_of(node)) or any(owns(child, known) for child in children(node)) for node in graph.nodes
         )
     return known[graph]

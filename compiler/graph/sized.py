@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ..sizes.arithmetic import solved, with_parts
 from ..sizes.axes import Axis, Const, Static, axes_in, consts_in
-from .nodes import Apply, Call, Constant, Graph, Node, Parameter, Repeat, Scan, Weight, children, values_of
+from .nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, Weight, nested, values_of, weights_of
 
 
 def untold(graph: Graph) -> list[Axis]:
@@ -71,14 +71,14 @@ def _statics(node: Node) -> Iterable[Static]:
             return ()
 
 
-def depends(graph: Graph, const: Const, seen: set[int] | None = None) -> bool:
+def depends(graph: Graph, const: Const) -> bool:
     """Whether a size or what an op takes is made of a const, such as the index of a pass."""
-    seen = set() if seen is None else seen
-    if id(graph) in seen:
-        return False
-    seen.add(id(graph))
+    return any(_depends(each, const) for each in nested(graph))
+
+
+def _depends(graph: Graph, const: Const) -> bool:
     axes = {axis for value in values_of(graph) for axis in value.type.axes} | {*graph.axes}
-    axes |= {axis for _, axis in weights_along(graph, set())}
+    axes |= {axis for _, axis in _weights_along(graph)}
     statics = [static for node in graph.nodes for static in _statics(node)]
     left, met = [*axes, *(axis for static in statics for axis in axes_in(static))], set(axes)
     while left:
@@ -87,27 +87,14 @@ def depends(graph: Graph, const: Const, seen: set[int] | None = None) -> bool:
             statics.append(size)
             left += (new := set(axes_in(size)) - met)
             met |= new
-    inner = (child for node in graph.nodes for child in children(node))
-    return any(const in consts_in(static) for static in statics) or any(depends(each, const, seen) for each in inner)
+    return any(const in consts_in(static) for static in statics)
 
 
-def weights_along(graph: Graph, seen: set[int]) -> list[tuple[Weight, Axis]]:
+def weights_along(graph: Graph) -> Iterator[tuple[Weight, Axis]]:
     """Every weight below, with each of its axes; every graph once."""
-    if id(graph) in seen:
-        return []
-    seen.add(id(graph))
-    found: list[tuple[Weight, Axis]] = []
-    for node in graph.nodes:
-        match node:
-            case Parameter(weight=weight):
-                found += [(weight, axis) for dim in weight.dims for axis in dim]
-            case Apply(weights=weights):
-                found += [(weight, axis) for weight in weights for dim in weight.dims for axis in dim]
-            case Call(graph=inner) | Scan(graph=inner):
-                found += weights_along(inner, seen)
-            case Repeat(bodies=bodies):
-                for body in bodies:
-                    found += weights_along(body, seen)
-            case _:
-                pass
-    return found
+    return (found for each in nested(graph) for found in _weights_along(each))
+
+
+def _weights_along(graph: Graph) -> Iterator[tuple[Weight, Axis]]:
+    weights = (weight for node in graph.nodes for weight in weights_of(node))
+    return ((weight, axis) for weight in weights for dim in weight.dims for axis in dim)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...dsl.source import Span
-from ..graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, children, makes, reads
+from ..graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, ops_in, reads
 from ..graph.values import Value
 from ..rewrites.tools.walk import Fresh, with_operands, with_results
 from .rings.rewrite import with_rings
@@ -30,13 +30,8 @@ def _with(found: GraphSpread, rings: frozenset[Span | None]) -> Graph:
 
 
 def _gathers(graph: Graph) -> list[Apply]:
-    found: list[Apply] = []
-    for node in graph.nodes:
-        if isinstance(node, Apply) and isinstance(node.traits, Collective) and node.traits.kind is SendKind.GATHER:
-            found.append(node)
-        for child in children(node):
-            found += _gathers(child)
-    return found
+    ops = ops_in(graph)
+    return [node for node in ops if isinstance(node.traits, Collective) and node.traits.kind is SendKind.GATHER]
 
 
 def is_sent(op: Collective) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...compiler.diff import Difference, DiffKind, DiffPart
-from ...compiler.graph.nodes import Call, Graph, Scan, children
+from ...compiler.graph.nodes import Call, Graph, Scan, nested
 from ..base import theme
 from ..base.paper import Paper
 from ..base.picture import Box, Node, Point
@@ -56,11 +56,8 @@ def _opened(part: DiffPart) -> list[str]:
 
 
 def _has(graph: Graph, name: str) -> bool:
-    return any(
-        (isinstance(node, Call | Scan) and node.graph.kind != "op" and name in called(node))
-        or any(_has(inner, name) for inner in children(node))
-        for node in graph.nodes
-    )
+    nodes = (node for each in nested(graph) for node in each.nodes if isinstance(node, Call | Scan))
+    return any(node.graph.kind != "op" and name in called(node) for node in nodes)
 
 
 def _append(above: Sheet, below: Sheet) -> None:

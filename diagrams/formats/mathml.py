@@ -49,14 +49,7 @@ def mathml(term: TexTerm) -> str:
         case TexForm.PLACE:
             return f'<mrow data-p="{text}">{parts[0]}</mrow>'
         case form:
-            tag = {
-                TexForm.FRACTION: "mfrac",
-                TexForm.ROOT: "msqrt",
-                TexForm.SUB: "msub",
-                TexForm.SUPER: "msup",
-                TexForm.UNDER: "munder",
-            }
-            return f"<{(name := tag.get(form, 'mrow'))}>{''.join(parts)}</{name}>"
+            return f"<{(name := _TAGS.get(form, 'mrow'))}>{''.join(parts)}</{name}>"
 
 
 def _name(text: str, style: str) -> str:

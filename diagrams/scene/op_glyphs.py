@@ -66,9 +66,6 @@ SIGN, GATE = Glyph(Shape.JOIN, "sign"), Glyph(Shape.JOIN, "gate")
 RENAME, BAR, BIRTH = Glyph(Shape.RENAME), Glyph(Shape.THROUGH, "bar"), Glyph(Shape.THROUGH, "birth")
 SENT = Glyph(Shape.ON, "sent")  # a collective, which no spec has
 CONCAT, BOX = Glyph(Shape.CONCAT, "bar"), Glyph(Shape.BOX, "plain")
-GLYPHS = (
-    SILENT, FUNCTION, MAP, CONTRACTION, LOOKUP, PILL, PILL_ON, SHARES, NORM, SIGN, GATE, RENAME, BAR, BIRTH, CONCAT, BOX
-)  # fmt: skip
 
 
 def glyph_of(op: OpTraits) -> Glyph:

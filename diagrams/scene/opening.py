@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
+from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children, ops_in
 from ...compiler.graph.traits import Product, Quotient
 from ...compiler.graph.values import Role, Scalar, Value
 from .graphs.canonical import Canonical
@@ -262,9 +262,8 @@ def _the_scan(graph: Graph) -> Scan | None:
 def _is_formula(graph: Graph) -> bool:
     """Whether what a table is made of can be written down: nothing joins, sums or rearranges items."""
     plain = (Shape.SILENT, Shape.LANE, Shape.JOIN, Shape.RENAME)
-    nodes = [node for node in graph.nodes if isinstance(node, Apply)]
-    written = all(glyph_of(n.traits).shape in plain or glyph_of(n.traits) is BIRTH for n in nodes)
-    return written and all(_is_formula(inner) for node in graph.nodes for inner in children(node))
+    glyphs = (glyph_of(node.traits) for node in ops_in(graph))
+    return all(glyph.shape in plain or glyph is BIRTH for glyph in glyphs)
 
 
 def _is_seen(node: object) -> bool:

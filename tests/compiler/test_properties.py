@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attnc.compiler.check import Program, build
-from attnc.compiler.graph.dump import dump
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
+from tests.dump import dump
 
 HERE = Path(__file__).parent
 RIGHT = [path.read_text(encoding="utf-8") for path in sorted((HERE / "right").glob("*.attn"))]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from attnc.compiler.check import build
-from attnc.compiler.graph.dump import dump
 from attnc.dsl.files import read
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
+from tests.dump import dump
 
 HERE = Path(__file__).parent
 FILES = [

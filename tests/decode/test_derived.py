@@ -15,9 +15,9 @@ import pytest
 
 import attnc
 from attnc.backends.plan.lower import derived, lower
-from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Call, Graph, Repeat
 from attnc.compiler.sizes.axes import Literal, show_static
+from tests.dump import dump
 
 from .steps import check_steps
 

@@ -16,8 +16,8 @@ import pytest
 
 import attnc
 from attnc.backends.plan.lower import derived, lower
-from attnc.compiler.graph.dump import dump
 from attnc.compiler.sizes.axes import show_static
+from tests.dump import dump
 
 from .decoders import decoder
 from .steps import check_steps

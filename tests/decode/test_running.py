@@ -17,7 +17,6 @@ from attnc.backends.numpy.ops import OPS as NUMPY
 from attnc.backends.text.expressions import Code, filled_in
 from attnc.backends.torch.ops import OPS as TORCH
 from attnc.compiler import check
-from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Apply
 from attnc.compiler.graph.traits import (
     AVERAGED,
@@ -34,6 +33,7 @@ from attnc.compiler.graph.traits import (
     Sum,
 )
 from attnc.compiler.ops import OPS
+from tests.dump import dump
 
 from . import test_fixed
 from .steps import check_steps, inputs_of

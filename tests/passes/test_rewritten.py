@@ -14,11 +14,11 @@ import pytest
 
 import attnc
 from attnc.backends.plan.lower import derived, lower
-from attnc.compiler.graph.dump import dump
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.pipeline import PASSES
 from attnc.compiler.rewrites.simplify.dead import alive
 from attnc.dsl.errors import AttnError
+from tests.dump import dump
 
 HERE = Path(__file__).parent
 ON = frozenset(one.name for one in PASSES)

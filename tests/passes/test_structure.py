@@ -496,8 +496,8 @@ def test_hoisting_leaves_source_independent_of_depth() -> None:
 
 def test_passes_are_pure(tmp_path: Path) -> None:
     """None changes the graph that it is given."""
-    from attnc.compiler.graph.dump import dump
     from attnc.compiler.pipeline import PASSES, rewritten
+    from tests.dump import dump
 
     for file in ("zoo/llama.attn", "transformer.attn"):
         spec = attnc.load(ROOT / "examples" / file)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...base.problems import Problem
-from ...graph.nodes import Apply, Constant, Graph, Positions, children
+from ...graph.nodes import Apply, Constant, Graph, Positions, nested
 from ...graph.traits import (
     Arrange,
     Compared,
@@ -38,9 +38,8 @@ _NUMBER = -1  # no family's
 
 def masks_of_places(graph: Graph) -> Iterator[Problem]:
     """What compares places in vain, in a graph and all that it calls."""
-    todo, seen = [graph], {graph}
-    while todo:
-        yield from _Places(todo.pop()).problems(todo, seen)
+    for each in nested(graph):
+        yield from _Places(each).problems()
 
 
 class _Places:
@@ -48,13 +47,10 @@ class _Places:
         self.graph = graph
         self.makers: dict[int, Maker] = {}
 
-    def problems(self, todo: list[Graph], seen: set[Graph]) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Problem]:
         clipped, masked = False, []
         for node in self.graph.nodes:
             if not isinstance(node, Constant | Positions | Apply):
-                new = [inner for inner in children(node) if inner not in seen]
-                seen.update(new)
-                todo += new
                 continue
             self.makers[node.out.id] = node
             match node:

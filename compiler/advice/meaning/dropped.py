@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.nodes import Apply, Graph, children
+from ...graph.nodes import Apply, Graph, ops_in
 from ...graph.traits import Arrange, Choice, Function, Gather, Normalise, Pointwise, Product, Quotient, Reduce, Sum
 from ...graph.values import Role, is_real
 from ...problems.plain import Plain
@@ -32,18 +32,8 @@ class Dropped(NamedTuple):
 
 def wrongly_dropped(graph: Graph) -> Iterator[Problem]:
     """Each dropout whose zeros are taken for scores, or that stands behind a loss."""
-    if _draws(graph, {}):
+    if any(map(_is_dropout, ops_in(graph))):
         yield from _Zeros().told(graph)
-
-
-def _draws(graph: Graph, known: dict[int, bool]) -> bool:
-    """Whether there is any dropout."""
-    if id(graph) not in known:
-        known[id(graph)] = any(
-            _is_dropout(node) if isinstance(node, Apply) else any(_draws(child, known) for child in children(node))
-            for node in graph.nodes
-        )
-    return known[id(graph)]
 
 
 def _is_dropout(node: Apply) -> bool:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.nodes import Apply, Graph, Node, children, reads
+from ...graph.nodes import Apply, Graph, Node, nested, reads
 from ...graph.traits import Arrange, Gather, IndexMap, Reduce
 from ...graph.values import Role
 from ...problems.plain import Plain
@@ -57,7 +57,7 @@ Orders = tuple[Order, ...]
 
 def heads_unlike(graph: Graph) -> Iterator[Problem]:
     """Of a block, or of a model and all that it calls: each `split` or `merge` that stands against the others."""
-    graphs = _graphs(graph)
+    graphs = [each for each in nested(graph) if any(map(_cuts, each.nodes))]
     if _may_differ(graphs):
         reading = _Heads()
         reading.known(graph)
@@ -66,18 +66,8 @@ def heads_unlike(graph: Graph) -> Iterator[Problem]:
         yield from _read_twice(each)
 
 
-def _graphs(graph: Graph) -> list[Graph]:
-    """A graph and all that it calls that cut depths."""
-    found, seen = [graph], {graph}
-    for each in found:
-        for node in each.nodes:
-            new = [inner for inner in children(node) if inner not in seen]
-            seen.update(new)
-            found += new
-    return [each for each in found if any(_cuts(node) for node in each.nodes)]
-
-
 def _cuts(node: Node) -> bool:
+    """Whether it splits or merges depths."""
     match node:
         case Apply(traits=traits) if isinstance(traits.reads, Arrange) and traits.reads.map in (_SPLIT, _MERGE):
             return not any(axis.is_width for axis in (*node.axes, *node.made))

@@ -19,7 +19,20 @@ from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.flows.learning import Learning
 from ...graph.flows.zeros import NONE, Zeros, below, factors, prefix_of
-from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Weight, children, makes, reads, values_of
+from ...graph.nodes import (
+    Apply,
+    Call,
+    Graph,
+    Node,
+    Parameter,
+    Repeat,
+    Weight,
+    children,
+    makes,
+    reads,
+    values_of,
+    weights_of,
+)
 from ...graph.traits import Normalise, Pointwise, Product, Rounded
 from ...graph.values import Role, Value, is_real
 from ...problems.plain import Plain
@@ -85,13 +98,7 @@ def _own(graph: Graph, known: dict[int, dict[str, Weight]] | None = None) -> dic
 
 
 def _weights(node: Node) -> list[Weight]:
-    match node:
-        case Apply(weights=weights):
-            return [weight for weight in weights if not weight.frozen]
-        case Parameter(weight=weight):
-            return [] if weight.frozen else [weight]
-        case _:
-            return []
+    return [weight for weight in weights_of(node) if not weight.frozen]
 
 
 # -- no path -------------------------------------------------------------------------------------------------------

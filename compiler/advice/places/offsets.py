@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.nodes import Apply, Call, Graph, Repeat, children
+from ...graph.nodes import Apply, Call, Graph, Repeat, children, nested
 from ...graph.traits import Gather, Normalise, Quotient, Sum
 from ...graph.values import Role, Value
 from ...problems.plain import Plain
@@ -27,8 +27,9 @@ FAR = 4096  # a size at which buckets of distances differ
 
 def offsets(graph: Graph) -> Iterator[Problem]:
     """What is added to scores, or to items, in a graph and all that it calls, and tells no place."""
-    yield from _first_places(graph, {graph})
-    if not meets_places(graph, _adds, {}):
+    for each in nested(graph):
+        yield from _first_places(each)
+    if not meets_places(graph, _adds):
         return
     try:
         far = next(sized(graph, range(FAR, FAR + 200)), None)
@@ -122,7 +123,7 @@ def _summands(frame: GraphRun, value: Value, point: Point, sign: float) -> Itera
                 yield from _summands(*found, sign)
 
 
-def _first_places(graph: Graph, seen: set[Graph]) -> Iterator[Problem]:
+def _first_places(graph: Graph) -> Iterator[Problem]:
     """One row of a table of places, added to the items of all."""
     rows = {}
     for node in graph.nodes:
@@ -134,7 +135,3 @@ def _first_places(graph: Graph, seen: set[Graph]) -> Iterator[Problem]:
                 for row in (rows[operand.id] for operand in operands if operand.id in rows):
                     if any(other.role is Role.DATA and row.axes[0] in other.type.axes for other in operands):
                         yield Plain.FIRST_PLACE.at(row.span, row.axes[0], there=node.span)
-        for inner in children(node):
-            if inner not in seen:
-                seen.add(inner)
-                yield from _first_places(inner, seen)

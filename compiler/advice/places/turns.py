@@ -35,7 +35,7 @@ B = TypeVar("B")
 
 def turns(graph: Graph) -> Iterator[Problem]:
     """What is turned by its place, in a graph and all that it calls, and is not turned as it is meant."""
-    if not meets_places(graph, _turns, {}):
+    if not meets_places(graph, _turns):
         return
     try:
         top = next(sized(graph), None)

@@ -6,10 +6,10 @@ recalls (../rewrites/simplify/arrange.py has what enters a repeat so).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Graph, Node, Repeat, children
+from ...graph.nodes import Apply, Call, Graph, Node, Repeat, nested
 from ...graph.values import Value
 from ...rewrites.simplify.arrange import wanted
 
@@ -19,20 +19,13 @@ Key = tuple[Graph | None, str | None]  # whose weights the graph has that keeps 
 def lay_kept(prepare: Graph, step: Graph) -> tuple[Graph, Graph]:
     """Both with what is kept in the order of its first reader."""
     orders: dict[Key, tuple[int, ...]] = {}
-    for graph in _each(step):
+    for graph in nested(step):
         for node in graph.nodes:
             if isinstance(node, Apply) and node.op == "recall" and graph.stepped is not None:
                 axes, order = node.out.type.axes, wanted(graph, node.out)
                 places = tuple(map(axes.index, order if order is not None else axes))
                 orders.setdefault((graph.stepped.origin, node.name), places)
     return _turned(prepare, orders, {}), _turned(step, orders, {})
-
-
-def _each(graph: Graph) -> Iterator[Graph]:
-    yield graph
-    for node in graph.nodes:
-        for child in children(node):
-            yield from _each(child)
 
 
 def _turned(graph: Graph, orders: Mapping[Key, tuple[int, ...]], done: dict[int, Graph]) -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
-from ...graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, makes, reads
+from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, children, makes, reads, weights_of
 from ...graph.traits import Normalise, Reduce
 from ...ops.internal import DISPATCH
 from ...sizes.axes import Axis
@@ -66,8 +66,7 @@ def free_depths(graph: Graph, taken: Set[str]) -> dict[str, Axis]:
 
 
 def _axes_of_weights(node: Node) -> list[Axis]:
-    weights = (node.weight,) if isinstance(node, Parameter) else node.weights if isinstance(node, Apply) else ()
-    return [axis for weight in weights for dim in weight.dims for axis in dim]
+    return [axis for weight in weights_of(node) for dim in weight.dims for axis in dim]
 
 
 def streams(graph: Graph) -> set[str]:

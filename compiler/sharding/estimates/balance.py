@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ...cost.bill import REALS
 from ...cost.report import Cost
 from ...cost.walk import CostWalk, Part
-from ...graph.nodes import Apply, Constant, Graph, Node, children
+from ...graph.nodes import Apply, Constant, Graph, Node, ops_in
 from ...rewrites.tools.walk import Walk
 from ...sizes.axes import Arith, Literal, SizeOf, Static
 from ..mesh import Mesh
@@ -36,7 +36,7 @@ def device_work(cost: Cost, mesh: Mesh) -> DeviceWork:
     Where a device has a part of a sequence, a mask keeps what it keeps for the items of that part. Everything else that
     is split is split evenly, but for items that pick experts, of which nothing is known here.
     """
-    own = [node for node in _nodes(cost.graph) if isinstance(node.traits, OwnFirst) and node.axes[0].is_width]
+    own = [node for node in ops_in(cost.graph) if isinstance(node.traits, OwnFirst) and node.axes[0].is_width]
     along = sorted({m for node in own if isinstance(node.traits, OwnFirst) for m in node.traits.by})
     if not along:
         return DeviceWork(cost.part)
@@ -79,11 +79,3 @@ def placed_at(graph: Graph, place: Mapping[int, int], mesh: Mesh) -> Graph:
         return Constant(first, node.out)
 
     return Walk(lambda _, new: replace(new, nodes=tuple(map(known, new.nodes))))(graph)
-
-
-def _nodes(graph: Graph) -> Iterator[Apply]:
-    for node in graph.nodes:
-        if isinstance(node, Apply):
-            yield node
-        for child in children(node):
-            yield from _nodes(child)

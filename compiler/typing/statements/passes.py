@@ -12,7 +12,7 @@ from functools import cached_property
 from ....dsl import syntax as s
 from ....dsl.base.records import field, mutable, record, replace
 from ....dsl.source import Span
-from ...graph.nodes import Apply, Call, Graph, Output, Parameter, Scan, children
+from ...graph.nodes import Call, Graph, Output, Scan, children, weights_of
 from ...graph.typed_value import TypedValue, fits
 from ...problems.plain import Plain
 from ...problems.relayed import InPass
@@ -286,8 +286,7 @@ def _weighs(
         return axis in axes or (axis.extent is None and axis.size is not None and decides(axis.size))
 
     for node in graph.nodes:
-        weights = node.weights if isinstance(node, Apply) else (node.weight,) if isinstance(node, Parameter) else ()
-        if any(along(axis) for weight in weights for dim in weight.dims for axis in dim):
+        if any(along(axis) for weight in weights_of(node) for dim in weight.dims for axis in dim):
             return True
         for inner in children(node):
             if isinstance(node, Call | Scan):

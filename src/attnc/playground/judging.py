@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.graph.nodes import nested
 from ..dsl.source import Source
 from ..spec import Model, built
-from ..trials.shrink import graphs_in
 from ..watch.parts import named
 from .found import wrong
 from .puzzles import Puzzle
@@ -71,7 +71,7 @@ def _unlocked(model: Model, solution: Model) -> str:
 
 def _foreign(model: Model) -> bool:
     """Whether it has an op of a user's own: running it would import what the text names."""
-    return any(part.target for part in graphs_in(model.graph))
+    return any(part.target for part in nested(model.graph))
 
 
 def _weights(model: Model) -> Mapping[str, tuple[int, ...]]:

@@ -13,14 +13,13 @@ import numpy as np
 from ..backends.loading.load import build_numpy
 from ..compiler.advice.sizes import require_sizes
 from ..compiler.graph.inventory import inventory
-from ..compiler.graph.nodes import Graph, Input
+from ..compiler.graph.nodes import Graph, Input, nested
 from ..compiler.graph.values import IndexInto, Scalar
 from ..compiler.pipeline import PASSES
 from ..compiler.rewrites.numerics.exact import mark_exact
 from ..compiler.rewrites.picks.follow import follow_picks
 from ..compiler.rewrites.ragged.widths import pad_ragged
 from ..dsl.errors import AttnError
-from .shrink import graphs_in
 from .sizes import TriedSizes
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -35,7 +34,7 @@ class RunnableGraph:
     """One graph, its weights drawn anew by `redraw`."""
 
     def __init__(self, graph: Graph) -> None:
-        for part in graphs_in(graph):
+        for part in nested(graph):
             if part.target:
                 raise NotTried(f"`{part.name}` is an op of your own, which is not run to check a spec")
         try:

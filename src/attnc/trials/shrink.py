@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from ..compiler.causality.caller_sizes import made_of
-from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children
+from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
 from ..compiler.graph.traits import Arrange, Gather, IndexMap, OpTraits, Window
 from ..compiler.graph.values import IndexInto, Role, Scalar, Value
 from ..compiler.sizes.axes import Arith, Axis, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, decided
@@ -215,14 +215,3 @@ class Rebuilt:
         if isinstance(thing, Arith):
             return Arith(thing.op, self.of(thing.args))
         return replace(thing, **{f.name: self.of(getattr(thing, f.name)) for f in dataclasses.fields(thing)})
-
-
-def graphs_in(graph: Graph) -> Iterator[Graph]:
-    """A graph, and each that it calls, once."""
-    left, seen = [graph], {id(graph)}
-    while left:
-        yield (one := left.pop())
-        for inner in (child for node in one.nodes for child in children(node)):
-            if id(inner) not in seen:
-                seen.add(id(inner))
-                left.append(inner)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from ..compiler.causality.caller_sizes import made_of
 from ..compiler.decoding.lengths import lengths
-from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Scan
+from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Scan, nested
 from ..compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, decided, known
 from ..compiler.sizes.functions import OPERATIONS
-from .shrink import graphs_in
 
 SMALL = (4, 3, 6, 8, 2, 5, 12, 9, 16, 7, 10, 24, 40, 64)
 STEPS = 5  # of those in which a width grows: chunks of 128 are tried up to a length of 640
@@ -184,7 +183,7 @@ def _is_free(axis: Axis, graph: Graph) -> bool:
 def _numbers(graph: Graph) -> set[int]:
     """The whole numbers that a graph reckons with, and the sizes that it fixes: a window of 100 is crossed by 101."""
     found: set[int] = set()
-    for part in graphs_in(graph):
+    for part in nested(graph):
         statics: list[Static] = [axis.size for axis in part.axes if axis.size is not None]
         for node in part.nodes:
             match node:

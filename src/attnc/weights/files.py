@@ -10,7 +10,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -179,9 +179,6 @@ def _is_text(value: Any) -> bool:
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
-
-_Broken = Callable[[str], NoReturn]
-"""Raises WeightsError with the file's name and why."""
 
 
 def load(path: str | os.PathLike[str]) -> Weights:

@@ -1,27 +1,17 @@
-"""A graph as text: for golden files, and for looking."""
+"""A graph as text: for golden files, and for looking at one."""
 
 from __future__ import annotations
 
-from ..sizes.axes import show_static
-from .nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
-from .term import WORDS, Index, Leaf, Number, Term, TermOp
-from .typed_value import show_axes, show_type
-from .values import Value
+from attnc.compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, nested
+from attnc.compiler.graph.term import WORDS, Index, Leaf, Number, Term, TermOp
+from attnc.compiler.graph.typed_value import show_axes, show_type
+from attnc.compiler.graph.values import Value
+from attnc.compiler.sizes.axes import show_static
 
 
 def dump(graph: Graph) -> str:
     """Every distinct graph once, the callers first."""
-    todo, seen, parts = [graph], {id(graph)}, []
-    while todo:
-        current = todo.pop(0)
-        parts.append(_one(current))
-        for node in current.nodes:
-            inner = (node.graph,) if isinstance(node, Call | Scan) else node.bodies if isinstance(node, Repeat) else ()
-            for one in inner:
-                if id(one) not in seen:
-                    seen.add(id(one))
-                    todo.append(one)
-    return "\n".join(parts)
+    return "\n".join(map(_one, nested(graph)))
 
 
 def _one(graph: Graph) -> str:
