@@ -138,7 +138,8 @@ class ModelCode:
     def _file(
         self, header: str, about: str, spelling: Spelling, beside: bool, edit: str, first: Sequence[str] = ()
     ) -> str:
-        needs = f"Needs {' and '.join(self.library.packages)} alone."
+        *others, last = self.library.packages
+        needs = f"Needs {', '.join(others)}{' and ' if others else ''}{last} alone."
         if beside:
             needs = f"Needs {', '.join(self.library.packages)} and {self.library.runtime}.py, which lies beside it."
         said = docstring(f"{header} {needs}\n{edit}\n\n{about}") if header else []

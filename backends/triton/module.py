@@ -92,5 +92,7 @@ def triton_code(
             )
         )
     code = torch_code(made.graph, header=header, passes=passes, checked=checked)
-    library = replace(code.library, packages=(*code.library.packages, "triton"))
+    library = replace(
+        code.library, packages=(*code.library.packages, "triton", f"{kernels_module(name or graph.name)}.py")
+    )
     return replace(code, library=library, decoding=(), no_step=NO_STEP), made.text

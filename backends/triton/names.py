@@ -12,12 +12,11 @@ from ..text.carried import helpers
 
 LAUNCH = "triton/launch"
 """The functions that the file carries along."""
-OWN = """torch triton tl Tensor Sequence FakeTensor InterpretedFunction lead tile tiles at part start start_at begin
-end end_at low high whole_from whole_to share shares score seen grown base shrink largest total length stat delta
-range inside ends at_pair gradient rows row columns column logs divisor inverse how given own own_from own_to chunks
-parts kind ctx inputs output read read_tile d_read d_read_tile d_score d_share d_stat stat_tile delta_tile PRECISION
-CHUNKS ADD shown given_shares d_shares SHOWN"""
-
+IMPORTED = "torch triton tl Tensor Sequence FakeTensor InterpretedFunction"
+OWN = """lead tile tiles at part start start_at begin end end_at low high whole_from whole_to share shares score seen
+grown base shrink largest total length stat delta range inside ends at_pair gradient rows row columns column logs
+divisor inverse how given own own_from own_to chunks parts kind ctx inputs output read read_tile d_read d_read_tile
+d_score d_share d_stat stat_tile delta_tile PRECISION CHUNKS ADD shown given_shares d_shares SHOWN"""
 PART = "d_{0} {0}_tile d_{0}_tile {0}_item {0}_size {0}_here d_{0}_pairs LEARN_{0} learn_{0} {0}_lead d_{0}_lead"
 AXIS = "{0}_at BLOCK_{0}"
 SCORE = "d_{0}"
@@ -26,16 +25,23 @@ FOLD = """{0}_score {0}_seen {0}_back {0}_forward {0}_shares {0}_back_rows {0}_b
 
 
 @cache
+def of_file() -> frozenset[str]:
+    """Words of Python, and what the file imports and carries along."""
+    return frozenset((*IMPORTED.split(), *helpers(LAUNCH), *keyword.kwlist, *dir(builtins)))
+
+
+@cache
 def reserved() -> frozenset[str]:
-    """Words of Python, of the functions that the file carries along, and of what is written around the spec's names."""
-    return frozenset((*OWN.split(), *helpers(LAUNCH), *keyword.kwlist, *dir(builtins)))
+    """These, and what is written around the spec's names in kernels and the functions that launch them."""
+    return of_file() | {*OWN.split()}
 
 
-def plain(name: str | None, other: str) -> str:
+def plain(name: str | None, other: str, taken: frozenset[str] | None = None) -> str:
     """A name of the spec as one of a variable here; `other` where it has none."""
     text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name or "").strip("_")
     text = text if text and not text[0].isdigit() else other
-    return f"{text}_" if text in reserved() or re.fullmatch(r"(d_)?read\d+(_tile)?", text) else text
+    is_taken = text in (reserved() if taken is None else taken) or re.fullmatch(r"(d_)?read\d+(_tile)?", text)
+    return f"{text}_" if is_taken else text
 
 
 class FreeNames:

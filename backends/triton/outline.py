@@ -15,7 +15,7 @@ from ...dsl.base.records import replace
 from . import wrapper
 from .backward import back_columns, back_rows
 from .forward import forward, shares
-from .names import FOLD, FreeNames, plain
+from .names import FOLD, FreeNames, of_file, plain
 from .points import functions
 from .read import Reason, kernels
 from .tiles import Kernel, NoKernel
@@ -34,7 +34,7 @@ class Outliner:
     module: str
     kernels: list[Kernel] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
-    names: FreeNames = field(default_factory=FreeNames)
+    names: FreeNames = field(default_factory=lambda: FreeNames(["d_score"]))
     written: dict[str, str] = field(default_factory=dict)  # from the text of a kernel to its name: one is enough
 
     def __call__(self, graph: Graph) -> Graph:
@@ -50,7 +50,8 @@ class Outliner:
         calls: list[tuple[Kernel, Call]] = []
         fresh = Fresh(graph)
         for region in found.regions:
-            wish = next((value.name for value in region.results if value.name), None) or graph.name
+            several = [value.name for value in region.results if value.name and len(found.regions) > 1]
+            wish = "_".join([graph.name, *several[:1]])
             try:
                 made = [(one, text(one)) for one in kernels(graph, region)]
             except NoKernel as reason:
@@ -67,7 +68,7 @@ class Outliner:
     def _named(self, kernel: Kernel, body: str, wish: str) -> Kernel:
         """The kernel by its name in the file, which is that of an earlier one where both are the same."""
         if body not in self.written:
-            name = plain(wish.replace("__", "_"), "fold")
+            name = plain(wish.replace("__", "_"), "fold", of_file())
             self.written[body] = self.names.give(name, FOLD)
             self.kernels.append(replace(kernel, name=self.written[body]))
         return replace(kernel, name=self.written[body])

@@ -29,6 +29,8 @@ CLASHES = [
     {"v": "d_Q"},
     {"k": "Q_lead"},
     {"k": "d_read"},
+    {"model": "d", "depth": "e"},
+    {"model": "seen"},
     {"q": "BLOCK_t"},
     {"heads": "K_s", "k_axis": "s"},
     *({part: word} for word in ("block", "chunks", "read", "steps", "product", "PRECISION") for part in NAMES),
