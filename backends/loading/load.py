@@ -139,7 +139,7 @@ class Texts:
         module = run_source(self.model, self.name, files)
         if not self.decoding:
             return module, {}
-        beside: dict[str, Beside] = {self.runtime: ours, _home(self.name): functools.partial(getattr, module)}
+        beside = files | {_home(self.name): functools.partial(getattr, module)}
         made = run_source(self.decoding, f"{self.name}_decoding_{module.__name__[-16:]}", beside)
         called = dict(self.names)
         return module, {name: made.__dict__[called[name]] for name in METHODS if called.get(name) in made.__dict__}

@@ -209,6 +209,8 @@ class Spelling:
         """The lines that import ops of the user's own."""
         found = []
         for name, target in sorted(self._foreign.items(), key=lambda item: item[1]):
+            if name not in self._wanted:
+                continue
             module, function = target.split(":")
             found.append(f"from {module} import {function} as {self(name)}")
         return found

@@ -90,8 +90,10 @@ def begin_rows(w: Writer, these: KeyBounds) -> None:
 
 def row_bounds(w: Writer, these: KeyBounds) -> tuple[list[str], list[tuple[str, str, bool]]]:
     """Which columns a tile of rows goes through: see `loop`."""
-    last = f"tl.minimum(begin + BLOCK_{w.rows}, {w.rows}) - 1"
-    return loop(these, "begin", last, w.columns, f"BLOCK_{w.columns}")
+    row, column = w.kernel.begins(w.kernel.rows), w.kernel.begins(w.kernel.columns)
+    more = f"{row} + " if row else ""
+    last = f"{more}tl.minimum(begin + BLOCK_{w.rows}, {w.rows}) - 1"
+    return loop(these, f"{more}begin", last, w.columns, f"BLOCK_{w.columns}", column)
 
 
 def _turn(w: Writer, border: bool) -> None:

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
 from ...compiler.pipeline import PASSES, Pass, rewritten
 from ...compiler.streams.prepare import prepared
+from ..emit.file import written
 from ..files.code import ModelCode
-from ..plan.lower import STRUCTURE
+from ..plan.lower import STRUCTURE, stepping
 from ..text.carried import joined, used_helpers
 from ..text.scopes import names_of
-from ..torch.module import torch_code
+from ..torch.module import TorchEmitter
 from .names import LAUNCH
 from .outline import Outliner, text
 from .read import Reason
 from .tiles import Kernel, NoKernel
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """graph: with calls of kernels. text: their file, "" where there are none. reasons: why the rest is as it was."""
-
-    graph: Graph
-    text: str
-    kernels: tuple[Kernel, ...]
-    reasons: tuple[Reason, ...]
-
-
-def streamed(graph: Graph, module: str, header: str = "") -> Streamed:
-    """The graph with its streaming regions as calls of functions of `module`, and the text of that."""
-    outliner = Outliner(module)
-    changed = outliner(prepared(graph))
-    if not outliner.kernels:
-        return Streamed(graph, "", (), tuple(outliner.reasons))
-    reasons = tuple(dict.fromkeys(outliner.reasons))
-    return Streamed(changed, _file(outliner.kernels, reasons, header), tuple(outliner.kernels), reasons)
 
 
 def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
@@ -61,9 +43,6 @@ def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
     return "\n".join([*says, "", imports, "", "", "\n\n\n".join((*helpers, *texts)), ""])
 
 
-NO_STEP = "a model with kernels of Triton has no steps: compile it without them, its weights are the same"
-
-
 def kernels_module(name: str) -> str:
     """The module of the kernels of a model that lies in the module `name`."""
     return f"{name}_kernels"
@@ -76,14 +55,18 @@ def triton_code(
     header: str = "",
     passes: Sequence[Pass] = PASSES,
     checked: bool = True,
+    decoding: bool = True,
 ) -> tuple[ModelCode, str]:
-    """What `torch_code` gives of a model whose streaming regions are kernels, and the file of these. name: of the
-    module of the model. Raises NoKernel, a ValueError, where nothing of it becomes a kernel, with what is in the way.
+    """What `torch_code` gives of a model whose streaming regions are kernels, and the file of these.
+
+    name: of the module of the model. decoding: whether that file has the kernels of steps, too. Raises NoKernel, a
+    ValueError, where nothing of the model becomes a kernel, with what is in the way.
     """
-    structure = rewritten(graph, [one for one in passes if one.name in STRUCTURE])
-    made = streamed(structure, kernels_module(name or graph.name), header.partition("\n")[0])
-    if not made.text:
-        why = [f"{reason.where}: {reason.why}" for reason in dict.fromkeys(made.reasons)]
+    whole = prepared(rewritten(graph, [one for one in passes if one.name in STRUCTURE]))
+    outliner = Outliner(kernels_module(name or graph.name))
+    changed = outliner(whole)
+    if not outliner.kernels:
+        why = [f"{reason.where}: {reason.why}" for reason in dict.fromkeys(outliner.reasons)]
         raise NoKernel(
             f"nothing of {graph.name} becomes a kernel of Triton: compile it for PyTorch alone"
             + "".join(
@@ -91,8 +74,19 @@ def triton_code(
                 for line in why or ["nothing in it streams: what it makes is no larger than what it reads"]
             )
         )
-    code = torch_code(made.graph, header=header, passes=passes, checked=checked)
-    library = replace(
-        code.library, packages=(*code.library.packages, "triton", f"{kernels_module(name or graph.name)}.py")
-    )
-    return replace(code, library=library, decoding=(), no_step=NO_STEP), made.text
+    made, reasons = [*outliner.kernels], [*outliner.reasons]
+
+    def with_kernels(found: Decoding) -> Decoding:
+        """The same, what streams in its steps done by kernels, too: along the keys that are kept, for a few queries."""
+        assert found.prepare is not None and found.step is not None
+        return replace(found, prepare=outliner(found.prepare), step=outliner(found.step))
+
+    code = written(
+        TorchEmitter, changed, header, (), passes, checked,
+        lambda lowered: stepping(whole, lowered, passes, with_kernels),
+    )  # fmt: skip
+    if code.decoding and decoding:
+        made, reasons = outliner.kernels, outliner.reasons
+    text = _file(made, tuple(dict.fromkeys(reasons)), header.partition("\n")[0])
+    library = replace(code.library, packages=(*code.library.packages, "triton", f"{outliner.module}.py"))
+    return replace(code, library=library), text

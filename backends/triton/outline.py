@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import count
 
-from ...compiler.graph.nodes import Apply, Call, Graph, Input, Output, makes
-from ...compiler.graph.values import Role, Scalar, Type, Value
+from ...compiler.graph.nodes import Apply, Call, Graph, Input, Node, Output, Positions, makes, reads
+from ...compiler.graph.traits import SMALLEST, Reduce
+from ...compiler.graph.values import IndexInto, Role, Scalar, Type, Value
+from ...compiler.ops import op_reading
 from ...compiler.rewrites.simplify.dead import alive
 from ...compiler.rewrites.tools.order import in_order
 from ...compiler.rewrites.tools.walk import Fresh, Walk
+from ...compiler.sizes.axes import Axis
 from ...compiler.streams.find import find
 from ...dsl.base.records import replace
 from . import wrapper
@@ -23,7 +26,8 @@ from .tiles import Kernel, NoKernel
 
 def text(kernel: Kernel, digest: str = "") -> str:
     """All of a kernel. Raises NoKernel for what has no form in Triton."""
-    parts = (functions, forward, *([shares] if kernel.shares is not None else []), back_rows, back_columns)
+    parts = [functions, forward, *([shares] if kernel.shares is not None else [])]
+    parts += [back_rows, back_columns] if kernel.trains else []
     return "\n\n\n".join([*(part(kernel) for part in parts), wrapper.text(kernel, digest)])
 
 
@@ -43,26 +47,27 @@ class Outliner:
     def _one(self, graph: Graph) -> Graph:
         if graph.kind == "op":
             return graph
-        found = find(graph)
+        placed, starts, more = _placed(graph)
+        found = find(placed)
         for refusal in found.refusals:
             op = refusal.node.op if isinstance(refusal.node, Apply) else type(refusal.node).__name__.lower()
             self.reasons.append(Reason(f"{graph.name}, along {refusal.axis.name}", f"`{op}` {refusal.why}"))
         calls: list[tuple[Kernel, Call]] = []
-        fresh = Fresh(graph)
         for region in found.regions:
             several = [value.name for value in region.results if value.name and len(found.regions) > 1]
-            wish = "_".join([graph.name, *several[:1]])
+            method = [graph.stepped.method] if graph.stepped is not None else []
+            wish = "_".join([graph.name, *several[:1], *method])
             try:
-                made = [(one, text(one)) for one in kernels(graph, region)]
+                made = [(one, text(one)) for one in kernels(placed, region, starts)]
             except NoKernel as reason:
                 self.reasons.append(Reason(f"{graph.name}, along {region.streamed.name}", str(reason)))
                 continue
             named = [self._named(kernel, body, wish) for kernel, body in made]
-            calls += [(kernel, self._call(kernel, fresh)) for kernel in named]
+            calls += [(kernel, self._call(kernel)) for kernel in named]
         if not calls:
             return graph
         gone = {out.id for _, call in calls for out in call.outs}
-        kept = [node for node in graph.nodes if not any(out.id in gone for out in makes(node))]
+        kept = [node for node in (*graph.nodes, *more) if not any(out.id in gone for out in makes(node))]
         return alive(replace(graph, nodes=tuple(in_order([*kept, *(call for _, call in calls)]))))
 
     def _named(self, kernel: Kernel, body: str, wish: str) -> Kernel:
@@ -73,7 +78,7 @@ class Outliner:
             self.kernels.append(replace(kernel, name=self.written[body]))
         return replace(kernel, name=self.written[body])
 
-    def _call(self, kernel: Kernel, fresh: Fresh) -> Call:
+    def _call(self, kernel: Kernel) -> Call:
         ids = count(1)
         inputs = [
             Input(
@@ -98,3 +103,22 @@ class Outliner:
         )  # fmt: skip
         args = tuple(part.value for part in kernel.inputs)
         return Call(op, kernel.name, args, tuple(outs), tuple((axis, axis) for axis in axes_used), ())
+
+
+def _placed(graph: Graph) -> tuple[Graph, dict[Axis, Value], list[Node]]:
+    """A step with positions as other graphs have them; the place of the first item along each of their axes, and what
+    makes that. Items stand in a row, whatever they are: new ones, those that are kept, chunks of them.
+    """
+    if graph.stepped is None:
+        return graph, {}, []
+    fresh, starts, more, nodes = Fresh(graph), dict[Axis, Value](), list[Node](), list[Node]()
+    for node in graph.nodes:
+        match node:
+            case Apply(out=Value(type=Type(IndexInto(), (axis,)))) if not reads(node) and not node.weights:
+                nodes.append(Positions(axis, node.out))
+                if axis not in starts:
+                    starts[axis] = fresh(replace(node.out, type=Type(Scalar.INT, ()), name=f"first_{axis.name}"))
+                    more.append(Apply(op_reading(Reduce(SMALLEST)), (node.out,), starts[axis], axes=(axis,)))
+            case _:
+                nodes.append(node)
+    return replace(graph, nodes=tuple(nodes)), starts, more

@@ -321,7 +321,7 @@ def functions(kernel: Kernel) -> str:
         mask = Points(kernel, free=FreeNames(asked))
         mask.write([kernel.seen])
         texts.append(_function(f"{kernel.name}_seen", asked, "which pairs count.", mask.lines, mask.name(kernel.seen)))
-    if isinstance(kernel.score, Score):  # its gradient is what is given
+    if isinstance(kernel.score, Score) or not kernel.trains:  # the gradient of a product is what is given
         return "\n\n\n".join(texts)
     lines, of = backwards(points, "d_score")
     texts.append(

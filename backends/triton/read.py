@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Constant, Graph, Node, Positions, makes
-from ...compiler.graph.traits import Arrange, Choice, Gather, IndexMap, Pointwise, Quotient, Reduce, Rounded
+from ...compiler.graph.traits import Arrange, Choice, Gather, IndexMap, Pointwise, Quotient, Reduce, Rounded, Sum
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.masks.read import Reader
 from ...compiler.sizes.axes import Axis, known
@@ -28,8 +28,10 @@ class Reason:
     why: str
 
 
-def kernels(graph: Graph, region: StreamingRegion) -> list[Kernel]:
-    """The kernels of a region, all called `fold`. Raises NoKernel where they cannot do something in it."""
+def kernels(graph: Graph, region: StreamingRegion, starts: Mapping[Axis, Value]) -> list[Kernel]:
+    """The kernels of a region, all called `fold`. starts: in a step, the places of the first items along axes. Raises
+    NoKernel where they cannot do something in it.
+    """
     if region.random:
         raise NoKernel("shares are left out at random (dropout)")
     makers: dict[int, Node] = {out.id: node for node in graph.nodes for out in makes(node)}
@@ -52,13 +54,13 @@ def kernels(graph: Graph, region: StreamingRegion) -> list[Kernel]:
             used |= {id(one.node) for one in (fold, *weighed, *logs)}
             if not weighed:
                 raise NoKernel("shares that weigh nothing")
-            made.append(KernelReader(graph, region, makers).kernel(fold, weighed, logs))
+            made.append(KernelReader(graph, region, makers, starts).kernel(fold, weighed, logs))
     for fold in region.folds:
         if id(fold.node) in used:
             continue
         if fold.kind is not FoldKind.TOTAL or len(fold.node.operands) != 2:
             raise NoKernel(f"a fold of its own, {fold.kind.value}")
-        made.append(KernelReader(graph, region, makers).kernel(fold, [fold], []))
+        made.append(KernelReader(graph, region, makers, starts).kernel(fold, [fold], []))
     assert folds
     return made
 
@@ -74,31 +76,22 @@ class KernelReader:
     graph: Graph
     region: StreamingRegion
     makers: Mapping[int, Node]
+    starts: Mapping[Axis, Value]
     own: KernelNames = field(default_factory=KernelNames)
     points: dict[int, Point] = field(default_factory=dict)
     leaves: dict[tuple[int, bool], PairNumber] = field(default_factory=dict)
     vectors: dict[int, Features] = field(default_factory=dict)
 
     def kernel(self, fold: Fold, weighed: list[Fold], logs: list[Fold]) -> Kernel:
-        region = self.region
-        self.columns = region.streamed
-        asking = [axis for axis in region.queries if axis.is_width] or [*region.queries]
-        if not asking:
-            raise NoKernel("there is one query: nothing shares the keys that are read")
-        self.rows = asking[-1]
-        lifted = set(self.graph.lifted)
-        if {self.rows, self.columns} & lifted:
-            raise NoKernel("a call lifts over its queries or keys")
-        self.batch = tuple(axis for axis in region.partitioned if axis != self.rows and axis not in lifted)
+        self._partition()
         node, plain_sum = fold.node, fold.kind is FoldKind.TOTAL
         score, values = self._folded(node, weighed, plain_sum)
         features = tuple(
             self._features(value, self.columns, self._depth(value, of.out), f"V{i or ''}")
             for i, (value, of) in enumerate(values)
         )
-        names = {axis: self.own.give(plain(axis.name, "axis"), AXIS) for axis in (self.rows, self.columns)}
-        names |= {axis: self.own.give(plain(axis.name, "axis"), AXIS) for axis in self.batch}
-        self.names = names
+        own_axes = (self.rows, self.columns, *self.batch)
+        self.names = names = {axis: self.own.give(plain(axis.name, "axis"), AXIS) for axis in own_axes}
         mask = node.mask
         chosen = self._chosen(score) if mask is None and fold.kind is not FoldKind.SHARES else None
         if chosen is not None:
@@ -110,6 +103,9 @@ class KernelReader:
         if isinstance(root, Read | PairPlace | StaticPoint):
             raise NoKernel("its scores are read, not made")
         term = None if mask is None else Reader(self.graph).term(mask)
+        starts = {axis: self._table(start) for axis, start in self.starts.items() if (start.id, False) in self.leaves}
+        if term is not None and {self.rows, self.columns} & self.starts.keys() - starts.keys():
+            term = None  # its bounds are of places that the kernel does not know
         eps = known(node.options["eps"]) if fold.kind is FoldKind.ROOT and "eps" in node.options else 0
         made = Kernel(
             "fold",
@@ -124,7 +120,9 @@ class KernelReader:
             features,
             tuple(of.out for _, of in values),
             logs[0].node.out if logs else None,
-            node.out if node.out in region.stored else None,
+            node.out if node.out in self.region.stored else None,
+            starts,
+            self.graph.stepped is None,
             names=names,
         )
         for part in made.inputs:
@@ -138,6 +136,17 @@ class KernelReader:
                 raise NoKernel("a table of several axes is looked up")
         learnt(made)
         return made
+
+    def _partition(self) -> None:
+        """Which axis has tiles, and of which a program has one item."""
+        region, lifted = self.region, set(self.graph.lifted)
+        asking = [axis for axis in region.queries if axis.is_width] or [*region.queries]
+        if not asking:
+            raise NoKernel("there is one query: nothing shares the keys that are read")
+        self.rows, self.columns = asking[-1], region.streamed
+        if {self.rows, self.columns} & lifted:
+            raise NoKernel("a call lifts over its queries or keys")
+        self.batch = tuple(axis for axis in region.partitioned if axis != self.rows and axis not in lifted)
 
     def _folded(self, node: Apply, weighed: list[Fold], plain_sum: bool) -> tuple[Value, list[tuple[Value, Apply]]]:
         """The scores, and what is weighed, each with the node that does it."""
@@ -219,7 +228,13 @@ class KernelReader:
         if not along:
             return self._leaf(value)
         if isinstance(node, Positions):
-            return PairPlace(node.axis)
+            place, start = PairPlace(node.axis), self.starts.get(node.axis)
+            args = (place,) if start is None else (place, self._leaf(start))
+            return (
+                place
+                if start is None
+                else Done("+", Sum((1, 1)), args, Scalar.INT, f"{plain(node.axis.name, 'x')}_place")
+            )
         table = value.role <= Role.TABLE and _kind(value) is not Scalar.REAL
         if len(along) == 1 and not (table and self._of_places(value)):
             return self._leaf(value)

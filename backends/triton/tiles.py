@@ -7,7 +7,7 @@ vector for each row or column) or a `PairNumber` (a number for each row, column,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...compiler.graph.term import Term
@@ -120,6 +120,8 @@ class Kernel:
     values:  what is weighed: one result [*batch, rows, depth] each.
     results: the values of the graph that these are; `logsum`: that which is the logarithm of a softmax's sum, if read;
              `shares`: that which is all shares, if read elsewhere, too.
+    starts:  in a step of decoding, the place of the first row and of the first column, where it is not 0.
+    trains:  whether a gradient may be wanted; not in steps.
     """
 
     name: str
@@ -135,7 +137,13 @@ class Kernel:
     results: tuple[Value, ...]
     logsum: Value | None
     shares: Value | None
+    starts: Mapping[Axis, PairNumber]
+    trains: bool
     names: dict[Axis, str] = field(default_factory=dict)
+
+    def begins(self, axis: Axis) -> str:
+        """The place of the first item along the axis, as a kernel calls it; "" where it is 0."""
+        return f"{self.starts[axis].name}_tile" if axis in self.starts else ""
 
     @property
     def scores(self) -> tuple[Score, ...]:

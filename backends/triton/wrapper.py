@@ -15,7 +15,8 @@ from .writer import column_leaves, dense, depths, of_columns, of_rows, results, 
 
 def text(kernel: Kernel, digest: str) -> str:
     """The two ops, how they make a gradient, and the function that a model calls."""
-    return "\n\n\n".join([_op(kernel, digest), _back_op(kernel, digest), _autograd(kernel), _function(kernel)])
+    back = [_back_op(kernel, digest), _autograd(kernel)] if kernel.trains else []
+    return "\n\n\n".join([_op(kernel, digest), *back, _function(kernel)])
 
 
 def _stat(kernel: Kernel) -> list[str]:

@@ -542,7 +542,8 @@ class Model:
         `NAME_parallel_decoding.py`. With an axis `pipe` the classes are those of `NAME_stage0.py` and so on, one for
         each stage, without steps. splits: as for `plan`.
 
-        Of "triton" the files are those of PyTorch, and NAME_kernels.py: kernels of what streams (docs/triton.md).
+        Of "triton" the files are those of PyTorch, and NAME_kernels.py: kernels of what streams, with `decoding` in the
+        steps, too (docs/triton.md).
 
         name: of the module, which Python can import; the model's, if there is none. All else as for `source`.
         """
@@ -563,7 +564,7 @@ class Model:
             raise ValueError(f"name: {name!r}: {what}; name the file of the model otherwise")
         kernels = ""
         if backend == "triton":
-            code, kernels = self._triton(name, checked, decoding or mesh is not None, without)
+            code, kernels = self._triton(name, checked, decoding, without)
         else:
             code = self._code(backend, checked, decoding, without)
         found = {f"{name}.py": code.default()}
@@ -580,15 +581,18 @@ class Model:
         return found
 
     @deep()
-    def _triton(self, name: str, checked: bool, more: bool, without: Sequence[str]) -> tuple[ModelCode, str]:
+    def _triton(self, name: str, checked: bool, decoding: bool, without: Sequence[str]) -> tuple[ModelCode, str]:
         """The model whose streaming regions are kernels, and these."""
         from . import backends
         from .compiler.pipeline import passes_without
 
-        if more:
-            raise ValueError("a model with kernels of Triton has no steps, and none for a mesh: take PyTorch for these")
         passes = passes_without(without)
-        return backends.triton_code(self._sized, name=name, header=self._header, passes=passes, checked=checked)
+        code, text = backends.triton_code(
+            self._sized, name=name, header=self._header, passes=passes, checked=checked, decoding=decoding
+        )
+        if decoding and not code.decoding:
+            raise ValueError(f"{self.name} has no steps: {code.no_step}")
+        return code, text
 
     @deep()
     def _parallel(

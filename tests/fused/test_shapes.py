@@ -189,8 +189,8 @@ def test_other_kernels_and_captures() -> None:
         model.torch(kernels="cuda")
     with pytest.raises(ValueError, match="capture"):
         model.torch(kernels="triton", capture=["seen"])
-    with pytest.raises(ValueError, match="steps"):
-        model.files("triton", decoding=True)
+    with pytest.raises(ValueError, match="mesh"):
+        model.files("triton", mesh={"data": 2})
 
 
 FOLDS = {

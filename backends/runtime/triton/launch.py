@@ -136,7 +136,7 @@ def tiles(part: str, depth: int, x: Tensor, rows: int = 1 << 30) -> tuple[int, i
         room = getattr(torch.cuda.get_device_properties(x.device), "shared_memory_per_block_optin", room)
     for (width, most), (high, wide, warps, stages) in TILES[part].items():
         if x.element_size() <= width and depth <= most:
-            if rows <= FEW:
+            if type(rows) is int and rows <= FEW:
                 return 16, 64, {"num_warps": 4, "num_stages": 2}
             if room < 110_000:
                 return 64, 32, {"num_warps": 4, "num_stages": 1}
@@ -151,6 +151,8 @@ MANY = 32 if INTERPRETED else 512  # columns that a program is to have at least
 def chunks_of(rows: int, columns: int, items: int) -> int:
     """By how many programs the columns of a tile of rows are shared, so that the device has enough to do."""
     count = 1
+    if not (type(rows) is type(columns) is type(items) is int):  # a program for any sizes asks nothing of them
+        return 8 if type(rows) is int and rows <= FEW else 1
     if rows <= FEW:
         while count < 32 and items * count < 128 and columns >= 2 * count * MANY:
             count *= 2

@@ -109,7 +109,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.to is None:
         raise CannotRun("what is the code to use? --to torch or --to numpy (or --explain, which writes no code)")
     if args.to == "triton":
-        given = [f"--{name.replace('_', '-')}" for name in ("decoding", "single_file", "mesh") if getattr(args, name)]
+        given = [f"--{name.replace('_', '-')}" for name in ("single_file", "mesh") if getattr(args, name)]
         if given:
             raise CannotRun(f"--to triton writes a module and its kernels: leave {' and '.join(given)} out")
     if args.mesh and (args.to != "torch" or args.single_file):
