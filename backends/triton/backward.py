@@ -177,6 +177,8 @@ def _scored(w: Writer, border: bool, add: bool) -> None:
     if isinstance(k.score, Score):
         w.do(f"d_{k.score.name} = d_score")
         return
+    if add and tables(k):
+        w.do("d_score = tl.where(inside[:, None], d_score, 0.0)  # a row beyond the last adds nothing to a table")
     scores = {score.name for score in k.scores}
     names = [f"d_{name}" if name in scores else f"d_{name}_pairs" for name in gradients(k)]
     more = []
@@ -184,3 +186,5 @@ def _scored(w: Writer, border: bool, add: bool) -> None:
         more += [f"d_{leaf.name}" if add else w.at(leaf), f"{leaf.name}_{w.name(leaf.own[0])}"]
     more += [str(add)] if more else []
     w.call(", ".join(names), f"{k.name}_back", ["d_score", *w.args([k.score]), *more])
+    # of a pair that does not count, what the score is made of may be anything, and 0 times that no number
+    w.at_border(border, lambda: w.do(*(f"{name} = tl.where(seen, {name}, 0.0)" for name in names)))

@@ -5,6 +5,7 @@ In templates `{0}` is the operand's name, `{y}` the result's; a derivative is wh
 
 from __future__ import annotations
 
+_HALF = "tl.sigmoid(1.5957691216057308 * {0} * (1.0 + 0.044715 * {0} * {0}))"  # 0.5 (1 + tanh u) is sigmoid(2 u)
 FUNCTIONS: dict[str, tuple[str, str]] = {
     "exp": ("tl.exp({0})", "{y}"),
     "log": ("tl.log({0})", "1.0 / {0}"),
@@ -19,6 +20,10 @@ FUNCTIONS: dict[str, tuple[str, str]] = {
     "gelu": (
         "0.5 * {0} * (1.0 + tl.erf(0.7071067811865476 * {0}))",
         "0.5 * (1.0 + tl.erf(0.7071067811865476 * {0})) + 0.3989422804014327 * {0} * tl.exp(-0.5 * {0} * {0})",
+    ),
+    "gelu_tanh": (
+        f"{{0}} * {_HALF}",
+        f"{_HALF} + {{y}} * (1.0 - {_HALF}) * 1.5957691216057308 * (1.0 + 0.134145 * {{0}} * {{0}})",
     ),
     "silu": ("{0} * tl.sigmoid({0})", "tl.sigmoid({0}) * (1.0 + {0} * (1.0 - tl.sigmoid({0})))"),
     "softplus": ("tl.maximum({0}, 0.0) + log1p_of(tl.exp(-tl.abs({0})))", "tl.sigmoid({0})"),

@@ -30,6 +30,11 @@ from .ops import FUNCTIONS, LARGEST, ROUNDED, SIGNS, STOPS
 from .tiles import Done, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint, ordered
 
 LOG2E = 1.4426950408889634
+AS = {
+    Scalar.REAL: ".to(tl.float32)",
+    Scalar.INT: ".to(tl.int32)",
+    Scalar.BOOL: " != 0",
+}  # what is read, as computed with
 
 
 def number(value: float | int | bool) -> str:
@@ -77,7 +82,8 @@ class Points:
                 name = self.names[id(point)] = self.free.give(f"{leaf.name}_here")
                 axis = self.kernel.names[leaf.own[0]]
                 inside = f"({at} >= 0) & ({at} < {leaf.name}_size)"
-                self.lines.append(f"{name} = tl.load({leaf.name} + {at} * {leaf.name}_{axis}, mask={inside}, other=0)")
+                item = f"tl.load({leaf.name} + {at} * {leaf.name}_{axis}, mask={inside}, other=0)"
+                self.lines.append(f"{name} = {item}{AS[leaf.kind]}")
                 continue
             code = written(point, [self.name(arg) for arg in point.args])
             self.names[id(point)] = self.free.give(point.name)
@@ -226,7 +232,7 @@ def backwards(points: Points, gradient: str) -> tuple[list[str], dict[str, str]]
                 axis, place = kernel.names[leaf.own[0]], points.name(at)
                 lines += [
                     "if ADD:  # many pairs share an item of the table",
-                    f"    inside = ({place} >= 0) & ({place} < {leaf.name}_size)",
+                    f"    inside = (d_score != 0.0) & ({place} >= 0) & ({place} < {leaf.name}_size)",
                     f"    tl.atomic_add(d_{leaf.name} + {place} * d_{leaf.name}_{axis}, {d}, mask=inside)",
                 ]
             case Done():

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...compiler.graph.values import Scalar
 from ...compiler.sizes.axes import Axis
 from ...compiler.streams.rules import FoldKind
-from .points import learnt, parameters, wrapped
+from .points import AS, learnt, parameters, wrapped
 from .tiles import Features, Kernel, PairNumber, Point, Read
 
 
@@ -147,11 +146,8 @@ class Writer:
             name = self.name(axis)
             point += f" + {name}_at{self.shaped(axis)} * {leaf.name}_{name}"
             inside.append(f"({name}_at < {name}){self.shaped(axis)}")
-        real = (
-            ".to(tl.float32)" if leaf.kind is Scalar.REAL else ".to(tl.int32)" if leaf.kind is Scalar.INT else " != 0"
-        )
         mask = f", mask={' & '.join(inside)}, other=0" if inside else ""
-        self.do(f"{leaf.name}_tile = tl.load({point}{mask}){real}")
+        self.do(f"{leaf.name}_tile = tl.load({point}{mask}){AS[leaf.kind]}")
 
     def leaves(self, along: set[Axis]) -> None:
         """Those that vary along these axes of the pair, and no others."""

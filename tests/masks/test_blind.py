@@ -172,3 +172,21 @@ def test_only_a_mask_that_may_leave_a_query_nothing_is_looked_at() -> None:
         body = f"return multihead[seq, past](x, x[seq as past], {mask})"
         source = attnc.loads(text.replace("BODY", body)).model("net").source("torch", single_file=True)
         assert call in source and "safe_attention" not in source
+
+
+@pytest.mark.parametrize("bias", ["log(q - k + 1)", "1 / max(q - k + 1, 0)", "offset"])
+def test_hidden_bias(bias: str) -> None:
+    """What a mask hides weighs nothing, be its bias infinite or no number."""
+    text = f"""width q
+width k like q
+depth d = 3
+model net(x: [q, d], offset: [q, k]) -> [q, d] {{
+    return dot[k](softmax[k](dot[d](x, x[q as k]) + {bias} where k <= q), x[q as k])
+}}
+"""
+    model = attnc.loads(text).model("net")
+    x = torch.randn(2, 19, 3)
+    hidden = torch.ones(19, 19).triu(1).bool()
+    offset = torch.randn(2, 19, 19).masked_fill(hidden, math.nan)
+    made = model.torch()(x=x, offset=offset)
+    torch.testing.assert_close(made, model.torch(without=["fuse_attention"])(x=x, offset=offset))

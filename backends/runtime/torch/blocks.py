@@ -42,10 +42,12 @@ class QueryBlock:
         """[h, g q, k] of q [h, g q, d] and k [h, k, d], in the room."""
         scores = torch.baddbmm(room, q, k.mT, beta=0, alpha=scale, out=room).view(len(q), -1, self.rows, self.width)
         hidden, blind = self.known or self.hide(data, q.dtype)
+        added = None if hidden is None else pick(hidden, at)
         if bias is not None:
-            scores += cut(pick(bias, at), self.first, self.first + self.rows, self.runs)
-        if hidden is not None:  # now that the scores are in the cache
-            scores += pick(hidden, at)
+            tilt = cut(pick(bias, at), self.first, self.first + self.rows, self.runs)
+            added = tilt if added is None else torch.where(added < 0, added, tilt)  # what is hidden may be no number
+        if added is not None:  # now that the scores are in the cache
+            scores += added
         torch.softmax(room, -1, out=room)
         if blind is not None:
             scores.masked_fill_(pick(blind, at), 0)

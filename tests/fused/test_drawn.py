@@ -1,0 +1,44 @@
+"""300 random attentions that ought to stream: kernels in Triton's interpreter beside float64 and plain PyTorch.
+
+All results and gradients; of a tenth in bfloat16; what is moved, beside what `attnc cost --streams` says.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+pytest.importorskip("torch")
+os.environ.setdefault("TRITON_INTERPRET", "1")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+from .drawn import drawn
+from .judge import judge
+
+COUNT, EACH = 300, 10
+TINY = (3, 4)
+
+
+def right(seed: int, tiny: bool = False) -> None:
+    one = drawn(seed, tiny)
+    try:
+        found = judge(one, traffic=True)
+    except Exception as failure:
+        raise AssertionError(f"{failure!r}\n{one}") from failure
+    assert not found.wrong, f"{'; '.join(found.wrong)}\n{one}"
+    assert found.kernels, f"{'; '.join(found.reasons)}\n{one}"
+    assert not found.reasons, f"{'; '.join(found.reasons)}\n{one}"
+
+
+@pytest.mark.parametrize("seed", TINY)
+def test_tiny(seed: int) -> None:
+    """In `make test`."""
+    right(seed, tiny=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(0, COUNT, EACH))
+def test_as_float64(start: int) -> None:
+    for seed in range(start, start + EACH):
+        right(seed)
