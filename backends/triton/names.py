@@ -13,10 +13,11 @@ from ..text.carried import helpers
 LAUNCH = "triton/launch"
 """The functions that the file carries along."""
 IMPORTED = "torch triton tl Tensor Sequence FakeTensor InterpretedFunction"
-OWN = """lead tile tiles at part start start_at begin end end_at low high whole_from whole_to share shares score seen
-grown base shrink largest total length stat delta range inside ends at_pair gradient rows row columns column logs
+OWN = """lead lead_at tile tiles at part start start_at begin end end_at low high whole_from whole_to share shares score
+seen grown base shrink largest total length stat delta range inside ends at_pair gradient rows row columns column logs
 divisor inverse how given own own_from own_to chunks parts kind ctx inputs output read read_tile d_read d_read_tile
 d_score d_share d_stat stat_tile delta_tile PRECISION CHUNKS ADD shown given_shares d_shares SHOWN"""
+
 PART = "d_{0} {0}_tile d_{0}_tile {0}_item {0}_size {0}_here d_{0}_pairs LEARN_{0} learn_{0} {0}_lead d_{0}_lead"
 AXIS = "{0}_at BLOCK_{0}"
 SCORE = "d_{0}"
@@ -66,7 +67,7 @@ class KernelNames(FreeNames):
     """Names in a kernel: of what it is given, of axes, and of the steps of the one along the other."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(["fold", *FOLD.format("fold").split()])  # what it is called until it is written
         self.given: dict[str, list[str]] = {PART: [], AXIS: []}
 
     def give(self, wish: str, made: str = "") -> str:

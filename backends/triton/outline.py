@@ -15,6 +15,7 @@ from ...compiler.rewrites.tools.walk import Fresh, Walk
 from ...compiler.sizes.axes import Axis
 from ...compiler.streams.find import find
 from ...dsl.base.records import replace
+from ..text.scopes import names_of
 from . import wrapper
 from .backward import back_columns, back_rows
 from .forward import forward, shares
@@ -74,6 +75,8 @@ class Outliner:
         """The kernel by its name in the file, which is that of an earlier one where both are the same."""
         if body not in self.written:
             name = plain(wish.replace("__", "_"), "fold", of_file())
+            used = {use.name for use in names_of(body).uses if use.home is not None}
+            name = FreeNames(self.names.taken | used).give(name, FOLD)  # what it is given may not hide its functions
             self.written[body] = self.names.give(name, FOLD)
             self.kernels.append(replace(kernel, name=self.written[body]))
         return replace(kernel, name=self.written[body])
