@@ -17,7 +17,7 @@ from .drawn import drawn
 from .judge import judge
 
 COUNT, EACH = 300, 10
-TINY = (3, 4)
+TINY = (0, 6)
 
 
 def right(seed: int, tiny: bool = False) -> None:
