@@ -1,14 +1,18 @@
-"""What MkDocs is told beyond the pages of this folder (`hooks` in mkdocs.yml): one page for each op, error and spec.
+"""What MkDocs is told beyond the pages of this folder (`hooks` in mkdocs.yml): one page for each op, error and
+spec, and the notebook.
 
 They come from the tables and files that the compiler itself reads, so they are never out of date:
 
     ops/NAME.md        a row of the op table: a right program, its diagram, a wrong one and what the checker says of it
     errors/CODE.md     an entry of the catalogue, the same
     gallery/FILE.md    a spec of the library or of examples/: its source, and the diagram of each model and block
+    notebook.md        notebook.ipynb: its cells, with what they printed and showed
 """
 
 from __future__ import annotations
 
+import html
+import json
 import posixpath
 import re
 from collections.abc import Iterator
@@ -52,7 +56,7 @@ SIGNS = {
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     for whole in ("ops.md", "errors.md"):  # for readers of the repository: here each has a page
         files.remove(files.src_uris[whole])
-    for made in (ops, errors, gallery):
+    for made in (ops, errors, gallery, notebook):
         for path, content in made():
             files.append(File.generated(config, path, content=content))
     return files
@@ -81,6 +85,7 @@ def pages() -> dict[str, str]:
         "README.md": "index.md",
         "docs/ops.md": "ops/index.md",
         "docs/errors.md": "errors/index.md",
+        "docs/notebook.ipynb": "notebook.md",
         "compiler/std": "gallery/index.md",
         "examples": "gallery/index.md",
     }
@@ -185,3 +190,28 @@ def drawings(file: attnc.Spec) -> Iterator[tuple[str, str]]:
         except attnc.AttnError:
             continue
         yield name, model.draw().svg()
+
+
+# -- the notebook --------------------------------------------------------------------------------------------------
+
+
+def notebook() -> Iterator[tuple[str, str]]:
+    """The page of notebook.ipynb; each figure is a page of its own, in a frame."""
+    lines: list[str] = []
+    cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    for number, cell in enumerate(cells):
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            lines += [source, ""]
+            continue
+        lines += [*fence("attn" if source.startswith("%%attn") else "python", source), ""]
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            page = re.search(r'srcdoc="([^"]*)"', "".join(data.get("text/html", "")))
+            if page:
+                yield f"notebook-{number}.html", html.unescape(page[1])
+                frame = f'<iframe src="notebook-{number}.html" title="a living figure" class="living"></iframe>'
+                lines += [frame, ""]
+            else:
+                lines += [*fence("text", "".join(output.get("text") or data["text/plain"])), ""]
+    yield "notebook.md", "\n".join(lines)

@@ -46,9 +46,18 @@ def test_the_gallery_draws_the_library_and_the_examples(site: Path) -> None:
         assert ".svg" in page
 
 
+@pytest.mark.slow
+def test_the_notebook_is_a_page(site: Path) -> None:
+    page = (site / "notebook.html").read_text(encoding="utf-8")
+    assert "E0701" in page
+    for frame in re.findall(r'<iframe src="([^"]*)"', page):
+        assert "attention" in (site / frame).read_text(encoding="utf-8")
+    assert "<iframe" in page
+
+
 def test_every_page_is_in_the_navigation() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
-    for page in (ROOT / "docs").glob("*.md"):
+    for page in [*(ROOT / "docs").glob("*.md"), Path("notebook.md")]:
         if page.name not in ("ops.md", "errors.md"):
             assert page.name in nav, f"{page.name} is not in the navigation of mkdocs.yml"
 

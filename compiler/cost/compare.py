@@ -10,7 +10,7 @@ from fractions import Fraction
 from .bill import Bill, CostError
 from .polynomials.show import amount, short
 from .seconds import duration
-from .table import BYTES, COLUMNS, TableLine, aligned, label, lines
+from .table import BYTES, COLUMNS, TableLine, aligned, batch, label, lines
 
 FIGURES: dict[str, Callable[[Bill], int]] = {
     "parameters": lambda cost: cost.parameters.value,
@@ -46,13 +46,15 @@ def text(a: Bill, b: Bill, crossings: Sequence[Crossing], *, depth: int | None, 
 
 
 def totals(a: Bill, b: Bill) -> list[str]:
-    """The figures of both, as a table."""
+    """The figures of both, as a table, beneath what they are of."""
+    sizes = dict.fromkeys(f"{name} = {bill.sizes[name]:,}" for bill in (a, b) for name in bill.assumed)
+    assumed = f"; assumed, as nobody set them: {', '.join(sizes)}" if sizes else ""
     rows = [["", *_names(a, b), "ratio"]]
     for figure, get in FIGURES.items():
         x, y = get(a), get(b)
         rows.append([COLUMNS[figure][0], _cell(x, figure), _cell(y, figure), ratio(x, y)])
     rows.append(["estimated time", duration(a.seconds), duration(b.seconds), ratio(a.seconds, b.seconds)])
-    return _padded(rows)
+    return [f"{batch(a)}, {a.dtype}{assumed}", *_padded(rows)]
 
 
 def figures(a: Bill, b: Bill) -> list[dict[str, object]]:

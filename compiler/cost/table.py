@@ -108,11 +108,16 @@ def _heading(cost: Bill) -> list[str]:
         if any(axis.family == o.family and o.id < axis.id for o in cost.graph.axes)
     }
     sizes = ", ".join(_size(cost, name) for name, size in cost.sizes.items() if name not in copies and size != 1)
-    where = "one item" if cost.batch == 1 else f"a batch of {cost.batch}"
+    where = batch(cost)
     made = [f"{cost.name}: {where}, {cost.dtype}", f"sizes: {sizes}"] if sizes else [f"{cost.name}: {where}"]
     if cost.assumed:
         made.append(f"assumed, as nobody set them: {', '.join(cost.assumed)}")
     return made
+
+
+def batch(cost: Bill) -> str:
+    """How many items along the batch axes."""
+    return "one item" if cost.batch == 1 else f"a batch of {cost.batch}"
 
 
 def _size(cost: Bill, name: str) -> str:
@@ -298,4 +303,4 @@ def data(cost: Bill, *, depth: int | None = None, per_op: bool = True) -> dict[s
     }  # fmt: skip
 
 
-__all__ = ["COLUMNS", "ZERO", "TableLine", "base_symbols", "data", "lines", "text"]
+__all__ = ["COLUMNS", "ZERO", "TableLine", "base_symbols", "batch", "data", "lines", "text"]

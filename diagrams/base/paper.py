@@ -40,6 +40,15 @@ PRESETS = {
 }
 
 
+def inches(text: str) -> float:
+    """A width of a page, in inches: `5.5in`, `14cm`, `140mm`, `397pt`, or a number of inches. Raises ValueError."""
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(in|cm|mm|pt|)", text)
+    wide = float(found[1]) * _UNITS[found[2]] / 72 if found else 0.0
+    if not 0.5 <= wide <= 200:
+        raise ValueError(f"`{text}` is not a width such as 5.5in, 14cm, 140mm or 397pt")
+    return wide
+
+
 def paper(text: str) -> Paper:
     """`neurips`, or `5.5x9in`, `14x20cm`. Raises ValueError where it is neither, or no page has such a size."""
     if text in PRESETS:

@@ -16,7 +16,7 @@ from ...compiler.diff import Difference
 from ...compiler.graph.nodes import Graph
 from ...compiler.sharding.mesh import Mesh
 from ..base import theme
-from ..base.paper import Paper, paper
+from ..base.paper import Paper, inches, paper
 from ..formats import dot, export, tikz
 from ..hints.hints import NONE, Hints
 from ..page import write as html_page
@@ -161,7 +161,7 @@ def draw(
     open: str | Collection[str] = (),
     close: str | Collection[str] = (),
     depth: int | None = None,
-    width: float | None = None,
+    width: str | float | None = None,
     page: str | tuple[float, float] | None = None,
     type: str | float | None = None,
     theme: str = "color",
@@ -177,7 +177,7 @@ def draw(
     open:   names of blocks, or labels of calls, to draw with their contents.
     close:  names of blocks, or labels of calls, to draw as boxes whatever else is said.
     depth:  how many levels of calls to open; without it, what makes a readable figure.
-    width:  of the page, in inches (5.5); a figure too wide for it goes on in rows beneath.
+    width:  of the page, in inches (5.5) or as text ("14cm"); a figure too wide for it goes on in rows beneath.
     page:   instead of `width`, the width and height of the page: in inches, or as text ("14x20cm"), or one of the
             presets "neurips", "acl-column", "ieee", "slide-16x9", "poster". What a figure too large for it would open
             is in `panels`, each on its page.
@@ -214,7 +214,7 @@ def draw(
     return Diagram(drawn[0], maker, others, type=points, titled=title is not None, code=code)
 
 
-def draw_diff(found: Difference, *, width: float | None = None, theme: str = "color") -> Diagram:
+def draw_diff(found: Difference, *, width: str | float | None = None, theme: str = "color") -> Diagram:
     """The diagram of two models, one above the other, in which what came, went and changed is tinted.
 
     width, theme: as of `draw`.
@@ -239,15 +239,16 @@ def _names(names: str | Collection[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _paper(width: float | None, page: str | tuple[float, float] | None, points: float | None) -> Paper:
+def _paper(width: str | float | None, page: str | tuple[float, float] | None, points: float | None) -> Paper:
     found = _page(width, page)
     return found if points is None else replace(found, least=points, most=points)
 
 
-def _page(width: float | None, page: str | tuple[float, float] | None) -> Paper:
+def _page(width: str | float | None, page: str | tuple[float, float] | None) -> Paper:
     if page is None:
-        if width is not None and (isinstance(width, str) or not 0.3 <= width < 1000):
-            raise ValueError(f"no page is {width!r} in wide: `width` is a number of inches, such as 5.5")
+        width = inches(width) if isinstance(width, str) else width
+        if width is not None and not 0.3 <= width < 1000:
+            raise ValueError(f"no page is {width!r} inches wide: `width` is a number of inches, such as 5.5, or a text")
         return Paper() if width is None else Paper(width * 72)
     if width is not None:
         raise ValueError("`page` says how wide the page is, so `width` cannot be given too")

@@ -801,7 +801,7 @@ class Model:
         open: str | Sequence[str] = (),
         close: str | Sequence[str] = (),
         depth: int | None = None,
-        width: float | None = None,
+        width: str | float | None = None,
         type: str | float | None = None,
         page: str | tuple[float, float] | None = None,
         theme: Literal["color", "mono"] = "color",
@@ -818,7 +818,7 @@ class Model:
         open:   names of blocks, or one name, to draw from the inside; the others are boxes.
         close:  names of blocks, or one name, to draw as boxes, whatever else is said.
         depth:  how many levels of blocks to open (None: as many as stay readable).
-        width:  of the page, in inches (5.5): what is wider goes on in rows beneath.
+        width:  of the page, in inches (5.5) or as text ("14cm"): what is wider goes on in rows beneath.
         page:   instead of `width`, the width and height of the page, in inches or as text ("14x20cm"), or one of
                 "neurips", "acl-column", "ieee", "slide-16x9", "poster". What is too large for it is drawn in panels.
         type:   the size of letters, in points ("8pt" or 8), the same for all figures of a paper. Where such letters do
@@ -863,7 +863,7 @@ class Model:
 
     @deep()
     def draw_diff(
-        self, new: Model, *, width: float | None = None, theme: Literal["color", "mono"] = "color"
+        self, new: Model, *, width: str | float | None = None, theme: Literal["color", "mono"] = "color"
     ) -> Diagram:
         """This model and another, one above the other, what differs tinted: what is only here, what is only there, and
         what changed. Blocks that differ within are open. width, theme: as of `draw`. A page (.html) there is none of.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import attnc
+from attnc.cli.main import main
 from attnc.diagrams import Diagram
 from attnc.diagrams.base import theme
 from attnc.diagrams.base.curves import bend, straight
@@ -229,6 +230,16 @@ def test_files_of_panels(tmp_path: Path) -> None:
     assert names == {f"f{panel.suffix}.svg" for panel in (diagram, *diagram.panels)} > {"f.svg", "f-a.svg"}
     high = re.search(r'height="(\d+)pt"', (tmp_path / "f.svg").read_text())
     assert high and int(high[1]) <= 9 * 72
+
+
+def test_the_command_names_the_files_of_panels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, out = tmp_path / "f.attn", str(tmp_path / "f.dot")
+    maps = " |> ".join(f"linear.m{k}[d -> d]" for k in range(9))
+    spec.write_text(f"depth d = 4\n\nblock f(x: [d]) -> [d] {{\n    return x |> {maps}\n}}\n", encoding="utf-8")
+    assert main(["draw", str(spec), "-o", out]) == 0 and capsys.readouterr().err == ""
+    assert main(["draw", str(spec), "--page", "1.5x0.6in", "-o", out]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("attnc: the figure is in 5 files") and said.endswith("f-4.dot, f-5.dot\n")
 
 
 # -- wires that cross

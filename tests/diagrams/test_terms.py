@@ -225,3 +225,4 @@ block f(a: [x, m], b: [y, m]) -> (a: [x, m], b: [y, m]) {
     (where,) = [k for k, text in enumerate(shown) if text.startswith("where wave = sin(x/10000")]
     assert all(box[3] <= sheet.texts[where][1][1] for text, box in sheet.texts if text in ("wave", "rate"))
     assert not any("sin(y" in text for text in shown)
+    assert "; also with y for x" in " ".join(shown)

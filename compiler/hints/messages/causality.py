@@ -33,7 +33,8 @@ def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
         notes.insert(STEPS_SHOWN // 2, f"... {len(steps) - len(shown)} steps more ...")
     related = [(step.span, f"{number}. {step.text}") for number, step in shown if step.span is not None]
     seen = [item for item in related if item[0].source is claim.source]
-    here = next((said for span, said in reversed(seen) if span == place), "")
+    last = f". {trace.text}"  # a step told at a part of it, such as its mask, is not told at the whole, too
+    here = next((said for span, said in reversed(seen) if span == place or said.endswith(last)), "")
     path = ["the path of the leak:", *notes] if len(seen) < len(steps) else []
     witness, trusted = problem.witness, problem.trusted
     if witness is not None:
@@ -120,17 +121,17 @@ def _changes(witness: Witness, graph: Graph, axis: Axis) -> str:
     if witness.appended:
         cause = f"another item of `{axis.name}` behind the last one"
     else:
-        cause = f"another item {witness.item} of `{witness.input}`"
+        cause = f"item {witness.item} of `{witness.input}`"
     return f"{cause} changes item {witness.reached} of {result}"
 
 
 def _at_sizes(witness: Witness) -> str:
     """By how much, and where that was seen."""
     sizes = ", ".join(f"{name} = {size}" for name, size in witness.sizes.items())
-    where = f" at {sizes}" if sizes else ""
+    where = f" and {sizes}" if sizes else ""
     return (
-        f"by {witness.change:.2g}, {witness.share:.2g} of its standard deviation,{where} with weights and inputs drawn "
-        "at random; items count from 0"
+        f"with random weights and inputs{where} it changes by {witness.change:.2g} ({witness.share:.2g} standard "
+        "deviations); items count from 0"
     )
 
 

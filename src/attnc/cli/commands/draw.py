@@ -86,12 +86,13 @@ def depth(text: str) -> int:
 
 
 def length(text: str) -> float:
-    """A width of a page, in inches: `5.5in`, `14cm`, `140mm`, `397pt`, or a number of inches."""
-    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*(in|cm|mm|pt|)", text)
-    inches = float(found[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4, "pt": 72.27, "": 1.0}[found[2]] if found else 0.0
-    if not 0.5 <= inches <= 200:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a width such as 5.5in, 14cm, 140mm or 397pt")
-    return inches
+    """A width of a page, in inches."""
+    from ...diagrams.base.paper import inches
+
+    try:
+        return inches(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
 
 
 def points(text: str) -> float:
@@ -149,6 +150,10 @@ def once(args: argparse.Namespace) -> int:
             sys.stdout.write("".join(each.dot for each in (diagram, *diagram.panels)))
         else:
             diagram.save(args.out, outline=args.outline)
+            if diagram.panels and not args.out.lower().endswith(".html"):
+                out = Path(args.out)
+                files = [f"{out.stem}{each.suffix}{out.suffix}" for each in (diagram, *diagram.panels)]
+                complain(f"the figure is in {len(files)} files, for one page does not hold it: {', '.join(files)}")
     except CannotDivide as problem:
         raise CannotRun(problem.on_command_line) from None
     except (UnknownBlock, TooLarge, ExportError, CostError) as problem:
