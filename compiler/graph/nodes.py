@@ -293,7 +293,7 @@ class Stepped:
 class Graph:
     """One specialisation of a block, model, or body of a repeat.
 
-    kind:    "block", "model", "repeat" or "op".
+    kind:    "block", "model", "repeat", "op"; or "loop", what streams, in graphs of figures alone (streams/drawn).
     axes:    its axis parameters, explicit ones first, then those of the file that it mentions, then its own.
     params:  how many of `axes` are parameters (the rest are its own: `depth pair = d / 2`, with `size` formulas).
     consts:  its const parameters.

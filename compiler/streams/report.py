@@ -108,9 +108,13 @@ class RegionCost:
 
 @dataclass(frozen=True, repr=False)
 class StreamReport:
-    """All of a model. Made by `Model.streams`; it shows itself as what `attnc cost --streams` prints."""
+    """All of a model. Made by `Model.streams`; it shows itself as what `attnc cost --streams` prints.
+
+    graph: the model's, prepared, in which the regions lie.
+    """
 
     cost: Cost
+    graph: Graph
     device: Device
     regions: tuple[RegionCost, ...]
     refusals: tuple[tuple[str, Refusal], ...]
@@ -142,7 +146,7 @@ def streams(cost: Cost, device: Device, tiles: tuple[int, int] | None = None) ->
                 traffic = Traffic(region, place.meter, *tiles, place.times)
             regions.append(RegionCost(cost, place, region, device, traffic))
         refusals += [(place.path, refusal) for refusal in found.refusals]
-    return StreamReport(cost, device, tuple(regions), tuple(refusals))
+    return StreamReport(cost, graph, device, tuple(regions), tuple(refusals))
 
 
 def _places(place: CalledGraph) -> Iterator[CalledGraph]:

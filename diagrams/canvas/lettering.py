@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..base import theme
 from ..base.names import axis_label, bar_over, barred
 from ..base.text import Rich, height, plain, width
-from ..layout.glyph_sizes import label_of
+from ..layout.glyph_sizes import label_of, tile_label
+from ..scene.steps import DrawStep, Section, StepKind
 from .drawing import Canvas, Stretch
 
 _FAR = 70.0  # how far a label may stand from its place
@@ -64,6 +67,10 @@ def write_signs(sheet: Canvas) -> None:
 def write_labels(sheet: Canvas) -> None:
     """Labels of axes: where a wire begins, after a bend, at the end of a long level stretch, at outputs, and on both
     sides of the break between two rows."""
+    for column in sheet.columns:
+        for step in column.steps:
+            if step.kind is StepKind.ENTER and step.border is not None and step.border.tiles:
+                _write_tiles(sheet, step, step.border)
     sized: set[int] = set()  # wires whose size is written
     bare: set[int] = set()  # wires whose beginning had no room for a label
     for run in sheet.runs:
@@ -89,6 +96,17 @@ def write_labels(sheet: Canvas) -> None:
         for k, (want, said) in enumerate(wanted):
             if not _label(sheet, run, said, want, _AGAIN if k and not run.out else _FAR) and run.first:
                 bare.add(wire.number)
+
+
+def _write_tiles(sheet: Canvas, step: DrawStep, loop: Section) -> None:
+    """Where wires enter a loop over tiles: `q / 128`."""
+    slot = sheet.slots[id(step)]
+    x = slot.middle
+    for wire in (wire for own in sheet.meetings[id(step)].outs for wire in own):
+        text = tile_label(wire, loop)
+        for run in sheet.runs if text else ():
+            if run.wire is wire and run.x0 - 1 <= x < run.x1 and abs(run.y - wire.y[slot.column]) < 1:
+                _label(sheet, replace(run, x0=x + 3), text, x + 4 + width(text, theme.AXIS) / 2, _AGAIN)
 
 
 def _label(sheet: Canvas, run: Stretch, text: Rich, want: float, far: float) -> bool:

@@ -15,6 +15,7 @@ from graphviz import Source
 from ...compiler.diff import Difference
 from ...compiler.graph.nodes import Graph
 from ...compiler.sharding.mesh import Mesh
+from ...compiler.streams.drawn import DrawnLoop
 from ..base import theme
 from ..base.paper import Paper, inches, paper
 from ..formats import dot, export, tikz
@@ -24,7 +25,8 @@ from ..page.heat import Heads, heat
 from ..page.levels import Levels
 from ..scene.opening import UnknownBlock
 from .beside import beside
-from .hatching import DrawnMesh
+from .hatches.memory import DrawnMemory
+from .hatches.meshes import DrawnMesh
 from .making import FigureMaker, TooLarge
 from .panels import Panel
 
@@ -67,7 +69,8 @@ class Diagram:
         points = sheet.scale * theme.CAPTION
         if points < paper.least - 0.05:
             needed = sheet.needs / 72
-            titles = dict.fromkeys(s.name or s.title for s in sheet.scene.sections if not s.repeat)
+            named = (s for s in sheet.scene.sections if not s.repeat and s.streams is None)
+            titles = dict.fromkeys(s.name or s.title for s in named)
             closing = f"close {' or '.join(f'`{t}`' for t in titles)}, or " if titles else ""
             size = f"a width of {needed:.1f}in" if sheet.fits else "a higher page"
             least = f"and {paper.least:g} pt is the least that prints well"
@@ -170,6 +173,7 @@ def draw(
     legend: bool = False,
     hints: Hints = NONE,
     mesh: Mesh | None = None,
+    loops: Mapping[Graph, DrawnLoop] | None = None,
     code: html_page.Code = list,
 ) -> Diagram:
     """The diagram of a block, model or body.
@@ -192,6 +196,8 @@ def draw(
             `close` and `depth` say nothing.
     mesh:   of devices: hatched are the wires of axes that it splits, and a legend says which is which. The graph is one
             with the collectives in it (`compiler.sharding.drawn`).
+    loops:  the streaming regions that the graph has as blocks (`compiler.streams.drawn`): wires in them are hatched by
+            the level of memory, and a legend says so. What holds one is open where nothing else is said.
     code:   what gives the lines of code that `html` shows, each with the words of the spec that it comes from.
 
     Raises AttnError for a name in `hints` that the figure does not have; UnknownBlock for a name in `open` or `close`
@@ -204,10 +210,10 @@ def draw(
     opened, closed = _names(open), _names(close or [said.text for said in hints.close])
     points = None if type is None else letters(type)
     paper, colors = _paper(width, page, points), _themes()[theme]
-    devices = None if mesh is None else DrawnMesh(mesh, graph.axes)
+    hatching = DrawnMesh(mesh, graph.axes) if mesh is not None else DrawnMemory() if loops is not None else None
     maker = FigureMaker(
         graph, hints, opened, closed, depth, paper, points is not None, colors, title, sizes,
-        legend or mesh is not None, devices,
+        legend or mesh is not None, hatching, None, loops,
     )  # fmt: skip
     drawn = maker.panels()
     others = tuple(Diagram(panel, maker, type=points) for panel in drawn[1:])

@@ -9,14 +9,19 @@ from ...compiler.sharding.mesh import BATCH, PIPE, MeshAxis
 from ...compiler.sharding.sends import Collective
 from ...compiler.sizes.axes import Axis
 from ..base import theme
+from ..base.curves import straight
 from ..base.names import axis_label, barred, spaced
+from ..base.picture import Cluster
 from ..base.text import bold, plain, roman, width
 from ..glyphs.masks import draw_mask
+from ..layout.glyph_sizes import tiled
 from ..layout.wires import Wire
 from ..scene.formulas.patterns import GENERAL
 from ..scene.steps import DrawStep, StepKind
 from ..scene.wording import BACKWARD, sent_letters
-from .hatching import DrawnMesh, strokes
+from .hatches.memory import LOOKS, REGISTERS, SHARED, STREAMED, DrawnMemory
+from .hatches.meshes import SLANTS, DrawnMesh
+from .hatches.strokes import Strokes, strokes
 
 if TYPE_CHECKING:
     from ..canvas.drawing import Canvas
@@ -28,12 +33,20 @@ _SPACE = 16.0  # between entries
 Entry = tuple[float, Callable[["Canvas", float, float], None]]  # width; draw at (x, y)
 
 
-def draw_legend(sheet: Canvas, mesh: DrawnMesh | None = None, hatched: frozenset[int] = frozenset()) -> None:
-    """hatched: the axes of the mesh whose hatches are in the figure."""
+def draw_legend(
+    sheet: Canvas, hatching: DrawnMesh | DrawnMemory | None, hatched: frozenset[int], *, whole: bool
+) -> None:
+    """hatched: the hatches that are in the figure. whole: whether axes and glyphs are explained, too."""
+    entries = _entries(sheet) if whole else []
+    match hatching:
+        case DrawnMesh() if whole:
+            entries = _meshes(hatching, hatched) + entries
+        case DrawnMemory():
+            entries = _memory(sheet, hatched) + entries
     x0, _, x1, y1 = sheet.extent
     wide = max(x1 - x0, 300.0)
     x, y = x0, y1 + 26
-    for own, draw in [*_meshes(mesh, hatched), *_entries(sheet)]:
+    for own, draw in entries:
         if x > x0 and x + own > x0 + wide:
             x, y = x0, y + _LINE
         draw(sheet, x, y)
@@ -70,10 +83,70 @@ def _entries(sheet: Canvas) -> list[Entry]:
     return out
 
 
-def _meshes(mesh: DrawnMesh | None, hatched: frozenset[int]) -> list[Entry]:
-    return (
-        [] if mesh is None else [_mesh(axis, number, number in hatched) for number, axis in enumerate(mesh.mesh.axes)]
-    )
+def _meshes(mesh: DrawnMesh, hatched: frozenset[int]) -> list[Entry]:
+    return [_mesh(axis, number, number in hatched) for number, axis in enumerate(mesh.mesh.axes)]
+
+
+def _memory(sheet: Canvas, hatched: frozenset[int]) -> list[Entry]:
+    """Levels of memory; the axes that stream, and the tiles of others; what a loop is."""
+    loops = [border.section for border in sheet.borders if border.section.streams is not None]
+    if not loops:
+        return []
+    found = [_line("in device memory")]
+    found += [_line(said, LOOKS[k]) for k, said in enumerate((SHARED, REGISTERS)) if k in hatched]
+    if any(k >= STREAMED for k in hatched):
+        found.append(_line("tile after tile goes through", *(LOOKS[k] for k in sorted(hatched) if k >= STREAMED)))
+    tiles = dict.fromkeys((axis, size, axis == loop.streams) for loop in loops for axis, size in loop.tiles.items())
+    found += [_tile(*each) for each in tiles]
+    return [*found, _loop_icon(sheet)]
+
+
+def _line(said: str, *looks: Strokes, along: float = _ICON + 12) -> Entry:
+    """A wire with these strokes."""
+    text = roman(said)
+    wide = width(text, theme.CAPTION)
+
+    def draw(sheet: Canvas, x: float, y: float) -> None:
+        if along:
+            sheet.line(x, x + along - 4, y, sheet.theme.ink, "1.35")
+        if looks:
+            strokes(sheet, [(x + k, y) for k in range(2, int(along) - 5)], looks, sheet.theme.ink)
+        sheet.write(x + along + 3 + wide / 2, y, text, theme.CAPTION, cls="legend")
+
+    return along + 3 + wide, draw
+
+
+def _tile(axis: Axis, size: int, streamed: bool) -> Entry:
+    """`q / 128`, and what that is."""
+    mark = tiled(axis, size)
+    text = roman(f"{size} at a time, one tile after another" if streamed else f"{size} in each program")
+    wide, rest = width(mark, theme.AXIS), width(text, theme.CAPTION)
+
+    def draw(sheet: Canvas, x: float, y: float) -> None:
+        color = sheet.theme.width if axis.is_width else sheet.theme.depth
+        sheet.write(x + wide / 2, y, mark, theme.AXIS, color=color, cls="legend")
+        if axis.is_width and barred(axis.label):
+            sheet.bar(axis.label, x, y, theme.AXIS, color)
+        sheet.write(x + wide + 7 + rest / 2, y, text, theme.CAPTION, cls="legend")
+
+    return wide + 7 + rest, draw
+
+
+def _loop_icon(sheet: Canvas) -> Entry:
+    """The tint of a loop, and the line that leads its state back."""
+    text = roman("a loop on the chip, and what it keeps")
+    wide = width(text, theme.CAPTION)
+
+    def draw(sheet: Canvas, x: float, y: float) -> None:
+        box = (x, y - 9, x + _ICON + 12, y + 9)
+        sheet.picture.clusters.append(Cluster("legend_loop", box, (), (x, y), sheet.theme.part, plain(text), 0.0))
+        sheet.include(box)
+        ends = (x + _ICON + 9, y + 4), (x + 10, y + 4)
+        sheet.stroke("legend_back", [ends[0], *straight(*ends)], sheet.theme.ink, "1.15")
+        sheet.head("legend_back_h", x + 7, y + 4, leftwards=True)
+        sheet.write(x + _ICON + 15 + wide / 2, y, text, theme.CAPTION, cls="legend")
+
+    return _ICON + 15 + wide, draw
 
 
 def _mesh(axis: MeshAxis, number: int, hatched: bool) -> Entry:
@@ -83,17 +156,7 @@ def _mesh(axis: MeshAxis, number: int, hatched: bool) -> Entry:
     if axis.name == PIPE:
         said = ", stages: runs of passes"
     text = roman(f"{spaced(axis.name)} = {axis.size} (mesh axis{said})")
-    wide = width(text, theme.CAPTION)
-    bare = not hatched
-    icon = 0.0 if bare else _ICON + 12
-
-    def draw(sheet: Canvas, x: float, y: float) -> None:
-        if not bare:
-            sheet.line(x, x + icon - 4, y, sheet.theme.ink, "1.35")
-            strokes(sheet, [(x + k, y) for k in range(2, int(icon) - 5)], (number,), sheet.theme.ink)
-        sheet.write(x + icon + 3 + wide / 2, y, text, theme.CAPTION, cls="legend")
-
-    return icon + 3 + wide, draw
+    return _line(plain(text), SLANTS[number % len(SLANTS)]) if hatched else _line(plain(text), along=0.0)
 
 
 _SENT = {

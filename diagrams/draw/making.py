@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...compiler.graph.nodes import Graph
+from ...compiler.streams.drawn import DrawnLoop
 from ..base.paper import Paper
 from ..base.theme import CAPTION, Theme
 from ..hints.apply import Applied
@@ -13,7 +14,8 @@ from ..hints.hints import Hints
 from ..scene.opening import Opening
 from ..scene.steps import Marks, Path, Scene
 from ..scene.unfold import scene_of
-from .hatching import DrawnMesh
+from .hatches.memory import DrawnMemory
+from .hatches.meshes import DrawnMesh
 from .panels import Panel, PanelPart, Rows, panels
 from .sheet import Sheet
 
@@ -47,8 +49,9 @@ class FigureMaker:
     title: str | None
     sizes: bool
     legend: bool
-    mesh: DrawnMesh | None = None
+    hatching: DrawnMesh | DrawnMemory | None = None
     marks: Marks | None = None
+    loops: Mapping[Graph, DrawnLoop] | None = None
     opening: Opening = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +84,7 @@ class FigureMaker:
         return maker._sheet(PanelPart(graph, own, self.hints, "", path), exact=False)
 
     def _opened(self) -> Opening:
-        return Opening(self.graph, self.opened, self.depth, self.closed)
+        return Opening(self.graph, self.opened, self.depth, self.closed, to_loops=self.loops is not None)
 
     def _grown(self, main: PanelPart, sheet: Sheet) -> Sheet:
         """As many more blocks open as need no further row."""
@@ -98,7 +101,13 @@ class FigureMaker:
     def _scene(self, part: PanelPart, *, strict: bool = False) -> Scene:
         own = Applied(part.hints, part.graph, strict=strict)
         made = scene_of(
-            part.graph, part.opening, None if part.letter else self.title, own.arrange, part.path, self.marks
+            part.graph,
+            part.opening,
+            None if part.letter else self.title,
+            own.arrange,
+            part.path,
+            self.marks,
+            self.loops,
         )
         own.annotate(made)
         return made
@@ -116,7 +125,7 @@ class FigureMaker:
         def made(paper: Paper) -> Sheet:
             return Sheet(
                 self._scene(part), self.colors, paper,
-                sizes=self.sizes, legend=self.legend, letter=part.letter, rows=rows, mesh=self.mesh,
+                sizes=self.sizes, legend=self.legend, letter=part.letter, rows=rows, hatching=self.hatching,
             )  # fmt: skip
 
         return _fitted(self.paper, made) if exact else made(self.paper)

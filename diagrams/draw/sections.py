@@ -8,7 +8,7 @@ from ..base import theme
 from ..base.curves import sampled, straight
 from ..base.names import axis_label, barred, listed
 from ..base.picture import Cluster, Edge
-from ..base.text import Rich, roman, width
+from ..base.text import Rich, plain, roman, width
 from ..base.theme import Theme
 from ..canvas.drawing import HEAD, Canvas
 from ..layout.glyph_sizes import Slot
@@ -28,10 +28,9 @@ def draw_sections(sheet: Canvas) -> None:
         if not section.repeat:
             opened = opens is not None or section.enter is None  # a table's block has nothing that enters
             _region(sheet, border, f"region{n}", opened, opens is not None and closes is not None)
-            continue
-        if opens is not None:
+        if section.repeat and opens is not None:
             _bracket(sheet, border, sheet.slots[id(opens)], way=1)
-        if closes is not None:
+        if section.repeat and closes is not None:
             _bracket(sheet, border, sheet.slots[id(closes)], way=-1)
             _times(sheet, border, border.x1 - 4)
         if section.loops and opens is not None and closes is not None:
@@ -52,11 +51,20 @@ def _region(sheet: Canvas, border: Border, id: str, opened: bool, whole: bool) -
     names = (section.title,) if opened else (section.title + ", continued", section.title)
     name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
     at, cls = ((x0 + x1) / 2, border.top + 9), f"block-{section.name}" if section.name else ""
-    cluster = Cluster(id, box, roman(name), at, _fill(section, sheet.theme), section.title, theme.BLOCK, cls)
+    cluster = Cluster(id, box, _named(section, name), at, _fill(section, sheet.theme), section.title, theme.BLOCK, cls)
     sheet.picture.clusters.append(cluster)
     if name:
         sheet.titles.append((cluster, x0, x1, whole))
     sheet.include(box)
+
+
+def _named(section: Section, name: str) -> Rich:
+    """The title of a region; of a loop over tiles it begins with the letter of the axis that streams."""
+    axis = section.streams
+    letter = () if axis is None else axis_label(axis.label, is_width=False)
+    if axis is None or not name or any(run.shift for run in letter):
+        return roman(name)
+    return roman(plain(letter) + name.removeprefix(axis.name))  # of one style: a renderer measures each by itself
 
 
 def _bracket(sheet: Canvas, border: Border, slot: Slot, way: int) -> None:
@@ -116,7 +124,7 @@ def _fill(section: Section, colors: Theme) -> str:
 
 def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
     """The state of a scan: a line beneath leads it back from the closing bracket to the opening one."""
-    text = listed(section.loops)
+    text = listed(section.loops) if section.streams is None else (*roman("keeps "), *listed(section.loops))
     wide = width(text, theme.CAPTION)
     step = section.exit
     assert step is not None

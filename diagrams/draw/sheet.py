@@ -15,7 +15,9 @@ from ..canvas.roles import write_roles
 from ..glyphs.marks import DRAW
 from ..layout.figure import PAD
 from ..scene.steps import Scene
-from .hatching import DrawnMesh, hatch
+from .hatches.memory import DrawnMemory
+from .hatches.meshes import DrawnMesh
+from .hatches.strokes import hatch
 from .legend import draw_legend
 from .notes import draw_notes, draw_plates, plan_notes
 from .sections import draw_sections, write_outside
@@ -34,7 +36,7 @@ class Sheet(Canvas):
 
     def __init__(
         self, scene: Scene, colors: Theme, paper: Paper, *, sizes: bool = False, legend: bool = False,
-        letter: str = "", rows: tuple[int, int] | None = None, mesh: DrawnMesh | None = None,
+        letter: str = "", rows: tuple[int, int] | None = None, hatching: DrawnMesh | DrawnMemory | None = None,
     ) -> None:  # fmt: skip
         super().__init__(scene, colors, paper, sizes=sizes)
         if rows is not None:
@@ -55,12 +57,11 @@ class Sheet(Canvas):
         write_signs(self)
         write_labels(self)
         write_outside(self)
-        hatched = frozenset[int]() if mesh is None else hatch(self, mesh)
+        hatched = frozenset[int]() if hatching is None else hatch(self, hatching)
         draw_plates(self)
         draw_notes(self, notes)
         write_where(self)
-        if legend:
-            draw_legend(self, mesh, hatched)
+        draw_legend(self, hatching, hatched, whole=legend)
         self.untitled = replace(self.picture, nodes=[*self.picture.nodes, *corners(self.extent)])
         title = (*bold(letter), *roman(f" {scene.title}" if letter and scene.title else scene.title))
         if rows is not None and rows[0] and scene.title:

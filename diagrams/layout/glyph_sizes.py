@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from ...compiler.sizes.axes import Axis
 from ..base import theme
 from ..base.names import axis_label, name_text
 from ..base.text import Rich, Run, folded, height, joined, lines, plain, roman, rows, width
-from ..scene.steps import DrawStep, StepKind
+from ..scene.steps import DrawStep, Section, StepKind
 from ..scene.wording import sent_letters
 from .ports import ABOVE, BELOW, LINE, TICK, ports_of
 from .wires import Meeting, Wire
@@ -49,6 +50,15 @@ def label_of(wire: Wire) -> Rich:
     if wire.axis is None:
         return ()
     return (*axis_label(wire.axis.label, is_width=wire.axis.is_width), *roman(wire.size))
+
+
+def tile_label(wire: Wire, loop: Section) -> Rich:
+    """`q / 128`, where a wire enters a loop over tiles; nothing where a tile has all of the axis."""
+    return tiled(wire.axis, loop.tiles[wire.axis]) if wire.axis is not None and wire.axis in loop.tiles else ()
+
+
+def tiled(axis: Axis, size: int) -> Rich:
+    return *axis_label(axis.label, is_width=axis.is_width), *roman(f" / {size}")
 
 
 def born(meeting: Meeting) -> list[Wire]:
@@ -155,6 +165,9 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
             return GlyphSize(0, 4, 4)
         case StepKind.COPY:
             return GlyphSize(3, 3, after if any(w in meeting.outs[meeting.main] for w in born(meeting)) else 0)
+        case StepKind.ENTER if step.border is not None and step.border.tiles:
+            tiles = (tile_label(wire, step.border) for own in meeting.outs for wire in own)
+            return GlyphSize(1, 4, max((width(text, theme.AXIS) + 12 for text in tiles if text), default=1))
         case StepKind.ENTER | StepKind.EXIT:
             return GlyphSize(3, 12, 3) if step.mark == "bracket" else GlyphSize(1, 4, 1)
         case StepKind.SINK:

@@ -43,15 +43,19 @@ class UnknownBlock(ValueError):
 class Opening:
     """How each call under `graph` is drawn. `open`, `close`: names of blocks or labels; `depth`: levels to open.
 
+    `to_loops` opens what holds a loop over tiles, if neither of these is given; a loop itself is always open.
+
     `growth` lists blocks that a small figure might also open; `draw` puts those that fit on the page into `grown`.
     Raises UnknownBlock for a name in `open` that no call has.
     """
 
     def __init__(
-        self, graph: Graph, open: Collection[str] = (), depth: int | None = None, close: Collection[str] = ()
-    ) -> None:
+        self, graph: Graph, open: Collection[str] = (), depth: int | None = None, close: Collection[str] = (),
+        *, to_loops: bool = False,
+    ) -> None:  # fmt: skip
         self.open, self.close = tuple(open), tuple(close)
         self.depth = depth
+        self.to_loops = to_loops and depth is None and not self.open
         self.sizes: dict[int, tuple[int, int]] = {}
         self.holds: dict[int, bool] = {}
         self.named: dict[int, frozenset[str]] = {}
@@ -71,8 +75,8 @@ class Opening:
             self._grow(graph)
 
     def how(self, call: Call | Scan, level: int) -> How:
-        if call.graph.kind == "op":
-            return How.CLOSED
+        if call.graph.kind in ("op", "loop"):
+            return How.CLOSED if call.graph.kind == "op" else How.REGION
         return self._how(call, level)
 
     def shown(self, graph: Graph) -> tuple[str, ...]:
@@ -100,7 +104,8 @@ class Opening:
                 within = self.names(call.graph)
                 depth = None if self.depth is None else max(0, self.depth - len(path) - 1)
                 open, close = ([name for name in names if name in within] for names in (self.open, self.close))
-                yield call, Opening(call.graph, open, depth, close), (*path, called(call))
+                inside = Opening(call.graph, open, depth, close, to_loops=self.to_loops)
+                yield call, inside, (*path, called(call))
 
     def _reached(self, graph: Graph, path: Path) -> Iterator[tuple[Call | Scan, Path]]:
         """The calls that are drawn under `graph`, as boxes or open, with the open blocks around them."""
@@ -123,6 +128,8 @@ class Opening:
             return fixed if self.depth is None or level < self.depth else How.CLOSED
         if self.depth is not None:
             return How.REGION if level < self.depth else How.CLOSED
+        if self.to_loops and self._streams(call.graph):
+            return How.INLINE if self._structure(call.graph) or self._glue(call.graph) else How.REGION
         if pointwise(call.graph):
             return How.CLOSED
         tiny = self._size(call.graph)[0] <= TINY
@@ -139,7 +146,7 @@ class Opening:
             for node in graph.nodes:
                 for inner in children(node):
                     names |= self.names(inner)
-                if isinstance(node, Call | Scan) and node.graph.kind != "op":
+                if isinstance(node, Call | Scan) and node.graph.kind not in ("op", "loop"):
                     names |= called(node)
             self.named[id(graph)] = frozenset(names)
         return self.named[id(graph)]
@@ -151,6 +158,9 @@ class Opening:
                 for node in graph.nodes
             )
         return self.holds[id(graph)]
+
+    def _streams(self, graph: Graph) -> bool:
+        return graph.kind == "loop" or any(self._streams(inner) for node in graph.nodes for inner in children(node))
 
     def learns(self, graph: Graph) -> bool:
         """Whether a block has weights, itself or in what it calls."""
@@ -240,7 +250,7 @@ def _calls(graph: Graph, canonical: Canonical | None = None) -> Iterator[Call | 
     """The calls of a body and of its repeats, as they are written or in an order that does not hang on that."""
     for node in graph.nodes if canonical is None else canonical.nodes(graph):
         if isinstance(node, Call | Scan):
-            if node.graph.kind != "op":
+            if node.graph.kind not in ("op", "loop"):
                 yield node
         elif isinstance(node, Repeat):
             for body in node.bodies:

@@ -52,7 +52,10 @@ class Section:
     along: Axis | None = None  # of a scan: the axis that it runs along
     name: str = ""  # of the block that is open
     block: str = ""  # its title
-    loops: tuple[str, ...] = ()  # of a scan: the names of its state
+    loops: tuple[str, ...] = ()  # of a scan, or of a loop over tiles: the names of its state
+    streams: Axis | None = None  # of a loop over tiles: the axis that it runs along,
+    tiles: Mapping[Axis, int] = field(default_factory=dict)  # how many items of an axis a tile has, where not all,
+    looked: frozenset[int] = frozenset()  # and what comes in (by id) but stays in memory, for items are looked up in it
     carried: tuple[tuple[Tensor, Tensor], ...] = ()  # of a repeat: what a pass begins with, and what it goes on with
     outside: int = 0  # of a repeat: how many values come in from outside, the same in every pass
     enter: DrawStep | None = None

@@ -20,6 +20,7 @@ from ...compiler.graph.nodes import (
 )
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Axis, Static, evaluate
+from ...compiler.streams.drawn import DrawnLoop
 from ..base.names import listed, name_text, spaced
 from ..base.text import Rich, plain, roman
 from ..base.titles import Titles
@@ -40,17 +41,18 @@ _UNKNOWN = 8  # how many passes are assumed where their number is not known
 
 def scene_of(
     graph: Graph, opening: Opening, title: str | None = None, arrange: Callable[[Scene], None] | None = None,
-    path: Path = (), marks: Marks | None = None,
+    path: Path = (), marks: Marks | None = None, loops: Mapping[Graph, DrawnLoop] | None = None,
 ) -> Scene:  # fmt: skip
     """What is drawn of a graph, with its blocks open or closed as `opening` says.
 
     arrange: changes the scene while each value still has one tensor for all of its readers.
     path:    of a block that has a panel of its own, the blocks around it, and itself.
     marks:   what to tint.
+    loops:   what is told of graphs of kind "loop".
     """
     titles = Titles(graph)
     scene = Scene(titles.of(graph) if title is None else title)
-    _Unfolding(scene, titles, opening, path, marks).top(graph)
+    _Unfolding(scene, titles, opening, path, marks, loops or {}).top(graph)
     if arrange is not None:
         arrange(scene)
     prune(scene)
@@ -60,9 +62,12 @@ def scene_of(
 
 
 class _Unfolding(Steps):
-    def __init__(self, scene: Scene, titles: Titles, opening: Opening, path: Path, marks: Marks | None) -> None:
+    def __init__(
+        self, scene: Scene, titles: Titles, opening: Opening, path: Path, marks: Marks | None,
+        loops: Mapping[Graph, DrawnLoop],
+    ) -> None:  # fmt: skip
         super().__init__(scene, titles, path)
-        self.opening, self.marks = opening, marks
+        self.opening, self.marks, self.loops = opening, marks, loops
         self.met: dict[Axis, Axis] = {}  # the figure's axes
         self.later: set[tuple[int, int]] = set()  # values to be tinted that no step makes: their readers are
 
@@ -189,7 +194,11 @@ class _Unfolding(Steps):
         inner = self.inside(frame, node, frame.section, frame.level + 1)
         args = [frame.items[v.id] for v in node.args]
         section = None
-        if how is How.REGION:
+        loop = self.loops.get(node.graph)
+        if loop is not None:
+            section = self.section(f"{inner.axis(loop.streamed).name} {loop.says}", frame.section)
+            args = self.enter_loop(frame, section, args, inner, loop)
+        elif how is How.REGION:
             section = self.section(self.titles.call(node), frame.section, block=self.titles.of(node.graph))
             section.name = node.graph.name
             args = self.enter(frame, section, args, inner)
@@ -197,8 +206,8 @@ class _Unfolding(Steps):
         for entry, item in zip(node.graph.inputs, args, strict=True):
             inner.items[entry.value.id] = item
         around, own = self.path, called(node)
-        self.path = (*around, own)
-        if section is not None:
+        self.path = around if loop is not None else (*around, own)
+        if section is not None and loop is None:
             section.names, section.path = own, around
         self.body(inner)
         self.path = around
@@ -212,6 +221,21 @@ class _Unfolding(Steps):
                 result = titled(result, title, [frame.axis(outer) for _, outer in node.axes], given)
             frame.items[value.id] = result
             self.called(frame, value)
+
+    def enter_loop(
+        self, frame: Frame, section: Section, args: Sequence[Item], inner: Frame, loop: DrawnLoop
+    ) -> list[Item]:
+        """The border of a loop over tiles, going in."""
+        section.streams = inner.axis(loop.streamed)
+        section.tiles = {inner.axis(axis): size for axis, size in loop.tiles.items()}
+        section.loops = loop.kept
+        found = self.enter(frame, section, args, inner)
+        given = zip(inner.graph.inputs, found, strict=True)
+        section.looked = frozenset(id(item) for entry, item in given if entry.value.id in loop.looked)
+        assert section.enter is not None
+        section.enter.tip = f"a loop on the chip: {section.title}, keeps {', '.join(loop.kept)}"
+        inner.section = section
+        return found
 
     def inside(self, frame: Frame, node: Call | Scan, section: Section | None, level: int) -> Frame:
         axes = {inner: frame.axis(outer) for inner, outer in node.axes}

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .compiler.sharding.plan import ShardingPlan
     from .compiler.sharding.stages import PipelinePlan
     from .compiler.sizes.axes import Axis, Value
+    from .compiler.streams.drawn import DrawnStreams
     from .compiler.streams.report import StreamReport
     from .diagrams import Diagram
     from .diagrams.hints.hints import Hints as Checked
@@ -812,6 +813,7 @@ class Model:
         tint: bool = False,
         mesh: Mapping[str, int] | None = None,
         splits: Mapping[str, Sequence[str]] | None = None,
+        levels: bool | str | StreamReport = False,
     ) -> Diagram:
         """The neural-circuit diagram.
 
@@ -832,23 +834,27 @@ class Model:
                 says, if it lies beside `NAME.attn`; an empty dict: nothing.
         mesh:   of devices, {"data": 2, "model": 4}: the axes that it splits are hatched, each mesh axis in its own way,
                 what is sent stands on the wires, and a legend says which is which. splits: as of `plan`.
-        tint:   a colour behind each value that has a name, as `latex(tint=True)` has it; the author's own, if hints
-                give some.
+        levels: what streams as loops over tiles, wires hatched by level of memory (docs/diagrams.md): True for an h100,
+                a device as of `streams`, or what that gives. What holds a loop is open.
+        tint:   a colour behind each value that has a name, as of `latex(tint=True)`; the author's own, if there is one.
 
         The diagram has `.dot`, `.svg()`, `.tex` (TikZ), `.html()`, `.warnings`, `.panels`, `.save(path)` (.svg, .pdf,
         .png, .dot, .tex, .html) and `.graphviz()`, a `graphviz.Source`, and shows itself in Jupyter. All but .dot, .tex
-        and .html need the program `dot` of Graphviz: else attnc.diagrams.ExportError, which is a
-        graphviz.ExecutableNotFound too.
+        and .html need `dot` of Graphviz: else attnc.diagrams.ExportError, a graphviz.ExecutableNotFound too.
         Raises ValueError for a block that is not there, an unknown theme, a width that no page or a size that no
-        letters have, an unknown page, a mesh that `plan` refuses; AttnError, with every mistake, for hints that are
-        wrong; OSError if their file cannot be read.
+        letters have, an unknown page, a mesh that `plan` refuses, levels where nothing streams; AttnError, with every
+        mistake, for hints that are wrong; OSError if their file cannot be read.
         """
         from . import diagrams
 
         graph, devices = (self._graph, None) if mesh is None else self._sent(mesh, splits or {})
+        found = None if levels is False else self._loops(levels, mesh)
+        if found is not None:
+            graph, open, close = found.graph, self._left(found, open, "open"), self._left(found, close, "close")
         return diagrams.draw(
             graph, open=open, close=close, depth=depth, width=width, type=type, page=page, theme=theme, title=title,
-            sizes=sizes, legend=legend, hints=self._hints(hints, tint), mesh=devices, code=self._lines,
+            sizes=sizes, legend=legend, hints=self._hints(hints, tint), mesh=devices,
+            loops=None if found is None else found.loops, code=self._lines,
         )  # fmt: skip
 
     @deep()
@@ -882,6 +888,30 @@ class Model:
             return Origins(self.source("torch")).of(self._graph)
         except (CannotEmit, AttnError):  # as where a size is not known
             return []
+
+    def _loops(self, levels: bool | str | StreamReport, mesh: Mapping[str, int] | None) -> DrawnStreams:
+        """The graph with what streams as loops."""
+        from .compiler.streams.drawn import with_loops
+        from .compiler.streams.report import StreamReport
+
+        if mesh is not None:
+            raise ValueError("levels of memory are those of one device, a mesh has many: draw one figure of each")
+        if not isinstance(levels, StreamReport):
+            levels = self.streams(device="h100" if isinstance(levels, bool) else levels)
+        elif levels.cost.name != self.name:
+            raise ValueError(f"these are the streams of {levels.cost.name}, not of {self.name}")
+        return with_loops(levels)
+
+    def _left(self, found: DrawnStreams, names: str | Sequence[str], verb: str) -> tuple[str, ...]:
+        """The blocks of these names that a graph with loops still has: those that a loop is made of are open anyway."""
+        from .diagrams.scene.opening import Opening
+
+        asked = (names,) if isinstance(names, str) else tuple(names)
+        kept, all_names = Opening(found.graph).names(found.graph), Opening(self._graph).names(self._graph)
+        gone = [name for name in asked if name in all_names and name not in kept]
+        if gone and verb == "close":
+            raise ValueError(f"`{gone[0]}` cannot be closed: the loops of `levels` are made of what is in it")
+        return tuple(name for name in asked if name not in gone)
 
     def _sent(self, mesh: Mapping[str, int], splits: Mapping[str, Sequence[str]]) -> tuple[Graph, Mesh]:
         """The graph with the collectives of a mesh in it, and that mesh."""

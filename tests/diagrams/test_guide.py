@@ -18,22 +18,22 @@ from .geometry import faults
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PAIRS = [
     found
-    for page in ("diagrams", "figure", "first", "tour", "cookbook")
+    for page in ("diagrams", "figure", "first", "tour", "streams", "cookbook")
     for found in re.findall(
         r"^```attn\n((?:(?!^```).)*)^```\n\n(?:(?:(?!^```).)*```toml\n((?:(?!^```).)*)^```\n\n)?"
-        r"!\[[^\]]*\]\((pictures/(?:guide|first|cookbook)/\w+\.svg)\)",
+        r"!\[[^\]]*\]\((pictures/(?:guide|first|streams|cookbook)/\w+\.svg)\)",
         (DOCS / f"{page}.md").read_text(encoding="utf-8") if (DOCS / f"{page}.md").exists() else "",
         re.MULTILINE | re.DOTALL,
     )
 ]
 
 
-def figure(text: str, hints: str = "") -> Diagram:
-    """The last model or block, without a title: the page has headings."""
+def figure(text: str, hints: str = "", levels: bool = False) -> Diagram:
+    """The last model or block, without a title: the page has headings. levels: of memory."""
     spec = attnc.loads(text)
     name = re.findall(r"^(?:block|model) (\w+)", text, re.MULTILINE)[-1]
     model = spec.model(name) if name in spec.models else spec.block(name)
-    return model.draw(title="", hints=tomllib.loads(hints).get(name, {}))
+    return model.draw(title="", hints=tomllib.loads(hints).get(name, {}), levels=levels)
 
 
 def stamp(diagram: Diagram) -> str:
@@ -49,7 +49,7 @@ def test_there_are_pictures() -> None:
     [pytest.param(*pair, marks=[pytest.mark.slow] * ("cookbook" in pair[2]), id=pair[2]) for pair in PAIRS],
 )
 def test_picture_is_current(text: str, hints: str, path: str, request: pytest.FixtureRequest) -> None:
-    diagram = figure(text, hints)
+    diagram = figure(text, hints, levels="streams" in path and "plain" not in path)
     assert faults(diagram._sheet) == []
     if request.config.getoption("--update"):
         if shutil.which("dot") is None:

@@ -14,7 +14,7 @@ from ..dsl.diagnostic import Diagnostic
 from ..dsl.errors import AttnError
 from ..dsl.files import MAX_BYTES, decode, read, read_bytes
 from ..dsl.source import Source
-from ..spec import Model, Spec, built, checked, suggestion
+from ..spec import Model, Setting, Size, Spec, built, checked, suggestion
 from .output import CannotRun, report
 
 UNKNOWN_SETTING, UNKNOWN_CONFIG = "E0601", "E0602"  # without a span: of the command line
@@ -71,6 +71,35 @@ def open_model(args: argparse.Namespace, *, warn: bool = True) -> Model:
     except LookupError:
         known = spec.models + spec.blocks
         raise CannotRun(f"{file} has no model or block `{name}`{suggestion(name, known)}") from None
+
+
+def opened(target: str, args: argparse.Namespace) -> tuple[Model, dict[str, Size]]:
+    """The model, and the sizes to count it at.
+
+    A width that varies at run time keeps its declaration (a learned table along it has as many rows as its bound);
+    everything else that is set is set in the spec.
+    """
+    settings: dict[str, Setting] = dict(args.set)
+    numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
+    try:
+        free = run_time(pick(target, args, {}))
+    except (AttnError, CannotRun):
+        free = set()  # what is wrong is said below, with the settings in place
+    late = {name for name in numbers if name in free}
+    model = pick(target, args, {name: value for name, value in settings.items() if name not in late}, warn=True)
+    taken = {axis.name: axis.extent for axis in model.graph.axes} | {
+        const.name: const.value for const in model.graph.consts
+    }
+    return model, {name: value for name, value in numbers.items() if name in taken and taken[name] != value}
+
+
+def pick(target: str, args: argparse.Namespace, settings: dict[str, Setting], warn: bool = False) -> Model:
+    changed = argparse.Namespace(**{**vars(args), "target": target, "set": list(settings.items())})
+    return open_model(changed, warn=warn)
+
+
+def run_time(model: Model) -> set[str]:
+    return {axis.name for axis in model.graph.axes if axis.is_width and axis.extent is None}
 
 
 def split(target: str) -> tuple[str, str | None]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...dsl.errors import AttnError
 from ...dsl.files import read
-from ...spec import Model
+from ...spec import Model, Size
 from ..arguments import hints, mesh_sizes, sizes, split_axes, target, text
 from ..output import CLEAN, CannotRun, complain, report, say, writable, write
-from ..target import open_model, open_spec, split
+from ..target import open_model, open_spec, opened, split
 
 if TYPE_CHECKING:
+    from ...compiler.streams.report import StreamReport
     from ...diagrams import Diagram
 
 SUMMARY = "draw a neural-circuit diagram"
@@ -67,6 +69,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
     )
+    parser.add_argument(
+        "--levels", action="store_true", help="draw what streams as loops over tiles, wires hatched by level of memory"
+    )
+    parser.add_argument("--device", metavar="DEVICE", help="of --levels: h100 (if not named), h200, a100, FILE.toml")
+    parser.add_argument("--dtype", metavar="DTYPE", help="of --levels: of reals (bfloat16 if none is named)")
     parser.add_argument("--watch", action="store_true", help="draw again at each change of FILE, until ctrl-C")
     parser.add_argument("--gallery", metavar="OUT/", help="draw every model and block of FILE into this folder")
     sizes(parser)
@@ -129,6 +136,11 @@ def run(args: argparse.Namespace) -> int:
             raise CannotRun("--outline is for .svg files: PDF and PNG bring their letters along anyway")
     if args.split and args.mesh is None:
         raise CannotRun("--split says what an axis of a mesh splits: which devices? Write --mesh data=2,model=4")
+    for name, given in (("--device", args.device), ("--dtype", args.dtype)):
+        if given is not None and not args.levels:
+            raise CannotRun(f"{name} goes with --levels: say what tiles are chosen for")
+    if args.levels and args.mesh is not None:
+        raise CannotRun("--levels are those of one device, --mesh has many: draw one figure of each")
     if args.watch:
         return followed(args)
     if args.gallery is not None:
@@ -140,12 +152,14 @@ def once(args: argparse.Namespace) -> int:
     """Draw it."""
     from ...compiler.cost.bill import CostError
     from ...compiler.sharding.mesh import CannotDivide
+    from ...compiler.streams.device import DeviceError
+    from ...compiler.streams.drawn import NothingStreams
     from ...diagrams import TooLarge, UnknownBlock
     from ...diagrams.formats.export import ExportError
 
-    model = open_model(args)
     try:
-        diagram = drawn(model, args)
+        model, given = opened(args.target, args) if args.levels else (open_model(args), {})
+        diagram = drawn(model, args, given)
         if args.out is None:
             sys.stdout.write("".join(each.dot for each in (diagram, *diagram.panels)))
         else:
@@ -156,7 +170,7 @@ def once(args: argparse.Namespace) -> int:
                 complain(f"the figure is in {len(files)} files, for one page does not hold it: {', '.join(files)}")
     except CannotDivide as problem:
         raise CannotRun(problem.on_command_line) from None
-    except (UnknownBlock, TooLarge, ExportError, CostError) as problem:
+    except (UnknownBlock, TooLarge, ExportError, CostError, DeviceError, NothingStreams) as problem:
         raise CannotRun(str(problem)) from None
     return CLEAN
 
@@ -188,8 +202,11 @@ def followed(args: argparse.Namespace) -> int:
         return CLEAN
 
 
-def drawn(model: Model, args: argparse.Namespace) -> Diagram:
-    """The diagram that the flags ask for; what is wrong with it goes to stderr."""
+def drawn(model: Model, args: argparse.Namespace, given: Mapping[str, Size] | None = None) -> Diagram:
+    """The diagram that the flags ask for; what is wrong with it goes to stderr. given: sizes for --levels."""
+    levels: bool | StreamReport = False
+    if args.levels:
+        levels = model.streams(given, device=args.device or "h100", dtype=args.dtype or "bfloat16")
     diagram = model.draw(
         open=args.open,
         close=args.close,
@@ -205,6 +222,7 @@ def drawn(model: Model, args: argparse.Namespace) -> Diagram:
         tint=args.tint,
         mesh=args.mesh,
         splits=dict(args.split),
+        levels=levels,
     )
     for warning in diagram.warnings:
         complain(f"{model.name}: {warning}")
@@ -218,9 +236,10 @@ def gallery(args: argparse.Namespace) -> int:
     from ...diagrams.formats.gallery import index
 
     file, name = split(args.target)
-    if name is not None or args.out is not None or args.open or args.close or args.hints or args.mesh:
+    if name is not None or args.out is not None or args.open or args.close or args.hints or args.mesh or args.levels:
         raise CannotRun(
-            "--gallery draws all of a file: it goes without :NAME, -o, --open, --close, --mesh and --hints FILE"
+            "--gallery draws all of a file: it goes without :NAME, -o, --open, --close, --mesh, --levels and "
+            "--hints FILE"
         )
     spec = open_spec(read(file), args)
     report(spec.warnings)

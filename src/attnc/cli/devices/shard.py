@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..arguments import above_zero, memory_size, mesh_sizes, sizes, split_axes, target
 from ..output import CLEAN, CannotRun
-from ..reports.cost import opened, whole
+from ..reports.cost import whole
+from ..target import opened
 
 if TYPE_CHECKING:
     from ...compiler.sharding.options import PlanKeywords

@@ -6,12 +6,10 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from ...dsl.errors import AttnError
 from ...dsl.files import read, readable
-from ...spec import Model, Setting, Size
 from ..arguments import sizes
 from ..output import CLEAN, CannotRun, report, say, writable
-from ..target import open_model, open_spec, split
+from ..target import open_spec, opened, pick, split
 from .cost_plot import plot, require
 
 if TYPE_CHECKING:
@@ -209,32 +207,3 @@ def growth(args: argparse.Namespace) -> int:
     heads = ("", "complexity per layer", "sequential operations", "longest path")
     print("\n".join(aligned([[*row[:1], *row[1:]] for row in [heads, *made]])))
     return CLEAN
-
-
-def opened(target: str, args: argparse.Namespace) -> tuple[Model, dict[str, Size]]:
-    """The model, and the sizes to count it at.
-
-    A width that varies at run time keeps its declaration (a learned table along it has as many rows as its bound);
-    everything else that is set is set in the spec.
-    """
-    settings: dict[str, Setting] = dict(args.set)
-    numbers = {name: value for name, value in settings.items() if isinstance(value, int | float)}
-    try:
-        free = run_time(pick(target, args, {}))
-    except (AttnError, CannotRun):
-        free = set()  # what is wrong is said below, with the settings in place
-    late = {name for name in numbers if name in free}
-    model = pick(target, args, {name: value for name, value in settings.items() if name not in late}, warn=True)
-    taken = {axis.name: axis.extent for axis in model.graph.axes} | {
-        const.name: const.value for const in model.graph.consts
-    }
-    return model, {name: value for name, value in numbers.items() if name in taken and taken[name] != value}
-
-
-def pick(target: str, args: argparse.Namespace, settings: dict[str, Setting], warn: bool = False) -> Model:
-    changed = argparse.Namespace(**{**vars(args), "target": target, "set": list(settings.items())})
-    return open_model(changed, warn=warn)
-
-
-def run_time(model: Model) -> set[str]:
-    return {axis.name for axis in model.graph.axes if axis.is_width and axis.extent is None}
