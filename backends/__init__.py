@@ -1,6 +1,7 @@
 """Code generation: typed graphs become flat, readable PyTorch or NumPy source that depends on neither attnc nor us.
 
-Names are imported when they are first asked for: writing source needs neither torch nor NumPy.
+The errors that a caller may want to catch stand here. They are imported when they are first asked for: writing source
+needs neither torch nor NumPy.
 """
 
 from __future__ import annotations
@@ -9,62 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .files.code import version_of_runtime
-    from .loading.load import WeightsError, build_numpy, build_torch
-    from .loading.parallel import DivisionOptions, build_parallel
-    from .loading.pipelined import build_stage
-    from .numpy.module import numpy_code, numpy_source
-    from .plan.capture import CaptureError, capturable
-    from .report.reports import explain
-    from .text.values import CannotEmit
-    from .torch.module import torch_code, torch_source
-    from .torch.parallel_file import parallel_code
-    from .torch.stage_files import stage_codes
-    from .triton.module import kernels_module, triton_code
+    from .loading.load import WeightsError as WeightsError
+    from .plan.capture import CaptureError as CaptureError
+    from .text.values import CannotEmit as CannotEmit
 
-_HOMES = {
-    "CannotEmit": "text.values",
-    "CaptureError": "plan.capture",
-    "DivisionOptions": "loading.parallel",
-    "WeightsError": "loading.load",
-    "build_numpy": "loading.load",
-    "build_parallel": "loading.parallel",
-    "build_stage": "loading.pipelined",
-    "build_torch": "loading.load",
-    "capturable": "plan.capture",
-    "explain": "report.reports",
-    "kernels_module": "triton.module",
-    "numpy_code": "numpy.module",
-    "numpy_source": "numpy.module",
-    "parallel_code": "torch.parallel_file",
-    "stage_codes": "torch.stage_files",
-    "torch_code": "torch.module",
-    "torch_source": "torch.module",
-    "triton_code": "triton.module",
-    "version_of_runtime": "files.code",
-}
-
-__all__ = [
-    "CannotEmit",
-    "CaptureError",
-    "DivisionOptions",
-    "WeightsError",
-    "build_numpy",
-    "build_parallel",
-    "build_stage",
-    "build_torch",
-    "capturable",
-    "explain",
-    "kernels_module",
-    "numpy_code",
-    "numpy_source",
-    "parallel_code",
-    "stage_codes",
-    "torch_code",
-    "torch_source",
-    "triton_code",
-    "version_of_runtime",
-]
+_HOMES = {"CannotEmit": "text.values", "CaptureError": "plan.capture", "WeightsError": "loading.load"}
 
 
 def __getattr__(name: str) -> Any:

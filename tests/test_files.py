@@ -16,8 +16,7 @@ import pytest
 import torch
 
 import attnc
-from attnc.backends import version_of_runtime
-from attnc.backends.files.code import Library
+from attnc.backends.files.code import Library, version_of_runtime
 from attnc.backends.numpy.module import NumpyEmitter
 from attnc.backends.text.carried import helpers
 from attnc.backends.torch.module import TorchEmitter

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
-from ...compiler.pipeline import Pass
+from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sizes.axes import Axis
 from ..files.code import Library, ModelCode
 from ..files.opening import about
@@ -268,17 +268,35 @@ def _proved(graph: Graph) -> str:
     return " ".join(told)
 
 
+class Writing(TypedDict, total=False):
+    """What is asked of code beside the graph.
+
+    header:  see `Emitter.written`.
+    capture: paths of values that the call returns besides its result.
+    passes:  the rewrites to do.
+    checked: whether inputs are checked in full (else by one short function of the file).
+    """
+
+    header: str
+    capture: tuple[str, ...]
+    passes: Sequence[Pass]
+    checked: bool
+
+
 def written(
     emitter: type[Emitter],
     graph: Graph,
-    header: str,
-    capture: tuple[str, ...],
-    passes: Sequence[Pass],
-    checked: bool,
     steps: Callable[[Graph], Decoding] | None = None,
+    *,
+    header: str = "",
+    capture: tuple[str, ...] = (),
+    passes: Sequence[Pass] = PASSES,
+    checked: bool = True,
 ) -> ModelCode:
-    """What a backend writes for a model, with its steps if they can be written: see `torch_code`. steps: gives these,
+    """What a backend writes for a model (or a block alone), with its steps if they can be written. steps: gives these,
     of the model as it is lowered.
+
+    Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
     """
     lowered, captures = lower(graph, capture, passes)
     decoding = None if capture else steps(lowered) if steps is not None else stepping(graph, lowered, passes)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ...compiler.advice.methods import why_no_step
 from ...compiler.base.names import DECODING, METHODS
 from ...compiler.graph.inventory import Law, WeightSpec, inventory, law
 from ...compiler.graph.nodes import Graph
-from ...compiler.pipeline import PASSES, Pass
+from ..emit.file import Writing
 from ..files.code import ModelCode
 from ..numpy.module import numpy_code
 from ..plan.plan import parts
@@ -153,15 +153,12 @@ def _home(name: str) -> str:
 def build_torch(
     graph: Graph,
     *,
-    header: str = "",
     weights: Mapping[str, Any] | None = None,
     seed: int | None = None,
     device: torch.device | str | None = None,
     dtype: torch.dtype | str | None = None,
-    capture: tuple[str, ...] = (),
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = True,
     kernels: str | None = None,
+    **asked: Unpack[Writing],
 ) -> torch.nn.Module:
     """The model as an `nn.Module` on `device`, its reals of `dtype` (None: as the weights; float32 if they are drawn).
 
@@ -176,14 +173,14 @@ def build_torch(
     if weights is not None:
         check_weights(specs, weights)
     if kernels is None:
-        code, text = torch_code(graph, header=header, capture=capture, passes=passes, checked=checked), ""
+        code, text = torch_code(graph, **asked), ""
     else:
-        code, text = triton_code(graph, header=header, passes=passes, checked=checked)
+        code, text = triton_code(graph, **asked)
     inputs = tuple(item.name for item in graph.inputs)
     laws = tuple((path, law(spec)) for path, spec in specs.items())
     resets = "reset_parameters" not in parts([graph])
     made = torch_class(Texts.of(code, code.no_step if text else why_no_step(graph), text), inputs, laws, resets)
-    wanted = _type_of_reals(weights, dtype)
+    wanted = type_of_reals(dtype, weights)
     try:
         place = torch.empty(0, device=device).device if device is not None else torch.device("cpu")
     except (RuntimeError, AssertionError) as problem:
@@ -209,7 +206,7 @@ def build_torch(
     return model
 
 
-def _type_of_reals(weights: Mapping[str, Any] | None, dtype: torch.dtype | str | None) -> torch.dtype:
+def type_of_reals(dtype: torch.dtype | str | None, weights: Mapping[str, Any] | None = None) -> torch.dtype:
     """The type asked for, or the one that holds all weights; raises TypeError for what is none of reals."""
     import torch
 
@@ -332,13 +329,10 @@ def called(made: type[torch.nn.Module], inputs: tuple[str, ...], functions: Mapp
 def build_numpy(
     graph: Graph,
     *,
-    header: str = "",
     weights: Mapping[str, Any] | None = None,
     seed: int | None = None,
     dtype: Any = None,
-    capture: tuple[str, ...] = (),
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = True,
+    **asked: Unpack[Writing],
 ) -> Callable[..., Any]:
     """The model as a function of arrays, named as in the spec. Its weights are in `.weights`, its module in `.module`.
 
@@ -349,7 +343,7 @@ def build_numpy(
     specs = inventory(graph)
     if weights is not None:
         check_weights(specs, weights)
-    code = numpy_code(graph, header=header, capture=capture, passes=passes, checked=checked)
+    code = numpy_code(graph, **asked)
     given = initial_weights(specs, seed or 0) if weights is None else weights
     try:
         wanted = np.dtype(("float64" if "float64" in _types(weights) else "float32") if dtype is None else dtype)

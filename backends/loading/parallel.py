@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...compiler.graph.inventory import WeightSpec, inventory
 from ...compiler.graph.nodes import Graph
-from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import Mesh
+from ..emit.file import Writing
 from ..torch.parallel_file import parallel_code
 from .init import initial_items
 from .load import Texts, attributes, called, check_weights
@@ -25,16 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DivisionOptions:
-    """How a model is divided, whichever mesh it is on: see `Model.parallelize`. header: of its generated code."""
+    """How a model is divided, whichever mesh it is on: see `Model.parallelize`. asked: of its generated code."""
 
     dtype: torch.dtype
-    header: str = ""
+    asked: Writing
     weights: Mapping[str, Any] | None = None
     seed: int | None = 0
     computed_in: torch.dtype | None = None
     zero: int = 3
     checkpoint: bool = False
-    passes: Sequence[Pass] = PASSES
 
 
 def build_parallel(graph: Graph, mesh: Mesh, devices: DeviceMesh, options: DivisionOptions) -> torch.nn.Module:
@@ -74,7 +73,7 @@ def device_module(
 
     from .undrawn import Undrawn
 
-    code = parallel_code(graph, mesh, header=options.header, passes=options.passes, checked=True, received=received)
+    code = parallel_code(graph, mesh, received, **options.asked)
     module, functions = Texts.of(code, "").run()
     kind = next(each for each in reversed(list(vars(module).values())) if _is_module(each, module.__name__))
     kind = called(kind, tuple(item.name for item in graph.inputs), functions)

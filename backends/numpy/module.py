@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Unpack
 
 from ...compiler.decoding import Decoding
 from ...compiler.decoding.steps.join_maps import weights_together
 from ...compiler.graph.nodes import Graph
-from ...compiler.pipeline import PASSES, Pass
 from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model, taken
-from ..emit.file import Emitter, written
+from ..emit.file import Emitter, Writing, written
 from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
 from ..plan.plan import ModelPlan, Plan
@@ -89,30 +88,9 @@ class NumpyEmitter(Emitter):
         return texts
 
 
-def numpy_code(
-    graph: Graph,
-    *,
-    header: str = "",
-    capture: tuple[str, ...] = (),
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = True,
-) -> ModelCode:
+def numpy_code(graph: Graph, **asked: Unpack[Writing]) -> ModelCode:
     """A model (or a block on its own) as functions of NumPy arrays, and its decoding, as they go into files.
 
-    header: see `Emitter.written`. capture: paths of values that the call returns besides its result. passes: the
-    rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
-    Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
+    asked: see `Writing`. Raises what `written` raises.
     """
-    return written(NumpyEmitter, graph, header, capture, passes, checked)
-
-
-def numpy_source(
-    graph: Graph,
-    *,
-    header: str = "",
-    capture: tuple[str, ...] = (),
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = False,
-) -> str:
-    """The file of the model alone: see `numpy_code`."""
-    return numpy_code(graph, header=header, capture=capture, passes=passes, checked=checked).default()
+    return written(NumpyEmitter, graph, **asked)

@@ -5,14 +5,14 @@ keys are the weight paths.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from ...compiler.decoding import Decoding
 from ...compiler.decoding.steps.join_maps import maps_of_step
 from ...compiler.graph.nodes import Apply, Graph, Parameter, Repeat, children
-from ...compiler.pipeline import PASSES, Pass
 from ...compiler.rewrites.tools.same import draws
 from ..emit.decoder import DOCS, configuration, decoder_functions, decodes, sizes_of_model, taken
-from ..emit.file import Emitter, written
+from ..emit.file import Emitter, Writing, written
 from ..files.code import Library, ModelCode
 from ..plan.capture import Captures
 from ..plan.plan import ClassPlan, ModelPlan, Plan
@@ -220,30 +220,9 @@ def _over_net(lines: Sequence[str]) -> str:
     return renamed("\n".join(lines), "self", "net")
 
 
-def torch_code(
-    graph: Graph,
-    *,
-    header: str = "",
-    capture: tuple[str, ...] = (),
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = True,
-) -> ModelCode:
+def torch_code(graph: Graph, **asked: Unpack[Writing]) -> ModelCode:
     """The PyTorch modules of a model (or of a block alone), and its decoding, as they go into files.
 
-    header: see `Emitter.written`. capture: paths of values that the call returns besides its result. passes: the
-    rewrites to do. checked: whether inputs are checked in full (else by one short function of the file).
-    Raises CaptureError (a ValueError) for a path that names no value, CannotEmit for a graph beyond this backend.
+    asked: see `Writing`. Raises what `written` raises.
     """
-    return written(TorchEmitter, graph, header, capture, passes, checked)
-
-
-def torch_source(
-    graph: Graph,
-    *,
-    header: str = "",
-    capture: tuple[str, ...] = (),
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = False,
-) -> str:
-    """The file of the model alone: see `torch_code`."""
-    return torch_code(graph, header=header, capture=capture, passes=passes, checked=checked).default()
+    return written(TorchEmitter, graph, **asked)

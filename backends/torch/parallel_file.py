@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.inventory import WeightSpec, extent, inventory, law
 from ...compiler.graph.nodes import Apply, Graph
 from ...compiler.graph.values import Role
-from ...compiler.pipeline import PASSES, Pass
+from ...compiler.pipeline import PASSES
 from ...compiler.sharding.mesh import BATCH, Mesh
 from ...compiler.sharding.rings.rewrite import with_rings
 from ...compiler.sharding.spread import GraphSpread, spread
 from ...compiler.sharding.weights import PlacedWeight, placed_weights
 from ...compiler.sizes.axes import Axis
-from ..emit.file import written
+from ..emit.file import Writing, written
 from ..files.code import Library, ModelCode
 from ..plan.plan import Plan
 from ..text.carried import PARALLEL, TORCH
@@ -194,15 +195,7 @@ def of_one_device(found: GraphSpread) -> Graph:
     return with_rings(found.graph, found.grown.places.parts)
 
 
-def parallel_code(
-    graph: Graph,
-    mesh: Mesh,
-    *,
-    header: str = "",
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = False,
-    received: int | None = None,
-) -> ModelCode:
+def parallel_code(graph: Graph, mesh: Mesh, received: int | None = None, **asked: Unpack[Writing]) -> ModelCode:
     """The classes of one device of a mesh, `DIVISION`, and `parallelize`, which divides a model over such a mesh; and
     its steps, if it decodes.
 
@@ -213,10 +206,11 @@ def parallel_code(
     """
     check_names(graph)
     found = spread(graph, mesh, received or 0)
+    passes = asked.get("passes", PASSES)
     steps = (
         divided_steps(found, graph, passes) if received is None else lambda _: Decoding(reason=no_stage_decodes(graph))
     )
-    code = written(emitter(found), of_one_device(found), header, (), passes, checked, steps)
+    code = written(emitter(found), of_one_device(found), steps, **asked)
     root = _CLASS.match(code.model[-1])
     assert root is not None
     said = PARALLELIZE.replace("{kind}", root[1])

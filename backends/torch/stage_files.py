@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Graph
 from ...compiler.graph.values import Scalar, Value
-from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sharding.mesh import BATCH, Mesh, MeshAxis
 from ...compiler.sharding.stages import Stage, holders, shape_code, stages
+from ..emit.file import Writing
 from ..files.code import ModelCode
 from .parallel_file import check_names, copies, parallel_code
 
@@ -107,9 +107,7 @@ PARALLELIZE = '''def parallelize(
     return split_stages(net, (%s), mesh, zero, checkpoint, computed_in, seed)'''
 
 
-def stage_codes(
-    name: str, graph: Graph, mesh: Mesh, *, header: str = "", passes: Sequence[Pass] = PASSES, checked: bool = False
-) -> dict[str, ModelCode]:
+def stage_codes(name: str, graph: Graph, mesh: Mesh, **asked: Unpack[Writing]) -> dict[str, ModelCode]:
     """`NAME_parallel`, and `NAME_stage0` and so on, which it imports: of each stage the classes of one device, its
     `DIVISION`, and `STAGE`, where it stands among the others.
 
@@ -118,9 +116,7 @@ def stage_codes(
     found: dict[str, ModelCode] = {}
     for number in range(mesh.stages):
         plan = planned(graph, mesh, number)
-        made = parallel_code(
-            plan.graph, plan.mesh, header=header, passes=passes, checked=checked, received=len(plan.received)
-        )
+        made = parallel_code(plan.graph, plan.mesh, len(plan.received), **asked)
         *classes, said, _ = made.model
         found[f"{name}_stage{number}"] = replace(made, model=(*classes, said, _stage(plan, graph, classes[-1])))
     first = next(iter(found.values()))

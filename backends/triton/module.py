@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import Unpack
 
 from ...compiler.decoding import Decoding
 from ...compiler.graph.nodes import Graph
-from ...compiler.pipeline import PASSES, Pass, rewritten
+from ...compiler.pipeline import PASSES, rewritten
 from ...compiler.streams.prepare import prepared
-from ..emit.file import written
+from ..emit.file import Writing, written
 from ..files.code import ModelCode
 from ..plan.lower import STRUCTURE, stepping
 from ..text.carried import joined, used_helpers
@@ -49,19 +49,14 @@ def kernels_module(name: str) -> str:
 
 
 def triton_code(
-    graph: Graph,
-    *,
-    name: str = "",
-    header: str = "",
-    passes: Sequence[Pass] = PASSES,
-    checked: bool = True,
-    decoding: bool = True,
+    graph: Graph, *, name: str = "", decoding: bool = True, **asked: Unpack[Writing]
 ) -> tuple[ModelCode, str]:
     """What `torch_code` gives of a model whose streaming regions are kernels, and the file of these.
 
     name: of the module of the model. decoding: whether that file has the kernels of steps, too. Raises NoKernel, a
     ValueError, where nothing of the model becomes a kernel, with what is in the way.
     """
+    passes = asked.get("passes", PASSES)
     whole = prepared(rewritten(graph, [one for one in passes if one.name in STRUCTURE]))
     outliner = Outliner(kernels_module(name or graph.name))
     changed = outliner(whole)
@@ -81,12 +76,9 @@ def triton_code(
         assert found.prepare is not None and found.step is not None
         return replace(found, prepare=outliner(found.prepare), step=outliner(found.step))
 
-    code = written(
-        TorchEmitter, changed, header, (), passes, checked,
-        lambda lowered: stepping(whole, lowered, passes, with_kernels),
-    )  # fmt: skip
+    code = written(TorchEmitter, changed, lambda lowered: stepping(whole, lowered, passes, with_kernels), **asked)
     if code.decoding and decoding:
         made, reasons = outliner.kernels, outliner.reasons
-    text = _file(made, tuple(dict.fromkeys(reasons)), header.partition("\n")[0])
+    text = _file(made, tuple(dict.fromkeys(reasons)), asked.get("header", "").partition("\n")[0])
     library = replace(code.library, packages=(*code.library.packages, "triton", f"{outliner.module}.py"))
     return replace(code, library=library), text

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
     from torch.distributed.device_mesh import DeviceMesh
 
+    from .backends.emit.file import Writing
     from .backends.files.code import ModelCode
     from .compiler.check import Program
     from .compiler.cost.report import Cost
@@ -259,16 +260,6 @@ class Spec:
         lines = [repr(self.model(name)) for name in self.models]
         lines += [f"blocks: {', '.join(self.blocks)}"] * bool(self.blocks)
         return f"<pre>{escape(chr(10).join([*lines, *map(str, self.warnings)]))}</pre>"
-
-
-def _dtype(given: torch.dtype | str) -> torch.dtype:
-    """A type of reals. Raises TypeError for another one."""
-    import torch
-
-    found = getattr(torch, given, given) if isinstance(given, str) else given
-    if not (isinstance(found, torch.dtype) and found.is_floating_point):
-        raise TypeError(f"dtype is {given}, but a model computes in reals: torch.float32, float64, bfloat16, ...")
-    return found
 
 
 def _fitting(weights: object, seed: object, capture: object) -> None:
@@ -584,13 +575,10 @@ class Model:
     @deep()
     def _triton(self, name: str, checked: bool, decoding: bool, without: Sequence[str]) -> tuple[ModelCode, str]:
         """The model whose streaming regions are kernels, and these."""
-        from . import backends
-        from .compiler.pipeline import passes_without
 
-        passes = passes_without(without)
-        code, text = backends.triton_code(
-            self._sized, name=name, header=self._header, passes=passes, checked=checked, decoding=decoding
-        )
+        from .backends.triton.module import triton_code
+
+        code, text = triton_code(self._sized, name=name, decoding=decoding, **self._asked(without, checked=checked))
         if decoding and not code.decoding:
             raise ValueError(f"{self.name} has no steps: {code.no_step}")
         return code, text
@@ -606,17 +594,16 @@ class Model:
         without: Sequence[str],
     ) -> dict[str, str]:
         """The files of a model that is divided over a mesh."""
-        from . import backends
-        from .compiler.pipeline import passes_without
+        from .backends.torch.parallel_file import parallel_code
+        from .backends.torch.stage_files import stage_codes
         from .compiler.sharding.choose import mesh_over
         from .compiler.sharding.mesh import PIPE
 
-        over, passes = mesh_over(self._sized, mesh, splits), passes_without(without)
+        over, asked = mesh_over(self._sized, mesh, splits), self._asked(without, checked=checked)
         if PIPE in mesh:
-            codes = backends.stage_codes(name, self._sized, over, header=self._header, passes=passes, checked=checked)
+            codes = stage_codes(name, self._sized, over, **asked)
         else:
-            code = backends.parallel_code(self._sized, over, header=self._header, passes=passes, checked=checked)
-            codes = {f"{name}_parallel": code}
+            codes = {f"{name}_parallel": parallel_code(self._sized, over, **asked)}
         code, found = codes[f"{name}_parallel"], {f"{home}.py": each.default() for home, each in codes.items()}
         if decoding and not code.decoding:
             raise ValueError(code.no_step)
@@ -626,18 +613,26 @@ class Model:
 
     @deep()
     def _code(self, backend: str, checked: bool, decoding: bool, without: Sequence[str]) -> ModelCode:
-        from . import backends
-        from .compiler.pipeline import passes_without
 
-        made = {"torch": backends.torch_code, "numpy": backends.numpy_code}.get(backend)
+        from .backends.numpy.module import numpy_code
+        from .backends.torch.module import torch_code
+
+        made = {"torch": torch_code, "numpy": numpy_code}.get(backend)
         if backend == "triton":
             raise ValueError("kernels of Triton are a file of their own: files(..)")
         if made is None:
             raise ValueError(f"no backend {backend!r}: there are 'torch' and 'numpy'")
-        code = made(self._sized, header=self._header, passes=passes_without(without), checked=checked)
+        code = made(self._sized, **self._asked(without, checked=checked))
         if decoding and not code.decoding:
             raise ValueError(f"{self.name} has no steps: {self.decoding.reason}")
         return code
+
+    def _asked(self, without: Sequence[str], capture: Sequence[str] = (), checked: bool = True) -> Writing:
+        """What generated code is asked to be."""
+        from .compiler.pipeline import passes_without
+
+        passes = passes_without(without)
+        return {"header": self._header, "capture": tuple(capture), "passes": passes, "checked": checked}
 
     @deep()
     def explain(self, *, without: Sequence[str] = ()) -> Report:
@@ -645,12 +640,12 @@ class Model:
         see, how each backend computes it, and which part of a mask could not be read, and why; and what decoding keeps.
         `str(...)` is the text that `attnc compile --explain` prints. without: as in `source`.
         """
-        from . import backends
+        from .backends.report.reports import explain
         from .backends.torch.decoding import described
         from .compiler.pipeline import passes_without
 
         passes = passes_without(without)
-        return backends.explain(self._sized, described(self._sized, passes), passes)
+        return explain(self._sized, described(self._sized, passes), passes)
 
     @deep()
     def parallelize(
@@ -688,8 +683,9 @@ class Model:
         Raises ValueError for a mesh that does not fit: Indivisible or NoSplit as `plan`, before anything is sent; and
         as `torch` does for weights; TypeError for what is no mesh.
         """
-        from . import backends
-        from .compiler.pipeline import passes_without
+        from .backends.loading.load import type_of_reals
+        from .backends.loading.parallel import DivisionOptions, build_parallel
+        from .backends.loading.pipelined import build_stage
         from .compiler.sharding.choose import mesh_over, require_known
         from .compiler.sharding.mesh import PIPE
 
@@ -707,11 +703,9 @@ class Model:
         several = {name: size for name, size in sizes.items() if size > 1 or name == PIPE}
         require_known(self._sized, sizes, splits or {})
         said = {name: axes for name, axes in (splits or {}).items() if name in several}  # others divide nothing
-        options = backends.DivisionOptions(
-            _dtype(dtype), self._header, weights, seed, None if computed_in is None else _dtype(computed_in),
-            zero, checkpoint, passes_without(without),
-        )  # fmt: skip
-        build = backends.build_stage if PIPE in sizes else backends.build_parallel
+        kinds = type_of_reals(dtype), None if computed_in is None else type_of_reals(computed_in)
+        options = DivisionOptions(kinds[0], self._asked(without), weights, seed, kinds[1], zero, checkpoint)
+        build = build_stage if PIPE in sizes else build_parallel
         return build(self._sized, mesh_over(self._sized, several, said), mesh, options)
 
     @deep()
@@ -750,21 +744,13 @@ class Model:
             import torch  # noqa: F401
         except ImportError:
             raise ImportError('running a model in PyTorch needs torch: pip install "torch>=2.6"') from None
-        from . import backends
-        from .compiler.pipeline import passes_without
+        from .backends.loading.load import build_torch
 
         _fitting(weights, seed, capture)
         _with_kernels(kernels, capture)
-        return backends.build_torch(
-            self._sized,
-            header=self._header,
-            weights=weights,
-            seed=seed,
-            device=device,
-            dtype=dtype,
-            capture=tuple(capture),
-            passes=passes_without(without),
-            kernels=kernels,
+        asked = self._asked(without, capture)
+        return build_torch(
+            self._sized, weights=weights, seed=seed, device=device, dtype=dtype, kernels=kernels, **asked
         )
 
     @deep()
@@ -781,19 +767,11 @@ class Model:
 
         dtype: by default float64 if one of the weights is, else float32: NumPy is slow in half precision.
         """
-        from . import backends
-        from .compiler.pipeline import passes_without
+
+        from .backends.loading.load import build_numpy
 
         _fitting(weights, seed, capture)
-        return backends.build_numpy(
-            self._sized,
-            header=self._header,
-            weights=weights,
-            seed=seed,
-            dtype=dtype,
-            capture=tuple(capture),
-            passes=passes_without(without),
-        )
+        return build_numpy(self._sized, weights=weights, seed=seed, dtype=dtype, **self._asked(without, capture))
 
     @deep()
     def draw(

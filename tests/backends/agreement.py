@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from attnc.backends import build_numpy, build_torch
 from attnc.backends.loading.init import initial_weights
+from attnc.backends.loading.load import build_numpy, build_torch
 from attnc.backends.runtime.numpy import masks
 from attnc.compiler.check import build
 from attnc.compiler.graph.inventory import inventory

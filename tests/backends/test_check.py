@@ -16,9 +16,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import attnc
-from attnc.backends import build_numpy, build_torch, numpy_source, torch_source
+from attnc.backends.loading.load import build_numpy, build_torch
 from attnc.backends.runtime.numpy.check import check as numpy_check
 from attnc.backends.runtime.torch.check import check as torch_check
+from tests.sources import numpy_source, torch_source
 
 Array = np.ndarray[Any, np.dtype[Any]]
 F, Z, B = np.zeros, lambda shape: np.zeros(shape, int), lambda shape: np.zeros(shape, bool)

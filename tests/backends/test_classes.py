@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from attnc.backends import numpy_source, torch_source
 from attnc.compiler.pipeline import passes_without
+from tests.sources import numpy_source, torch_source
 
 from .agreement import graph_of
 

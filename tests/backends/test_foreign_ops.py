@@ -12,7 +12,8 @@ import pytest
 import torch
 
 import attnc
-from attnc.backends import build_numpy, build_torch, torch_source
+from attnc.backends.loading.load import build_numpy, build_torch
+from tests.sources import torch_source
 
 from .agreement import graph_of
 

@@ -19,16 +19,16 @@ import pytest
 import torch
 
 import attnc
-from attnc import backends
-from attnc.backends import WeightsError, build_torch
+from attnc.backends import WeightsError
+from attnc.backends.loading import load
 from attnc.backends.loading.init import initial, initial_weights
-from attnc.backends.loading.load import function_name, laid_out, run_source
+from attnc.backends.loading.load import build_torch, function_name, laid_out, run_source
 from attnc.compiler.graph.inventory import inventory
 
 from .agreement import graph_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
-build_numpy: Any = backends.build_numpy  # what it gives has attributes besides
+build_numpy: Any = load.build_numpy  # what it gives has attributes besides
 KINDS = """
 width t
 depth m = 64, n = 36, heads = 8

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import attnc
-from attnc.backends import numpy_code, torch_code
+from attnc.backends.numpy.module import numpy_code
 from attnc.backends.text.carried import NUMPY, TORCH, helpers, used_helpers
+from attnc.backends.torch.module import torch_code
 
 PROGRAMS = Path(__file__).with_name("reading.txt").read_text(encoding="utf-8").split("---\n")
 DECODED = ("lm", "decode", "outer")  # of these the file of decoding is shown too

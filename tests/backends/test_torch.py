@@ -14,10 +14,11 @@ import pytest
 import torch
 from torch import nn
 
-from attnc.backends import build_numpy, build_torch, numpy_source, torch_source
+from attnc.backends.loading.load import build_numpy, build_torch
 from attnc.compiler.check import build
 from attnc.compiler.graph.inventory import inventory
 from attnc.dsl.source import Source
+from tests.sources import numpy_source, torch_source
 
 from .agreement import graph_of
 

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 import attnc
-from attnc.backends import CaptureError, WeightsError, build_numpy, build_torch
+from attnc.backends import CaptureError, WeightsError
 from attnc.backends.loading.init import initial_weights
+from attnc.backends.loading.load import build_numpy, build_torch
 from attnc.backends.plan.capture import capturable, everything, resolve
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.pipeline import PASSES

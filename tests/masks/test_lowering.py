@@ -13,10 +13,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from attnc import load, loads
-from attnc.backends import build_numpy, build_torch, torch_source
+from attnc.backends.loading.load import build_numpy, build_torch
 from attnc.backends.runtime.common.spans import Span, Truth, in_sight
 from attnc.backends.runtime.torch.masks import attention, flexible_attention, masked_attention
 from tests.backends.agreement import graph_of
+from tests.sources import torch_source
 
 ROOT = Path(__file__).parents[2]
 

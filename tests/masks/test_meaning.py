@@ -10,10 +10,11 @@ import pytest
 import torch
 
 import attnc
-from attnc.backends import build_torch, torch_source
+from attnc.backends.loading.load import build_torch
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.pipeline import PASSES, Pass
 from tests.backends.agreement import agree, graph_of, random_inputs
+from tests.sources import torch_source
 
 from .random_masks import spec
 

@@ -23,7 +23,6 @@ from torch import Tensor
 
 from attnc.backends.emit.file import written
 from attnc.backends.torch.parallel_file import emitter, of_one_device
-from attnc.compiler.pipeline import passes_without
 from attnc.compiler.sharding.mesh import BATCH, Mesh, mesh_of
 from attnc.compiler.sharding.spread import GraphSpread, spread
 from attnc.compiler.sharding.weights import PlacedWeight, placed_weights
@@ -258,7 +257,7 @@ def compared(
 
     mesh = mesh_of(sizes, splits)
     found = spread(model._sized, mesh)
-    code = written(emitter(found), of_one_device(found), "", (), passes_without(), False)
+    code = written(emitter(found), of_one_device(found), checked=False)
     devices = Devices(mesh)
     module = devices.module(
         {"split.py": code.default(), "attnc_parallel_torch.py": code.library.runtime_file()}, "split"

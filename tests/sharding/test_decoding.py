@@ -36,7 +36,7 @@ def test_four_devices() -> None:
     scores = stepped(whole, ids, {})
     options: dict[str, Any] = {**DRAWN, "eos": int(whole.generate(PROMPTS, 3, **DRAWN)[0, 2])}
     items = whole.generate(PROMPTS, 3, **options)
-    code = parallel_code(of._sized, mesh)
+    code = parallel_code(of._sized, mesh, checked=False)
     devices = Devices(mesh)
     files = {"split.py": code.default(), "split_decoding.py": code.beside("split")}
     module = devices.module({**files, "attnc_parallel_torch.py": code.library.runtime_file()}, "split")
@@ -108,7 +108,7 @@ def test_eight_processes() -> None:
 
 def test_parts_of_a_sequence_do_not_decode() -> None:
     of = model("zoo/gpt2")
-    code = parallel_code(of._sized, mesh_over(of._sized, {"data": 2, "context": 2}, {}))
+    code = parallel_code(of._sized, mesh_over(of._sized, {"data": 2, "context": 2}, {}), checked=False)
     assert code.default() and not code.decoding
     assert code.no_step == (
         "`gpt2` does not decode along `context` of this mesh, which splits sequences alone, and a step has one item: "

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attnc import load, loads
-from attnc.backends import build_numpy
+from attnc.backends.loading.load import build_numpy
 from attnc.compiler.graph.inventory import inventory
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.streams.find import find

@@ -181,7 +181,7 @@ def _write(args: argparse.Namespace, texts: Mapping[str, str]) -> None:
 
 def _is_there(path: Path, text: str) -> bool:
     """Whether the file that all models of a folder import is there. Raises CannotRun if another lies in its place."""
-    from ...backends import version_of_runtime
+    from ...backends.files.code import version_of_runtime
 
     if not path.exists():
         return False
