@@ -14,9 +14,9 @@ LAUNCH = "triton/launch"
 """The functions that the file carries along."""
 IMPORTED = "torch triton tl Tensor Sequence FakeTensor InterpretedFunction"
 OWN = """lead lead_at tile tiles at part start start_at begin end end_at low high whole_from whole_to share shares score
-seen grown base shrink largest total length stat delta range inside ends at_pair gradient rows row columns column logs
-divisor inverse how given own own_from own_to chunks parts kind ctx inputs output read read_tile d_read d_read_tile
-d_score d_share d_stat stat_tile delta_tile PRECISION CHUNKS ADD shown given_shares d_shares SHOWN"""
+seen grown base shrink largest total length stat delta range inside ends at_pair first last item here gradient rows row
+columns column logs divisor inverse how given own own_from own_to chunks parts kind ctx inputs output read read_tile
+d_read d_read_tile d_score d_share d_stat stat_tile delta_tile PRECISION CHUNKS ADD shown given_shares d_shares SHOWN"""
 
 PART = "d_{0} {0}_tile d_{0}_tile {0}_item {0}_size {0}_here d_{0}_pairs LEARN_{0} learn_{0} {0}_lead d_{0}_lead"
 AXIS = "{0}_at BLOCK_{0}"

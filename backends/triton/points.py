@@ -231,9 +231,16 @@ def backwards(points: Points, gradient: str) -> tuple[list[str], dict[str, str]]
                 assert at is not None
                 axis, place = kernel.names[leaf.own[0]], points.name(at)
                 lines += [
-                    "if ADD:  # many pairs share an item of the table",
+                    "if ADD:  # many pairs share an item of the table: of few items each is added once",
                     f"    inside = (d_score != 0.0) & ({place} >= 0) & ({place} < {leaf.name}_size)",
-                    f"    tl.atomic_add(d_{leaf.name} + {place} * d_{leaf.name}_{axis}, {d}, mask=inside)",
+                    f"    first = tl.min(tl.where(inside, {place}, {leaf.name}_size))",
+                    f"    last = tl.max(tl.where(inside, {place}, -1))",
+                    "    if last - first < 4:",
+                    "        for item in range(first, last + 1):",
+                    f"            here = tl.sum(tl.where(inside & ({place} == item), {d}, 0.0))",
+                    f"            tl.atomic_add(d_{leaf.name} + item * d_{leaf.name}_{axis}, here)",
+                    "    else:",
+                    f"        tl.atomic_add(d_{leaf.name} + {place} * d_{leaf.name}_{axis}, {d}, mask=inside)",
                 ]
             case Done():
                 for arg, code in zip(point.args, _shares(points, point, d), strict=True):

@@ -2,7 +2,8 @@
 
 What it computes stays the same, but for rounding. Blocks without weights that hold a candidate, or make what is as
 large as one (masks, biases), stand where they are called (`rewrites/simplify/inline`); tables that a caller makes are
-made where they are used (`rewrites/streaming/sink`); contractions of several softmaxes are one of each
+made where they are used (`rewrites/streaming/sink`), and what a block with weights looks up for each pair is looked up
+by who calls it (`rewrites/streaming/part`); contractions of several softmaxes are one of each
 (`rewrites/streaming/spread`); what is made twice is made once.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from ..graph.nodes import Graph, children
 from ..rewrites.simplify.inline import open_blocks
 from ..rewrites.simplify.merge import merge
+from ..rewrites.streaming.part import part
 from ..rewrites.streaming.sink import sink
 from ..rewrites.streaming.spread import spread
 from .find import find
@@ -32,4 +34,4 @@ def prepared(graph: Graph) -> Graph:
     def opens(block: Graph) -> bool:
         return has(block) or any(sum(axis.is_width for axis in varies(one.value)) > 1 for one in block.outputs)
 
-    return merge(sink(spread(open_blocks(graph, opens)), has))
+    return merge(sink(spread(open_blocks(part(open_blocks(graph, opens)), opens)), has))

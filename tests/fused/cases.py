@@ -47,6 +47,27 @@ NEW = {
     weights = first - broadcast[target, past](portion) * second
     return dot[past](weights, V[target as past]), weights, sum[target](second)
 }}""",
+    "biased": """const layers = 2
+depth places = 7, model = 16
+
+block biases() -> [heads, target, past] {
+    param table: [places, heads] ~ normal(0.5)
+    return table[places = index[places](clamp(past - target, -6, 0) + 6)]
+}
+
+block read(x: [target, model], bias: [heads, target, past], seen: bool[target, past]) -> [target, model] {
+    Q = linear[model -> heads, key](x)
+    K = linear[model -> heads, key](x)
+    V = linear[model -> heads, value](x)
+    scores = dot[key](Q, K[target as past]) / sqrt(|key|) + bias
+    return linear.O[heads, value -> model](dot[past](softmax[past](scores where seen), V[target as past]))
+}
+
+model biased(x: [target, model]) -> [target, model] causal target {
+    bias = biases.near()
+    repeat layers { x = x + read(x, bias, past <= target) }
+    return x
+}""",
     "two_streams": f"""width other
 model two_streams(
     {QKV}, L: [heads, other, key], W: [heads, other, value], real: bool[other]
@@ -132,6 +153,7 @@ CASES = (
     Case("gated", "gated", 1),
     Case("shown", "shown", 1),
     Case("shown_norm", "shown_norm", 2),
+    Case("biased", "biased", 1),
     Case("two_streams", "two_streams", 2),
     Case("polynomial", "polynomial", 1),
     Case("of_places", "of_places", 1),

@@ -18,7 +18,8 @@ pytest.importorskip("triton", reason="Triton is not installed")
 pytestmark = pytest.mark.slow
 
 STEPS = """multi_head multi_query grouped_query alibi_attention differential latent_attention remembering streaming
-learned_sinks strided fixed local reads_a_picture transformer sigmoid_attention gated shown two_streams polynomial"""
+learned_sinks strided fixed local reads_a_picture transformer sigmoid_attention biased gated shown two_streams
+polynomial"""
 CAUSAL = [case for case in CASES if case.model in STEPS.split()]
 
 

@@ -136,7 +136,7 @@ def _made_of(value: Value, makers: Mapping[int, Node]) -> _Moved | None:
     def take(one: Value) -> None:
         nonlocal large
         node = makers.get(one.id)
-        if not isinstance(node, Constant | Positions) and not (isinstance(node, Apply) and _pointwise(node, one)):
+        if not isinstance(node, Constant | Positions) and not is_pointwise(node, one):
             leaves[one.id] = one
             return
         assert node is not None
@@ -153,9 +153,16 @@ def _made_of(value: Value, makers: Mapping[int, Node]) -> _Moved | None:
     return _Moved(value, tuple(nodes.values()), tuple(leaves.values())) if large else None
 
 
-def _pointwise(node: Apply, out: Value) -> bool:
+def is_pointwise(node: Node | None, out: Value) -> bool:
     """Whether each item is made of one item of each operand, and is worth making anew."""
-    if node.weights or node.options or node.traits.random or node.traits.acts or not out.type.axes:
+    if (
+        not isinstance(node, Apply)
+        or node.weights
+        or node.options
+        or node.traits.random
+        or node.traits.acts
+        or not out.type.axes
+    ):
         return False
     match node.traits.reads:
         case Pointwise(Lookup()):
