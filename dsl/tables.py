@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import stat
 import sys
 from contextlib import suppress
@@ -19,8 +18,7 @@ from typing import Any
 
 import lark
 from lark.grammar import Rule
-from lark.lexer import PatternStr, TerminalDef
-from lark.parse_tree_builder import maybe_create_child_filter
+from lark.lexer import TerminalDef
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
 START = "item"
@@ -68,62 +66,6 @@ def build_parser(
             strict=strict,
             transformer=transformer,
         )
-
-
-def tables_of(parser: lark.Lark) -> dict[str, Any]:
-    """What `dsl/base/automaton.py` reads with: states and rules in an order that hangs on the grammar alone."""
-    table: Any = parser.parser.parser._parse_table
-    order, place = [table.start_states[START]], {table.start_states[START]: 0}
-    for state in order:  # those that are reached, the nearest first
-        for _, (action, to) in sorted(table.states[state].items(), key=lambda each: each[0]):
-            if str(action) == "Shift" and to not in place:
-                place[to] = len(order)
-                order.append(to)
-    rules = sorted(parser.rules, key=lambda rule: (rule.origin.name, [symbol.name for symbol in rule.expansion]))
-    number = {rule: n for n, rule in enumerate(rules)}
-    states = [
-        {
-            symbol: place[to] if str(action) == "Shift" else ~number[to]
-            for symbol, (action, to) in sorted(table.states[state].items(), key=lambda each: each[0])
-        }
-        for state in order
-    ]
-    terminals = {each.name: each.pattern.value for each in parser.terminals}
-    words = {found[1]: name for name, pattern in terminals.items() if (found := re.match(r"(\w+)\(\?!", pattern))}
-    name = re.compile(terminals["NAME"])
-    read = [_rule(rule) for rule in rules]
-    kept = {
-        symbol.name
-        for rule, (*_, taken) in zip(rules, read, strict=True)
-        for at, symbol in enumerate(rule.expansion)
-        if taken is None or at in taken
-    }
-    return {
-        "states": states,
-        "rules": read,
-        "dropped": sorted(name for name in terminals if name not in kept),
-        "signs": {each.pattern.value: each.name for each in parser.terminals if isinstance(each.pattern, PatternStr)},
-        "reserved": {word: terminal for word, terminal in words.items() if not name.match(word)},
-        "words": {word: terminal for word, terminal in words.items() if name.match(word)},
-    }
-
-
-def _rule(rule: Rule) -> list[Any]:
-    """Its size, what it makes, the callback, whether one child stands for it, and which children are kept (None: all).
-
-    Kept are: a number, its child; a list of one, all that this child holds; null, None.
-    """
-    made = rule.alias or rule.origin.name
-    kept: list[Any] | None = None
-    chosen: Any = maybe_create_child_filter(rule.expansion, False, False, list(rule.options.empty_indices))
-    if chosen is not None:
-        included, *nones = chosen.args
-        kept = []
-        for at, inside, *before in included:
-            kept += [*[None] * sum(before), [at] if inside else at]
-        kept += [None] * sum(nones)
-    alone = rule.options.expand1 and not rule.alias
-    return [len(rule.expansion), rule.origin.name, made, alone, kept]
 
 
 def cache_folder() -> Path | None:

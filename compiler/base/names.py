@@ -89,9 +89,9 @@ def misspelt(name: str, known: str) -> bool:
     return not others and _alike(name, known)
 
 
-def respelt(span: Span, near: str | None) -> list[tuple[Span, str]]:
+def respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
     """The edit that replaces a name by a near one, if it is surely a misspelling."""
-    return [(span, near)] if near and misspelt(span.text, near) else []
+    return [(span, near)] if span is not None and near and misspelt(span.text, near) else []
 
 
 def _once(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..graph.traits import Arrange, IndexMap, OpCost, Reduce, Window
 from ..graph.values import IndexInto, Scalar, Type
 from ..problems.axes import AxisUse, WidthOfWindow
-from ..problems.marks import FewerWindows, NoRoom, TooManyRanks
+from ..problems.marks import NoRoom, TooManyRanks
 from ..problems.plain import Plain
 from ..sizes.arithmetic import provably_more
 from ..sizes.axes import Arith, Number, SizeOf, known
@@ -34,7 +34,7 @@ def window(call: OpCall) -> TypedValue | None:
         return call.fail(WidthOfWindow(call.made_spans[1], tap))
     stride = known(call.options["stride"])
     if place == axis and stride is not None and stride != 1 and call.at.taken:
-        return call.fail(FewerWindows(call.made_spans[0], axis, tap, stride))
+        return call.fail(Plain.FEWER_WINDOWS.at(call.made_spans[0], axis, tap, stride))
     for made, span in zip(call.made, call.made_spans, strict=True):
         if x.has(made) and made != axis:
             return twice(call, made, span)

@@ -186,13 +186,3 @@ class OptionValue(Problem, code="E0320"):
 
 class InitName(Problem, code="E0320"):
     name: str
-
-
-class InitArguments(Problem, code="E0320"):
-    name: str
-
-
-class XavierParam(Problem, code="E0320"):
-    """Of a param that has not two axes."""
-
-    axes: tuple[Axis, ...]

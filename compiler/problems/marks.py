@@ -89,12 +89,6 @@ class SizesDiffer(Problem, code="E0316"):
     sizes: tuple[Number, Number] | None
 
 
-class FewerWindows(Problem, code="E0316"):
-    axis: Axis
-    tap: Axis
-    stride: Number
-
-
 class NoRoom(Problem, code="E0316"):
     """What padding makes is shorter than what is needed. sizes: of the axis, of what is made, and of what is put in
     front, where they are known.

@@ -140,6 +140,8 @@ class Plain(Enum):
     OPTION_TRUTH = "E0320", "a number for a truth value (the option, what it is)"
     OPTION_NUMBER = "E0320", "a truth value for a number (the option, what it is)"
     OPTION_UNKNOWN = "E0320", "an option is not known at build time (its name, what it is)"
+    INIT_ARGUMENTS = "E0320", "an initialisation takes other arguments (its name, one or no)"
+    XAVIER_PARAM = "E0320", "xavier for a param that has not two axes (those it has)"
     NO_INIT = "E0320", "no initialisation (all that there are)"
     INIT_NUMBER = "E0320", "an initialisation is given what is not known at build time"
     INIT_IN_PASS = "E0320", "an initialisation is given what depends on a pass"
@@ -147,6 +149,10 @@ class Plain(Enum):
     XAVIER_SCALE = "E0320", "xavier for a scale, which maps nothing (the op)"
     MERGE_FORM = "E0318", "brackets of `merge` that do not make one axis"
     INDEX_FORM = "E0318", "brackets of `index` with more than one axis"
+    FEWER_WINDOWS = (
+        "E0316",
+        "windows with a stride are fewer than items (the axis, that of taps, the stride)",
+    )
     WINDOW_FORM = "E0318", "brackets of `window` that do not make two axes of one"
     PAD_FORM = "E0318", "brackets of `pad` that do not make one axis of one"
     RANKS_FORM = "E0318", "brackets of an op that do not make one axis of ranks (the op, how it is written)"

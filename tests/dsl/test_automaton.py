@@ -10,13 +10,17 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import lark
 import pytest
 from lark.exceptions import UnexpectedInput
+from lark.grammar import Rule
+from lark.lexer import PatternStr
+from lark.parse_tree_builder import maybe_create_child_filter
 
 from attnc.dsl.base.automaton import TABLES, Automaton, OutOfGrammar
 from attnc.dsl.layout import lay_out
 from attnc.dsl.source import Source
-from attnc.dsl.tables import GRAMMAR, build_parser, tables_of
+from attnc.dsl.tables import GRAMMAR, START, build_parser
 from attnc.dsl.tree import RefusedText, TreeBuilder
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +38,62 @@ def test_the_tables_are_current(golden: Callable[[Path, str], None]) -> None:
         each = (json.dumps(one, separators=(",", ":")) for one in part) if isinstance(part, list) else ()
         parts.append(f'"{name}":' + ("[\n" + ",\n".join(each) + "]" if each else json.dumps(part)))
     golden(TABLES, "{" + ",\n".join(parts) + "}\n")
+
+
+def tables_of(parser: lark.Lark) -> dict[str, Any]:
+    """What `dsl/base/automaton.py` reads with: states and rules in an order that hangs on the grammar alone."""
+    table: Any = parser.parser.parser._parse_table
+    order, place = [table.start_states[START]], {table.start_states[START]: 0}
+    for state in order:  # those that are reached, the nearest first
+        for _, (action, to) in sorted(table.states[state].items(), key=lambda each: each[0]):
+            if str(action) == "Shift" and to not in place:
+                place[to] = len(order)
+                order.append(to)
+    rules = sorted(parser.rules, key=lambda rule: (rule.origin.name, [symbol.name for symbol in rule.expansion]))
+    number = {rule: n for n, rule in enumerate(rules)}
+    states = [
+        {
+            symbol: place[to] if str(action) == "Shift" else ~number[to]
+            for symbol, (action, to) in sorted(table.states[state].items(), key=lambda each: each[0])
+        }
+        for state in order
+    ]
+    terminals = {each.name: each.pattern.value for each in parser.terminals}
+    words = {found[1]: name for name, pattern in terminals.items() if (found := re.match(r"(\w+)\(\?!", pattern))}
+    name = re.compile(terminals["NAME"])
+    read = [_rule(rule) for rule in rules]
+    kept = {
+        symbol.name
+        for rule, (*_, taken) in zip(rules, read, strict=True)
+        for at, symbol in enumerate(rule.expansion)
+        if taken is None or at in taken
+    }
+    return {
+        "states": states,
+        "rules": read,
+        "dropped": sorted(name for name in terminals if name not in kept),
+        "signs": {each.pattern.value: each.name for each in parser.terminals if isinstance(each.pattern, PatternStr)},
+        "reserved": {word: terminal for word, terminal in words.items() if not name.match(word)},
+        "words": {word: terminal for word, terminal in words.items() if name.match(word)},
+    }
+
+
+def _rule(rule: Rule) -> list[Any]:
+    """Its size, what it makes, the callback, whether one child stands for it, and which children are kept (None: all).
+
+    Kept are: a number, its child; a list of one, all that this child holds; null, None.
+    """
+    made = rule.alias or rule.origin.name
+    kept: list[Any] | None = None
+    chosen: Any = maybe_create_child_filter(rule.expansion, False, False, list(rule.options.empty_indices))
+    if chosen is not None:
+        included, *nones = chosen.args
+        kept = []
+        for at, inside, *before in included:
+            kept += [*[None] * sum(before), [at] if inside else at]
+        kept += [None] * sum(nones)
+    alone = rule.options.expand1 and not rule.alias
+    return [len(rule.expansion), rule.origin.name, made, alone, kept]
 
 
 def whole(node: object) -> Any:

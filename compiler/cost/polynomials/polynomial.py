@@ -6,7 +6,7 @@ max, a quotient by a sum) is a symbol with a formula of its own, so that it stil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -207,6 +207,3 @@ def total(polys: Iterable[Poly]) -> Poly:
 def largest(polys: Iterable[Poly], values: Values) -> Poly:
     """Of several the one with the largest value, the first of equals."""
     return max(polys, key=lambda poly: poly.at(values), default=ZERO)
-
-
-Point = Callable[[Poly], Fraction]

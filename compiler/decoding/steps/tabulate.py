@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, Stepped, makes, reads
+from ...graph.nodes import Apply, Constant, Graph, Positions, Stepped, makes, reads
 from ...graph.traits import Arrange, IndexMap, OpTraits, Pointwise, Reduce
 from ...graph.values import Scalar
+from ...rewrites.tools.walk import Walk
 from ...sizes.axes import Axis, Literal, axes_in
 
 TABLE = Literal(True)
@@ -20,29 +21,20 @@ FEW = 2  # ops that are done sooner than a table is read
 
 def tabulate(step: Graph) -> Graph:
     """The graph of a step whose tables of places are marked."""
-    return _marked(step, {})
+    return Walk(lambda _, graph: _marked(graph))(step)
 
 
-def _marked(graph: Graph, done: dict[int, Graph]) -> Graph:
-    """Equal calls hold the same graph, before and after."""
-    stepped = graph.stepped
-    if stepped is None:
+def _marked(graph: Graph) -> Graph:
+    tables = set[int]() if graph.stepped is None else _tables(graph, graph.stepped)
+    if not tables:
         return graph
-    if id(graph) not in done:
-        tables = _tables(graph, stepped)
-        nodes: list[Node] = []
-        for node in graph.nodes:
-            match node:
-                case Apply(out=out) if out.id in tables:
-                    nodes.append(replace(node, options={**node.options, "table": TABLE}))
-                case Call():
-                    nodes.append(replace(node, graph=_marked(node.graph, done)))
-                case Repeat():
-                    nodes.append(replace(node, bodies=tuple(_marked(body, done) for body in node.bodies)))
-                case _:
-                    nodes.append(node)
-        done[id(graph)] = replace(graph, nodes=tuple(nodes))
-    return done[id(graph)]
+    nodes = (
+        replace(node, options={**node.options, "table": TABLE})
+        if isinstance(node, Apply) and node.out.id in tables
+        else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _tables(graph: Graph, stepped: Stepped) -> set[int]:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from ....dsl.diagnostic import Diagnostic
-from ....dsl.source import Span
 from ...base import rewritten
-from ...base.names import did_you_mean, nearest, respelt
+from ...base.names import did_you_mean, nearest
 from ...problems import files as p
 from ..table import say, tells
 from ..words import Wording
-
-
-def _respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
-    return [] if span is None else respelt(span, near)
 
 
 @tells(p.UnknownSet)

@@ -12,7 +12,7 @@ from ...base import rewritten
 from ...base.idioms import MASK_WORDS, OTHER_INITS
 from ...base.names import listed, nearest, respelt
 from ...base.rewritten import without
-from ...graph.typed_value import show_axes, show_type
+from ...graph.typed_value import show_type
 from ...graph.values import Scalar, Type
 from ...ops import INITS, OPS, Notation, Op, written
 from ...problems import forms as p
@@ -275,23 +275,5 @@ def init_name(problem: p.InitName, words: Wording) -> Diagnostic:
         problem,
         f"no initialisation is named `{problem.name}`",
         help=other or (f"did you mean `{near}`?" if near else f"there are {listed(INITS)}"),
-        fix=respelt(problem.span, near) if other is None and problem.span is not None else [],
-    )
-
-
-@tells(p.InitArguments)
-def init_arguments(problem: p.InitArguments, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`{problem.name}` takes {'one' if INITS[problem.name] else 'no'} number",
-        help="`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`",
-    )
-
-
-@tells(p.XavierParam)
-def xavier_param(problem: p.XavierParam, words: Wording) -> Diagnostic:
-    return say(
-        problem,
-        f"`xavier` goes by what a weight maps to what: a param of two axes, but this has {show_axes(problem.axes)}",
-        help="`uniform(bound)` or `normal(std)`, with sizes: `uniform((6 / (|a| + |b|)) ^ 0.5)`",
+        fix=respelt(problem.span, near) if other is None else [],
     )

@@ -167,17 +167,6 @@ def sizes_differ(problem: p.SizesDiffer, words: Wording) -> Diagnostic:
     return say(problem, f"`{problem.taker}`: {must}{values}", help="check the declared sizes of these axes")
 
 
-@tells(p.FewerWindows)
-def fewer_windows(problem: p.FewerWindows, words: Wording) -> Diagnostic:
-    name, stride, q = problem.axis.name, problem.stride, words.quoted
-    declared, written = q(f"width step = ceil({name} / {stride})"), q(f"window[{name} -> step, {problem.tap.name}]")
-    return say(
-        problem,
-        f"with a stride of {stride} the windows are fewer than |{name}|",
-        help=f"name an axis of its own: {declared}, {written}",
-    )
-
-
 @tells(p.NoRoom)
 def no_room(problem: p.NoRoom, words: Wording) -> Diagnostic:
     made, needed = problem.made, written(problem.needed, "|{}|")

@@ -45,11 +45,7 @@ def no_axis_named(problem: p.NoAxisNamed, words: Wording) -> Diagnostic:
                 help = f"call that one otherwise, and `{name}` is that of the file"
         case p.Other.NOTHING:
             pass
-    return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=_respelt(problem.span, near))
-
-
-def _respelt(span: Span | None, near: str | None) -> list[tuple[Span, str]]:
-    return [] if span is None else respelt(span, near)
+    return say(problem, message, help=f"did you mean `{near}`?" if near else help, fix=respelt(problem.span, near))
 
 
 @tells(p.NoValueNamed)
@@ -65,7 +61,7 @@ def no_value_named(problem: p.NoValueNamed, words: Wording) -> Diagnostic:
         help = FINITE
     elif problem.callable:
         help = f"`{name}` is called with its operands: `{name}(x)`, or `x |> {name}`"
-    fix = _respelt(problem.span, near) if help.startswith("did") else []
+    fix = respelt(problem.span, near) if help.startswith("did") else []
     return say(problem, f"nothing is named `{name}` here", help=help, fix=fix)
 
 

@@ -440,6 +440,13 @@ PLAIN = {
     Plain.OPTION_TRUTH: PlainWords("`{0}` is true or false", "{1}"),
     Plain.OPTION_NUMBER: PlainWords("`{0}` is a number", "{1}"),
     Plain.OPTION_UNKNOWN: PlainWords("`{0}` must be known at build time", "{1}"),
+    Plain.INIT_ARGUMENTS: PlainWords(
+        "`{0}` takes {1} number", "`normal(std)`, `uniform(bound)`, `constant(c)`, `zeros`, `ones`, `xavier`"
+    ),
+    Plain.XAVIER_PARAM: PlainWords(
+        "`xavier` goes by what a weight maps to what: a param of two axes, but this has {0}",
+        "`uniform(bound)` or `normal(std)`, with sizes: `uniform((6 / (|a| + |b|)) ^ 0.5)`",
+    ),
     Plain.NO_INIT: PlainWords("this is no initialisation", "write one of {0}"),
     Plain.INIT_NUMBER: PlainWords(
         "an initialisation takes a number known at build time",
@@ -459,6 +466,10 @@ PLAIN = {
     ),
     Plain.MERGE_FORM: PlainWords("`merge` makes one axis", "its form is ``merge[b, c -> a](x)``"),
     Plain.INDEX_FORM: PlainWords("`index` makes an index into one axis", "its form is ``index[a](i)``"),
+    Plain.FEWER_WINDOWS: PlainWords(
+        "with a stride of {2} the windows are fewer than |{0}|",
+        "name an axis of its own: ``width step = ceil({0} / {2})``, ``window[{0} -> step, {1}]``",
+    ),
     Plain.WINDOW_FORM: PlainWords(
         "`window` slides along one axis and makes two: where the window stands, and where in it an item is",
         "its form is ``window[seq -> seq, tap](x)``",
@@ -640,7 +651,7 @@ def plain(problem: PlainProblem, words: Wording) -> Diagnostic:
         label,
         related=[(problem.there, there)] if there else [],
         help=f"did you mean `{near}`?" if near else re.sub("``(.+?)``", lambda code: words.quoted(code[1]), help),
-        fix=respelt(span, near) if row.respelt and span is not None else [],
+        fix=respelt(span, near) if row.respelt else [],
     )
 
 

@@ -6,7 +6,7 @@ from ....dsl import syntax as s
 from ...graph.nodes import Init
 from ...names.written_sizes import checked_number
 from ...ops import INITS
-from ...problems.forms import InitArguments, InitName
+from ...problems.forms import InitName
 from ...problems.plain import Plain
 from ...sizes.axes import undetermined
 from ..environment import Environment
@@ -28,7 +28,7 @@ def init(env: Environment, expr: s.Expr) -> Init | None:
         env.problems.add(InitName(callee.span, callee.text))
         return None
     if len(arguments) != INITS[callee.text] or any(a.name for a in arguments):
-        env.problems.add(InitArguments(expr.span, callee.text))
+        env.problems.add(Plain.INIT_ARGUMENTS.at(expr.span, callee.text, "one" if INITS[callee.text] else "no"))
         return None
     numbers = [_number(env, argument, callee.text) for argument in arguments]
     known = tuple(number for number in numbers if number is not None)

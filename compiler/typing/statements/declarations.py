@@ -8,12 +8,11 @@ from ....dsl.comments.docs import behind
 from ....dsl.source import Span
 from ...base.problems import Problems
 from ...graph.nodes import Init, Parameter, Weight
-from ...graph.typed_value import TypedValue
+from ...graph.typed_value import TypedValue, show_axes
 from ...graph.values import Role, Scalar, Type
 from ...names.ragged import refuse_ragged
 from ...names.written_sizes import checked_size, refuse_own_size
 from ...problems.elements import Wanted, WrongElement
-from ...problems.forms import XavierParam
 from ...problems.plain import Plain
 from ...problems.sizes import ParamUnbounded
 from ...sizes.arithmetic import largest
@@ -178,5 +177,5 @@ def _between(env: Environment, init: Init, axes: tuple[Axis, ...], span: Span) -
     """`xavier` for a param, which maps its second axis to its first as torch.nn.init has it."""
     if len(axes) == 2:
         return replace(init, fan_in=axes[1:], fan_out=axes[:1])
-    env.problems.add(XavierParam(span, axes))
+    env.problems.add(Plain.XAVIER_PARAM.at(span, show_axes(axes)))
     return None

@@ -27,7 +27,7 @@ from .listening.inputs import Inputs, inputs_of
 from .listening.uses import WeightUses
 from .mapping import map_text
 from .reading import Reading, read
-from .verifying import Verdict, compare, epsilons, heard, parameters, precise, redrawn
+from .verifying import Verdict, compare, epsilons, heard, numbers, parameters, precise, redrawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,7 @@ def _read(module: torch.nn.Module, given: Inputs) -> tuple[Reading, WeightUses]:
 
 def _bases(module: torch.nn.Module) -> list[float]:
     """What stands in its modules as a base of rotary positions, and the usual ones."""
-    told = [
-        float(value)
-        for one in module.modules()
-        for name, value in vars(one).items()
-        if any(word in name.lower() for word in ("theta", "base")) and isinstance(value, int | float) and value > 1
-    ]
+    told = [float(value) for value in numbers(module, "theta", "base") if value > 1]
     return list(dict.fromkeys([*told, *BASES]))
 
 

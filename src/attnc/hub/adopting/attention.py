@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 
 import torch
 
-from .listening.trace import RunStep, RunValue, Tensor
+from .listening.trace import RunStep, Tensor
 from .listening.uses import CLOSE, Elements, LinearUse, NormUse, WeightUses, near, same
 
 BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 50000.0, 1000.0, 5000000.0, 8000000.0)
@@ -166,7 +167,7 @@ def _by_head(tensor: Tensor, batch: int) -> Tensor:
 
 def _read(uses: WeightUses, core: _Core, bases: Sequence[float]) -> AttentionUse:
     softmaxes = {step.number for step in core.steps}
-    through = uses.nearest(_operand(core.out), softmaxes)
+    through = uses.nearest(core.out.operand, softmaxes)
     if len(core.steps) > 1:
         return _of_many(uses, core, bases)
     pair = uses.nearest(core.steps[0].reads[0])
@@ -176,10 +177,6 @@ def _read(uses: WeightUses, core: _Core, bases: Sequence[float]) -> AttentionUse
     key = core.out.given // heads
     V, families = _values(core, through, pair, heads, key)
     return _scored(uses, core, V, families, heads, key, bases)
-
-
-def _operand(linear: LinearUse) -> RunValue:
-    return next(read for read in linear.step.reads if read.kind == "data")
 
 
 def _values(
@@ -227,7 +224,7 @@ def _layouts(
             for parts in (plain, plain.flip(0), per, per.flip(0)):
                 for query in others:
                     if query.made == heads * key:
-                        found = [(Split(query, torch.arange(query.made)), Split(linear, parts[0]))]
+                        found = [(Split.whole(query), Split(linear, parts[0]))]
                         yield Split(linear, parts[1]), found
     else:
         groups = (linear.made // key - heads) // 2
@@ -249,7 +246,7 @@ def _pairs(others: list[LinearUse], groups: int, heads: int, key: int) -> list[t
         found += [] if halves is None else [(halves[0], halves[1]), (halves[1], halves[0])]
         return [(Split(both, one), Split(both, other)) for one, other in found]
     return [
-        (Split(one, torch.arange(one.made)), Split(other, torch.arange(other.made)))
+        (Split.whole(one), Split.whole(other))
         for one, other in permutations(others)
         if one.made == heads * key and other.made == groups * key
     ]
@@ -270,7 +267,7 @@ def _of_many(uses: WeightUses, core: _Core, bases: Sequence[float]) -> Attention
     """Heads that are modules of their own, one beside the other."""
     parts: dict[str, list[LinearUse]] = {"Q": [], "K": [], "V": []}
     softmaxes = {step.number for step in core.steps}
-    values = uses.nearest(_operand(core.out), softmaxes)
+    values = uses.nearest(core.out.operand, softmaxes)
     key = core.out.given // core.heads
     for i, step in enumerate(core.steps):
         pair = uses.nearest(step.reads[0])
@@ -330,13 +327,11 @@ def _scored(
         q, k = _normed(Q, q_norm, heads), _normed(K, k_norm, groups)
         cross = not same(Q.linear.x, K.linear.x)
         slanted = None if cross else _slanted(scores, q @ k.repeat_interleave(heads // groups, 1).mT, seen)
+        attention = partial(
+            AttentionUse, Q, K, V, core.out, heads, groups, key, mask="none", q_norm=q_norm, k_norm=k_norm, cross=cross
+        )
         if slanted is not None and groups == heads:
-            best = (
-                0.0,
-                AttentionUse(
-                    Q, K, V, core.out, heads, groups, key, slanted, "none", None, q_norm, k_norm, False, [], True
-                ),
-            )
+            best = 0.0, attention(scale=slanted, rotary=None, doubts=[], alibi=True)
             break
         for rotary in [None] if cross else _rotaries(key, bases):
             a, b = (q, k) if rotary is None else (rotary(q), rotary(k))
@@ -344,12 +339,7 @@ def _scored(
             scale, apart = _scaled(scores, made, seen)
             if best is None or apart < 0.5 * best[0]:
                 doubts = [] if apart < CLOSE else [_doubt(apart, scale)]
-                best = (
-                    apart,
-                    AttentionUse(
-                        Q, K, V, core.out, heads, groups, key, scale, "none", rotary, q_norm, k_norm, cross, doubts
-                    ),
-                )
+                best = apart, attention(scale=scale, rotary=rotary, doubts=doubts)
     if best is None:
         raise NotUnderstood(f"attention before `{core.out.weight.name}`: nothing that could be its queries and keys")
     found = best[1]

@@ -103,13 +103,12 @@ def _text(writer: _Writer, head: str, body: str) -> str:
 
 def _alone(writer: _Writer, stack: Stream, name: str, inputs: dict[str, str]) -> str:
     picture = stack.begin.patch is not None
-    seq = "seq"
-    words = _Words(seq, "past" if stack.is_causal else "other", "")
+    words = _Words("seq", "past" if stack.is_causal else "other", "")
     first, lines = _begin(writer, stack.begin, words, inputs, "", stack)
     lines += _layers(writer, stack, words, "", "layers", None)
     result, more = _ending(writer, stack, words, "")
     lines += more
-    causal = f" causal {seq}" if stack.is_causal and seq in result and not picture else ""
+    causal = " causal seq" if stack.is_causal and "seq" in result and not picture else ""
     return _block(f"model {name}({first}) -> {result}{causal}", lines)
 
 
@@ -162,18 +161,16 @@ def _begin(
     else:
         ids, vocab = ("ids" if not words.prefix else f"{seq}_ids"), "vocab"
         size = str(begin.table.at.shape[0])
-        table = "E"
-        if writer.depths.get("vocab", size) != size or (
-            "E" in writer.weights and writer.weights["E"][0].name != begin.table.name
-        ):
-            vocab, table = words.size("vocab"), "E"
+        known = writer.weights.get("E", [begin.table])
+        if writer.depths.get("vocab", size) != size or known[0].name != begin.table.name:
+            vocab = words.size("vocab")
         writer.depths[vocab] = size
         inputs[ids] = begin.source
         asked = f"{ids}: {vocab}[{seq}]"
-        writer.weights[f"{path}{table}"] = [begin.table]
+        writer.weights[f"{path}E"] = [begin.table]
         lines = [
-            f"param {table}: [{vocab}, model] ~ normal(0.02)",
-            f"x = {_times(begin.factor)}{table}[{vocab} = {ids}]",
+            f"param E: [{vocab}, model] ~ normal(0.02)",
+            f"x = {_times(begin.factor)}E[{vocab} = {ids}]",
         ]
     if begin.segment is not None:
         writer.depths["segments"] = str(begin.segment.at.shape[0])
@@ -440,11 +437,9 @@ def _ending(writer: _Writer, stack: Stream, words: _Words, path: str) -> tuple[s
             lines.append(f"x = {_norm(writer, what, name, axis, 'x', path)}")
         elif isinstance(what, LinearUse):
             final = not any(kind == "map" for kind, _ in moves[i + 1 :])
-            lines_axis = axis
             axis, more = _mapped(writer, stack, what, final, axis, count, path, items)
             count += 1
             lines += more
-            del lines_axis
         elif kind == "act":
             lines.append(f"x = {_acted(str(what), 'x')}")
         elif kind == "pool":
@@ -552,5 +547,4 @@ def _number(number: float, digits: int = 17) -> str:
     """As the language writes it."""
     if number == int(number) and abs(number) < 1e15:
         return str(int(number))
-    text = f"{number:.{digits}g}" if digits < 17 else repr(number)
-    return text
+    return f"{number:.{digits}g}" if digits < 17 else repr(number)

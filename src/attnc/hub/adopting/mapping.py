@@ -23,8 +23,9 @@ class _Line:
     ours: tuple[str, ...]
     steps: str = ""
 
-    def __str__(self) -> str:
-        return f"{_joined(self.theirs)} -> {_joined(self.ours)}{' : ' if self.steps else ''}{self.steps}"
+    def text(self, width: int) -> str:
+        """As a map has it, what stands before the arrow so wide."""
+        return f"{_joined(self.theirs):{width}} -> {_joined(self.ours)}{' : ' if self.steps else ''}{self.steps}"
 
 
 def map_text(
@@ -41,10 +42,7 @@ def map_text(
     lines = [*_lines(weights, shapes)]
     every = [*_with_stars(_with_layers(lines))]
     width = max(len(_joined(line.theirs)) for line in every)
-    told = [
-        f"{_joined(line.theirs):{width}} -> {_joined(line.ours)}{' : ' if line.steps else ''}{line.steps}"
-        for line in every
-    ]
+    told = [line.text(width) for line in every]
     told += ["", *(f"tie {alias} = {name}" for alias, name in ties)] if ties else []
     told += ["", *(f"ignore {name}" for name in ignored)] if ignored else []
     return "\n".join([f"# {head}", *told]) + "\n"

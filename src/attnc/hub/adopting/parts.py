@@ -105,11 +105,11 @@ class LayerPart:
         if isinstance(does, AttentionUse):
             told += [("heads", (does.heads, does.groups, does.key)), ("the factor of scores", f"{does.scale:.6g}")]
             told += [("the mask", does.mask), ("rotary positions", does.rotary), ("ALiBi", does.alibi)]
-            biased = [one.bias is not None for one in (does.Q, does.K, does.V, Split.whole(does.out))]
+            biased = [one.bias is not None for one in (does.Q, does.K, does.V, does.out)]
         else:
             told += [("the depth inside", does.down.given), ("the function", does.act.format(x="x"))]
             told += [("a gate", does.gate is not None)]
-            biased = [one.bias is not None for one in (does.up, Split.whole(does.down))]
+            biased = [one.bias is not None for one in (does.up, does.down)]
         return [*told, ("biases", biased)]
 
 
@@ -118,7 +118,7 @@ def feeds(uses: WeightUses, taken: set[int]) -> list[FeedUse]:
     found: list[FeedUse] = []
     free = [one for one in uses.linears if one.step.number not in taken]
     for down in free:
-        ups = uses.nearest(next(read for read in down.step.reads if read.kind == "data"))
+        ups = uses.nearest(down.operand)
         if not 1 <= len(ups) <= 2 or any(one.step.number in taken or one.x.shape[-1] != down.made for one in ups):
             continue
         if any(one.x.shape != ups[0].x.shape or near(one.x, ups[0].x) > CLOSE for one in ups):
@@ -144,7 +144,7 @@ def _tried(ups: list[LinearUse], down: LinearUse) -> Iterator[tuple[Tensor, Feed
     for act, function in ACTS.items():
         if len(ups) == 2:
             for gate, up in ((first, ups[1]), (ups[1], first)):
-                feed = FeedUse(Split(up, torch.arange(up.made)), Split(gate, torch.arange(gate.made)), down, act, [])
+                feed = FeedUse(Split.whole(up), Split.whole(gate), down, act, [])
                 yield function(gate.y) * up.y, feed
         elif first.made == 2 * down.given:
             for halves in (rows.reshape(2, -1), rows.reshape(-1, 2).T):

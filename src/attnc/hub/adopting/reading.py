@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import torch
 
@@ -79,8 +80,7 @@ def read(uses: WeightUses, bases: Sequence[float]) -> Reading:
 
 def _sources(uses: WeightUses, cross: AttentionUse) -> set[int]:
     """All steps that the keys of an attention hang on."""
-    given = next(read for read in cross.K.linear.step.reads if read.kind == "data")
-    return {step.number for step in uses.trace.back(given, lambda step: False)}
+    return {step.number for step in uses.trace.back(cross.K.linear.operand, lambda step: False)}
 
 
 def _stack(
@@ -178,7 +178,7 @@ class _Walk:
         best: tuple[float, Tensor, list[float]] | None = None
         chosen: list[tuple[NormUse | None, ScaleUse | None]] = []
         after = before = None
-        for heard in _choices(made):
+        for heard in product(*made):
             scaled = [self._scaled(y) for y, _ in heard]
             for y, norm_after, norm_before in self._nexts(following):
                 factors, apart = _solved(y if norm_after is None else norm_after.x, [x, *(one for one, _ in scaled)])
@@ -267,14 +267,6 @@ def _uneven(layers: list[list[LayerPart]]) -> list[str]:
             apart = [f"{name} is {b}, not {a}" for (name, a), (_, b) in forms if a != b]
             found += [f"layer {i} is not like layer 0: of its {one.kind}, {', '.join(apart)}"] if apart else []
     return found
-
-
-def _choices(made: list[list[tuple[Tensor, NormUse | None]]]) -> Iterator[list[tuple[Tensor, NormUse | None]]]:
-    if not made:
-        yield []
-        return
-    for one in made[0]:
-        yield from ([one, *rest] for rest in _choices(made[1:]))
 
 
 def _solved(y: Tensor, terms: list[Tensor]) -> tuple[list[float], float]:

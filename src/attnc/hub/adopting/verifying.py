@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Verdict:
         return told + (f"\n{self.where}" if self.where else "")
 
 
-def redrawn(module: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
+def redrawn(module: torch.nn.Module) -> torch.nn.Module:
     """A copy with other weights, in eval mode: matrices of deviation 2 / sqrt(fan in), tables and biases of 1 and 0.5,
     what was alike in all its items (the gains of norms) between 0.5 and 1.5 of it. Raises HubError.
     """
@@ -71,7 +71,7 @@ def redrawn(module: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
         made = copy.deepcopy(module).eval()
     except Exception as wrong:
         raise HubError(theirs(wrong, "copying the module")) from None
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator().manual_seed(0)
     tables = {id(one.weight) for one in made.modules() if isinstance(one, torch.nn.Embedding)}
     with torch.no_grad():
         for weight in made.parameters():
@@ -115,22 +115,20 @@ def parameters(module: torch.nn.Module) -> dict[str, Tensor]:
 
 def epsilons(module: torch.nn.Module) -> list[float]:
     """What stands in its modules as an epsilon, and the usual ones."""
-    told = [
-        value
-        for one in module.modules()
-        for name, value in vars(one).items()
-        if "eps" in name.lower() and isinstance(value, float) and 0 <= value < 0.1
-    ]
+    told = [value for value in numbers(module, "eps") if isinstance(value, float) and 0 <= value < 0.1]
     return list(dict.fromkeys([*told, *EPSILONS]))
+
+
+def numbers(module: torch.nn.Module, *words: str) -> Iterator[int | float]:
+    """The numbers that its modules have under names with one of these words."""
+    for name, value in (item for one in module.modules() for item in vars(one).items()):
+        if isinstance(value, int | float) and any(word in name.lower() for word in words):
+            yield value
 
 
 def heard(module: torch.nn.Module, inputs: Inputs, dtype: torch.dtype) -> RunTrace:
     """The trace of the module on these inputs."""
-    values = {
-        name: one.to(dtype) if isinstance(one, Tensor) and one.is_floating_point() else one
-        for name, one in inputs.values.items()
-    }
-    told = Inputs(values, inputs.bounds, inputs.given)
+    told = inputs.of(dtype)
     batch = next(iter(told.drawn.values())).shape[0]
     return listen(module, told.tensors, lambda: told.call(module, dtype), batch)
 
@@ -188,8 +186,8 @@ def _weights(module: torch.nn.Module) -> dict[str, Tensor]:
 
 
 def _ours(run: Inputs, about: Mapping[str, Any], dtype: torch.dtype) -> dict[str, Tensor]:
-    named = {ours: run.tensors[name] for ours, name in about["inputs"].items()}
-    return {name: one.to(dtype) if one.is_floating_point() else one for name, one in named.items()}
+    tensors = run.of(dtype).tensors
+    return {ours: tensors[name] for ours, name in about["inputs"].items()}
 
 
 def _results(

@@ -42,11 +42,15 @@ class Inputs:
 
     def call(self, module: torch.nn.Module, dtype: torch.dtype) -> Any:
         """What the module gives. Raises what it raises."""
-        told = {
+        return _call(module, self.of(dtype).values)
+
+    def of(self, dtype: torch.dtype) -> Inputs:
+        """The same, reals of another type."""
+        values = {
             name: value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
             for name, value in self.values.items()
         }
-        return _call(module, told)
+        return replace(self, values=values)
 
     def again(self, seed: int, shorter: int = 0) -> Inputs:
         """Others of the same kinds, items fewer by so many."""

@@ -37,7 +37,6 @@ class RunStep:
     number: int
     op: str
     args: list[Any]
-    kwargs: dict[str, Any]
     reads: list[RunValue]
     makes: list[RunValue] = field(default_factory=list)
 
@@ -116,7 +115,7 @@ class _Listener(TorchDispatchMode):
         writers = self._written.get(key[0])
         if writers:  # part of what was written into
             value.kind = "data" if any(one.kind == "data" for one in writers) else value.kind
-            value.step = RunStep(len(self.steps), "written", [], {}, list(writers), [value])
+            value.step = RunStep(len(self.steps), "written", [], list(writers), [value])
             self.steps.append(value.step)
             for one in writers:
                 one.readers.append(value.step)
@@ -138,10 +137,11 @@ class _Listener(TorchDispatchMode):
             return [as_value(one) for one in item] if isinstance(item, list | tuple) else item
 
         told = [as_value(one) for one in args]
-        named = {name: as_value(one) for name, one in kwargs.items()}
+        for one in kwargs.values():
+            as_value(one)
         out = func(*args, **kwargs)
         op = func._schema.name
-        step = RunStep(len(self.steps), op, told, named, reads)
+        step = RunStep(len(self.steps), op, told, reads)
         self.steps.append(step)
         for read in reads:
             read.readers.append(step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 import torch
 
@@ -12,6 +13,7 @@ from .trace import RunStep, RunTrace, RunValue, Tensor
 
 CLOSE = 1e-5  # of the standard deviation: what a formula of the same values may differ by, also where theirs rounds
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-7, 1e-3, 1e-4, 1e-9, 0.0)
+NEAR_BY = 14  # steps behind a value, where what is normalised may be
 NORMS = ("layer", "rms", "spread")  # `spread`: by the unbiased deviation + eps (The Annotated Transformer)
 
 
@@ -35,6 +37,11 @@ class LinearUse:
     x: Tensor
     y: Tensor
     patches: tuple[int, int] | None = None
+
+    @property
+    def operand(self) -> RunValue:
+        """What is mapped, as the run has it."""
+        return next(read for read in self.step.reads if read.kind == "data")
 
     @property
     def given(self) -> int:
@@ -337,17 +344,12 @@ class WeightUses:
             x, other = step.reads if step.reads[0].tensor.shape == whole else step.reads[::-1]
             if {x.kind, other.kind} != {"data"} or other.tensor.shape != (*whole[:-1], 1) or whole[-1] < 2:
                 continue
+            y = step.makes[0]
             fits = [
-                (
-                    apart,
-                    0,
-                    earlier,
-                    NormUse(step, step, kind, eps, None, None, False, start, self._stream(step.makes[0])),
-                )
-                for earlier, before in enumerate(self._befores(x))
+                (apart, 0, n, NormUse(step, step, kind, eps, None, None, False, self._stream(before), self._stream(y)))
+                for n, before in enumerate(self._befores(x))
                 for kind, eps, told in self._tried(before.tensor)
-                if (apart := near(told, step.makes[0].tensor)) < CLOSE
-                for start in [self._stream(before)]
+                if (apart := near(told, y.tensor)) < CLOSE
             ]
             made = _best(fits)
             if made is not None and not any(same(made.x, one) for one in known):
@@ -359,11 +361,10 @@ class WeightUses:
             for eps in self.epsilons:
                 yield kind, eps, normalised(x, kind, eps)
 
-    def _befores(self, value: RunValue, most: int = 14) -> list[RunValue]:
+    def _befores(self, value: RunValue) -> list[RunValue]:
         """The value, and those of its shape right before it, up to maps and what is attended to."""
         steps = self.trace.back(value, lambda step: step.number in self.by_step or step.op in _ENDS)
-        near_by = [step for step, _ in zip(steps, range(most), strict=False)]
-        reads = [read for step in near_by for read in step.reads if read.kind == "data"]
+        reads = [read for step in islice(steps, NEAR_BY) for read in step.reads if read.kind == "data"]
         return [value, *dict.fromkeys(read for read in reads if read.tensor.shape == value.tensor.shape)]
 
     def _afters(self, step: RunStep, size: int) -> list[tuple[RunValue, Elements | None, RunStep]]:
