@@ -132,9 +132,10 @@ def _block(graph: Graph, region: StreamingRegion) -> Graph:
     axes |= dict.fromkeys(axis for static in statics for axis in axes_in(static))
     consts = dict.fromkeys(const for static in statics for const in consts_in(static))
     return Graph(
-        f"stream_{region.streamed.name}", "loop", tuple(axes), len(axes), tuple(consts), (),
+        f"over_{region.streamed.name}", "loop", tuple(axes), len(axes), tuple(consts), (),
         tuple(Input(value.name or f"x{at}", value) for at, value in enumerate(inputs)), tuple(nodes),
         tuple(Output(value.name, value, value.type.axes) for value in results),
+        display=f"loop over {region.streamed.name}",
     )  # fmt: skip
 
 

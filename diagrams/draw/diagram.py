@@ -9,13 +9,13 @@ from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphviz import Source
 
 from ...compiler.diff import Difference
 from ...compiler.graph.nodes import Graph
 from ...compiler.sharding.mesh import Mesh
-from ...compiler.streams.drawn import DrawnLoop
 from ..base import theme
 from ..base.paper import Paper, inches, paper
 from ..formats import dot, export, tikz
@@ -29,6 +29,9 @@ from .hatches.memory import DrawnMemory
 from .hatches.meshes import DrawnMesh
 from .making import FigureMaker, TooLarge
 from .panels import Panel
+
+if TYPE_CHECKING:
+    from ...compiler.streams.drawn import DrawnStreams
 
 __all__ = ["Diagram", "TooLarge", "UnknownBlock", "draw", "draw_diff"]
 
@@ -78,6 +81,10 @@ class Diagram:
             out.append(f"the text comes out at {points:.1f} pt, {why}: {closing}give it {size}")
         elif paper.least < theme.LEAST - 0.05:
             out.append(f"letters of {paper.least:g} pt print badly: {theme.LEAST:g} pt is the least")
+        maker = self._maker
+        if maker is not None and not self.suffix and not self.panels:
+            closed = dict.fromkeys(maker.opening.loops_out_of_sight(self._graph))
+            out += [f"what streams is not seen, for it is in `{name}`, which is closed" for name in closed]
         return (*out, *(warning for panel in self.panels for warning in panel.warnings))
 
     @cached_property
@@ -106,8 +113,9 @@ class Diagram:
         levels = Levels(maker.level, maker.colors)
         title = self._graph.name if maker.title is None else maker.title
         return html_page.write(
-            self._graph, levels, maker.opening.shown(self._graph), self._code(), heat(maps or {}, item), title=title
-        )
+            self._graph, levels, maker.opening.shown(self._graph), self._code(), heat(maps or {}, item), title=title,
+            flags=maker.hatching.flags if isinstance(maker.hatching, DrawnMemory) else "",
+        )  # fmt: skip
 
     def graphviz(self) -> Source:
         """The figure as an object of the package `graphviz`: `.view()`, `.render()`, `.pipe()`, a notebook's display.
@@ -173,7 +181,7 @@ def draw(
     legend: bool = False,
     hints: Hints = NONE,
     mesh: Mesh | None = None,
-    loops: Mapping[Graph, DrawnLoop] | None = None,
+    streams: DrawnStreams | None = None,
     code: html_page.Code = list,
 ) -> Diagram:
     """The diagram of a block, model or body.
@@ -194,10 +202,9 @@ def draw(
     legend: whether a strip beneath says what the axes and glyphs are.
     hints:  what the author says of the figure (`attnc.diagrams.hints`). Its blocks to open and close hold where `open`,
             `close` and `depth` say nothing.
-    mesh:   of devices: hatched are the wires of axes that it splits, and a legend says which is which. The graph is one
-            with the collectives in it (`compiler.sharding.drawn`).
-    loops:  the streaming regions that the graph has as blocks (`compiler.streams.drawn`): wires in them are hatched by
-            the level of memory, and a legend says so. What holds one is open where nothing else is said.
+    mesh:   of devices: wires of axes that it splits are hatched, a legend says so; `graph` has its collectives in it.
+    streams: the graph with what streams as loops (`compiler.streams.drawn`), drawn in place of `graph`: wires in them
+            are hatched by the level of memory, and a legend says so. What holds one is open where nothing else is said.
     code:   what gives the lines of code that `html` shows, each with the words of the spec that it comes from.
 
     Raises AttnError for a name in `hints` that the figure does not have; UnknownBlock for a name in `open` or `close`
@@ -210,10 +217,11 @@ def draw(
     opened, closed = _names(open), _names(close or [said.text for said in hints.close])
     points = None if type is None else letters(type)
     paper, colors = _paper(width, page, points), _themes()[theme]
-    hatching = DrawnMesh(mesh, graph.axes) if mesh is not None else DrawnMemory() if loops is not None else None
+    graph = graph if streams is None else streams.graph
+    devices = None if mesh is None else DrawnMesh(mesh, graph.axes)
     maker = FigureMaker(
         graph, hints, opened, closed, depth, paper, points is not None, colors, title, sizes,
-        legend or mesh is not None, hatching, None, loops,
+        legend or mesh is not None, devices, None, streams,
     )  # fmt: skip
     drawn = maker.panels()
     others = tuple(Diagram(panel, maker, type=points) for panel in drawn[1:])

@@ -42,7 +42,7 @@ def draw_legend(
         case DrawnMesh() if whole:
             entries = _meshes(hatching, hatched) + entries
         case DrawnMemory():
-            entries = _memory(sheet, hatched) + entries
+            entries = _memory(sheet, hatched, hatching.device) + entries
     x0, _, x1, y1 = sheet.extent
     wide = max(x1 - x0, 300.0)
     x, y = x0, y1 + 26
@@ -87,12 +87,12 @@ def _meshes(mesh: DrawnMesh, hatched: frozenset[int]) -> list[Entry]:
     return [_mesh(axis, number, number in hatched) for number, axis in enumerate(mesh.mesh.axes)]
 
 
-def _memory(sheet: Canvas, hatched: frozenset[int]) -> list[Entry]:
+def _memory(sheet: Canvas, hatched: frozenset[int], device: str) -> list[Entry]:
     """Levels of memory; the axes that stream, and the tiles of others; what a loop is."""
     loops = [border.section for border in sheet.borders if border.section.streams is not None]
     if not loops:
         return []
-    found = [_line("in device memory")]
+    found = [_line(f"in device memory ({device})")]
     found += [_line(said, LOOKS[k]) for k, said in enumerate((SHARED, REGISTERS)) if k in hatched]
     if any(k >= STREAMED for k in hatched):
         found.append(_line("tile after tile goes through", *(LOOKS[k] for k in sorted(hatched) if k >= STREAMED)))

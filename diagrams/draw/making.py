@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import Graph
-from ...compiler.streams.drawn import DrawnLoop
 from ..base.paper import Paper
 from ..base.theme import CAPTION, Theme
 from ..hints.apply import Applied
@@ -18,6 +18,9 @@ from .hatches.memory import DrawnMemory
 from .hatches.meshes import DrawnMesh
 from .panels import Panel, PanelPart, Rows, panels
 from .sheet import Sheet
+
+if TYPE_CHECKING:
+    from ...compiler.streams.drawn import DrawnStreams
 
 MOST = 2000
 """Steps, inputs and results of a figure, at most: more are not readable, and would take minutes to lay out."""
@@ -49,13 +52,18 @@ class FigureMaker:
     title: str | None
     sizes: bool
     legend: bool
-    hatching: DrawnMesh | DrawnMemory | None = None
+    mesh: DrawnMesh | None = None
     marks: Marks | None = None
-    loops: Mapping[Graph, DrawnLoop] | None = None
+    streams: DrawnStreams | None = None
     opening: Opening = field(init=False)
 
     def __post_init__(self) -> None:
         self.opening = self._opened()
+
+    @property
+    def hatching(self) -> DrawnMesh | DrawnMemory | None:
+        """What wires are hatched by."""
+        return self.mesh if self.streams is None else DrawnMemory(self.streams.device)
 
     def alone(self) -> Sheet:
         """The whole figure on one sheet, whatever its page has room for."""
@@ -84,7 +92,7 @@ class FigureMaker:
         return maker._sheet(PanelPart(graph, own, self.hints, "", path), exact=False)
 
     def _opened(self) -> Opening:
-        return Opening(self.graph, self.opened, self.depth, self.closed, to_loops=self.loops is not None)
+        return Opening(self.graph, self.opened, self.depth, self.closed, to_loops=self.streams is not None)
 
     def _grown(self, main: PanelPart, sheet: Sheet) -> Sheet:
         """As many more blocks open as need no further row."""
@@ -107,7 +115,7 @@ class FigureMaker:
             own.arrange,
             part.path,
             self.marks,
-            self.loops,
+            self.streams.loops if self.streams is not None else None,
         )
         own.annotate(made)
         return made

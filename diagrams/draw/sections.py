@@ -106,6 +106,8 @@ def _loops_elsewhere(sheet: Canvas, border: Border, opens: bool) -> None:
     text = (*listed(names), *roman(goes)) if opens else (*roman("next "), *listed(names))
     x, wide = border.x0 if opens else border.x1, width(text, theme.CAPTION)
     places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
+    along = range(18, int(border.x1 - border.x0 - wide) - 10, 8) if border.section.streams is not None else ()
+    places += [(x + (k + wide / 2) * (1 if opens else -1), bottom - 7) for k in along]
     sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, ""))
 
 

@@ -28,9 +28,11 @@ Code = Callable[[], Sequence[tuple[str, Sequence[Span]]]]
 
 def write(
     graph: Graph, levels: Levels, opened: Iterable[str], code: Sequence[tuple[str, Sequence[Span]]],
-    seen: Sequence[Mapping[str, object]] = (), *, title: str,
+    seen: Sequence[Mapping[str, object]] = (), *, title: str, flags: str = "",
 ) -> str:  # fmt: skip
-    """The page of a graph. opened: names of blocks that are open at first. seen: what a run made inside (`heat`)."""
+    """The page of a graph. opened: names of blocks that are open at first. seen: what a run made inside (`heat`).
+    flags: with which `attnc draw` draws such figures.
+    """
     whole = levels.add(graph)
     folded = levels.add(graph, folded=True)
     place = levels.facts.place
@@ -39,7 +41,7 @@ def write(
     data = {
         "name": title,
         "file": graph.name,
-        "command": f"attnc draw {file}:{graph.name}",
+        "command": f"attnc draw {file}:{graph.name}{flags}",
         "root": whole,
         "folded": None if folded == whole else folded,
         "open": list(opened),

@@ -159,6 +159,13 @@ class Opening:
             )
         return self.holds[id(graph)]
 
+    def loops_out_of_sight(self, graph: Graph) -> list[str]:
+        """The closed blocks that hold loops over tiles, where no loop is drawn under a graph."""
+        calls = [(call, self.how(call, len(path))) for call, path in self._reached(graph, ())]
+        if any(map(_has_loop, (graph, *(call.graph for call, how in calls if how is not How.CLOSED)))):
+            return []
+        return [call.graph.name for call, how in calls if how is How.CLOSED and self._streams(call.graph)]
+
     def _streams(self, graph: Graph) -> bool:
         return graph.kind == "loop" or any(self._streams(inner) for node in graph.nodes for inner in children(node))
 
@@ -220,6 +227,12 @@ class Opening:
             total += size - 1
             self.growth.append(id(call))
             front.extend(_calls(call.graph, self.canonical))
+
+
+def _has_loop(graph: Graph) -> bool:
+    """Whether a loop over tiles stands in it, or in a repeat of it."""
+    inner = [(node, child) for node in graph.nodes for child in children(node)]
+    return any(child.kind == "loop" or (isinstance(node, Repeat) and _has_loop(child)) for node, child in inner)
 
 
 def called(call: Call | Scan) -> frozenset[str]:

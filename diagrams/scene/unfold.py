@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...compiler.graph.nodes import (
     Apply,
@@ -20,7 +21,6 @@ from ...compiler.graph.nodes import (
 )
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Axis, Static, evaluate
-from ...compiler.streams.drawn import DrawnLoop
 from ..base.names import listed, name_text, spaced
 from ..base.text import Rich, plain, roman
 from ..base.titles import Titles
@@ -34,6 +34,9 @@ from .steps import DrawStep, Frame, Item, Look, Marks, Path, Scene, Section, Ste
 from .tensors import Learned, Tensor, tail
 from .whose import tell_apart
 from .wording import sends_in
+
+if TYPE_CHECKING:
+    from ...compiler.streams.drawn import DrawnLoop
 
 Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
 _UNKNOWN = 8  # how many passes are assumed where their number is not known

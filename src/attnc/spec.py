@@ -828,11 +828,11 @@ class Model:
         graph, devices = (self._graph, None) if mesh is None else self._sent(mesh, splits or {})
         found = None if levels is False else self._loops(levels, mesh)
         if found is not None:
-            graph, open, close = found.graph, self._left(found, open, "open"), self._left(found, close, "close")
+            open, close = self._left(found, open, "open"), self._left(found, close, "close")
         return diagrams.draw(
             graph, open=open, close=close, depth=depth, width=width, type=type, page=page, theme=theme, title=title,
-            sizes=sizes, legend=legend, hints=self._hints(hints, tint), mesh=devices,
-            loops=None if found is None else found.loops, code=self._lines,
+            sizes=sizes, legend=legend, hints=self._hints(hints, tint, found), mesh=devices,
+            streams=found, code=self._lines,
         )  # fmt: skip
 
     @deep()
@@ -913,8 +913,8 @@ class Model:
         tints = self._hints(hints, tint).tints if tint else ()
         return latex(self._graph, {said.text: TINTS[color] for said, color in tints})
 
-    def _hints(self, given: Hints, tint: bool) -> Checked:
-        """The hints for its figure. Raises AttnError for those that are wrong."""
+    def _hints(self, given: Hints, tint: bool, loops: DrawnStreams | None = None) -> Checked:
+        """The hints for its figure, or for that with loops. Raises AttnError for those that are wrong."""
         from .diagrams.hints.hints import NONE, tinted
         from .diagrams.hints.reading import of_mapping, read
         from .dsl.files import read as text_of
@@ -932,6 +932,10 @@ class Model:
             hints = found or NONE
         else:
             raise TypeError(f"hints: a file or a dict, not {type(given).__name__}")
+        if loops is not None:  # blocks that loops are made of are neither open nor closed
+            left = self._left(loops, [said.text for said in (*hints.open, *hints.close)], "open")
+            open, close = (tuple(said for said in some if said.text in left) for some in (hints.open, hints.close))
+            hints = replace(hints, open=open, close=close)
         return tinted(hints, self._graph) if tint else hints
 
     def __repr__(self) -> str:

@@ -143,7 +143,12 @@ def test_what_holds_a_loop_is_open_if_nothing_else_is_said() -> None:
     deep = attnc.loads(DEEP).model("deep")
     says = "streams, "
     assert says in deep.draw(levels=True).dot
-    assert says not in deep.draw(levels=True, depth=0).dot
+    closed = deep.draw(levels=True, depth=0)
+    assert says not in closed.dot
+    assert closed.warnings == ("what streams is not seen, for it is in `look`, which is closed",)
+    assert deep.draw(levels=True).warnings == ()
+    hints = {"open": ["sums"], "note": [{"at": "Q", "text": "queries"}]}
+    assert says in deep.draw(levels=True, hints=hints).dot  # its block to open is part of the loop
     assert says in deep.draw(levels=True, open="sums").dot  # what is in the loop is open anyway
     assert says not in deep.draw(levels=True, close="look").dot
 
@@ -152,7 +157,8 @@ def test_what_holds_a_loop_is_open_if_nothing_else_is_said() -> None:
 def test_formats() -> None:
     figure = model("attend").draw(levels=True)
     assert "at a time" in figure.tex
-    page = figure.html()
+    page = model("attend").draw(levels="a100").html()
+    assert "attend --levels --device a100" in page
     assert "a loop on the chip: k streams, 64 at a time, keeps m, l, a" in page
 
 
@@ -198,10 +204,7 @@ def test_streams_of_another_model_are_refused() -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *(
-            ATTENTIONS / f"{name}.attn"
-            for name in ("differential", "latent", "relative_t5", "alibi", "sinks", "indexed")
-        ),
+        *(ATTENTIONS / f"{name}.attn" for name in ("differential", "latent", "relative_t5", "alibi", "sinks")),
         ROOT / "examples" / "transformer.attn",
         *(ZOO / f"{name}.attn" for name in ("llama", "gpt2", "mixtral")),
     ],

@@ -5,6 +5,7 @@ memory. A stroke is a point to the right where tile after tile goes through.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ....compiler.sizes.axes import Axis
 from ...canvas.drawing import Canvas
@@ -24,8 +25,16 @@ LOOKS = (
 STREAMED = 2  # added to the number of a look where the axis is the one that streams
 
 
+@dataclass(frozen=True)
 class DrawnMemory:
-    """Levels of memory."""
+    """Levels of memory of a device."""
+
+    device: str
+
+    @property
+    def flags(self) -> str:
+        """With which `attnc draw` draws them."""
+        return " --levels" + (f" --device {self.device}" if self.device != "h100" else "")
 
     @property
     def looks(self) -> Sequence[Strokes]:

@@ -37,6 +37,11 @@ class Strokes:
     tip: str
     pen: str = "0.9"
 
+    @property
+    def half(self) -> float:
+        """Half of the length that must be free."""
+        return 3.5 if max(map(abs, self.beside)) <= 1.5 else 5.5
+
     def chain(self, at: Point, along: float, reach: float) -> list[Point]:
         """The corners of a stroke. along: the angle of the wire."""
         if self.angle is None:
@@ -103,7 +108,8 @@ def _strokes(
         if far - done < EVERY or (run[-1][0] - a[0] < _END and own is not None):
             continue
         look = looks[number % len(looks)]
-        box = (a[0] - 3.5, a[1] - reach + 0.5, a[0] + 3.5, a[1] + reach - 0.5)
+        half = look.half
+        box = (a[0] - half, a[1] - reach + 0.5, a[0] + half, a[1] + reach - 0.5)
         if own is not None and not sheet.occupied.free(box, own_points):
             continue
         done, number = far, number + 1
