@@ -13,7 +13,7 @@ from ..rewrites.tools.order import in_order
 from ..rewrites.tools.walk import Walk
 from ..sizes.axes import Axis, ConstOf, Static, axes_in, consts_in
 from .region import StreamingRegion
-from .report import RegionCost, StreamReport, refusal_text
+from .report import RegionCost, StreamReport, refusal_text, too_large
 
 
 class NothingStreams(ValueError):
@@ -26,7 +26,7 @@ class DrawnLoop:
 
     streamed: the axis that the loop runs along.
     tiles:    how many items of an axis are on the chip at once, of that one and of those that partition; empty where
-              no tiles fit the device.
+              calls of one graph have unlike tiles.
     kept:     the names of its state; what several folds have is numbered: m_1, m_2.
     says:     what stands behind the streamed axis: "streams, 64 at a time".
     looked:   of inputs, by the ids of their values, those that items are looked up in: they stay where they are.
@@ -51,17 +51,20 @@ class DrawnStreams:
 def with_loops(found: StreamReport) -> DrawnStreams:
     """The prepared graph, its regions as calls of graphs of kind "loop". Raises NothingStreams, which says why.
 
-    What a region does after its loop stays in the graph around it, as in the bytes that a report counts.
+    A region of which no tiles fit the device stays as it is. What one does after its loop stays in the graph around it,
+    as in the bytes that a report counts.
     """
-    if not found.regions:
+    fit = [one for one in found.regions if one.traffic is not None]
+    if not fit:
         why = [refusal_text(refusal) for _, refusal in found.refusals]
+        why += [f"no tiles fit {found.device.name}: {too_large(one.region)}" for one in found.regions]
         lines = dict.fromkeys(why or ["nothing that is reduced over a width is larger than what it is made of"])
         raise NothingStreams(
             f"nothing of {found.cost.name} streams, so there are no levels of memory to draw"
             + "".join(f"\n  {line}" for line in lines)
         )
     regions: dict[int, dict[int, list[RegionCost]]] = {}
-    for one in found.regions:
+    for one in fit:
         at = regions.setdefault(id(one.place.graph), {})
         at.setdefault(id(one.region.folds[0].node), []).append(one)
     loops: dict[Graph, DrawnLoop] = {}
@@ -81,9 +84,7 @@ def _loop(alike: list[RegionCost]) -> DrawnLoop:
     """Of one region, wherever its graph is called."""
     region, known = alike[0].region, [one.traffic for one in alike if one.traffic is not None]
     says, tiles = "streams", dict[Axis, int]()
-    if not known:
-        says += f", but no tiles fit {alike[0].device.name}"
-    elif len({(it.tile, it.step) for it in known}) == 1:
+    if len({(it.tile, it.step) for it in known}) == 1:
         says += f", {known[0].step} at a time"
         if region.stored:
             says += ", in two walks"

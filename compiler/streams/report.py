@@ -219,7 +219,7 @@ def _region(one: RegionCost) -> list[str]:
         *(f"  stored        {line}" for line in stored_texts(region)),
     ]
     if one.traffic is None:
-        return [*lines, f"  tiles         none fit {one.device.name}: {_too_large(region)}"]
+        return [*lines, f"  tiles         none fit {one.device.name}: {too_large(region)}"]
     it, figures = one.traffic, one.figures
     shared, registers = it.held
     tile = f"{it.tile} {region.rows.name} x " if region.rows is not None else ""
@@ -263,7 +263,7 @@ def refusal_text(refusal: Refusal, place: bool = True) -> str:
     return f"{folds} over {refusal.axis.name}: {op}{line} {refusal.why}"
 
 
-def _too_large(region: StreamingRegion) -> str:
+def too_large(region: StreamingRegion) -> str:
     return f"a tile has all of {_names(region.together)}"
 
 

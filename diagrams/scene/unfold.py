@@ -223,7 +223,8 @@ class _Unfolding(Steps):
                 given = tuple((const.name, self.static(frame, value)) for const, value in node.consts)
                 result = titled(result, title, [frame.axis(outer) for _, outer in node.axes], given)
             frame.items[value.id] = result
-            self.called(frame, value)
+            if loop is None:  # its results have their names inside
+                self.called(frame, value)
 
     def enter_loop(
         self, frame: Frame, section: Section, args: Sequence[Item], inner: Frame, loop: DrawnLoop

@@ -165,6 +165,9 @@ def test_formats() -> None:
 def test_what_cannot_be_drawn_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     spec = tmp_path / "some.attn"
     spec.write_text(f"{HEAD}model attend{BODIES['attend']}\n", encoding="utf-8")
+    tiny = tmp_path / "tiny.toml"
+    numbers = "\n".join(f"{name} = 1000" for name in ("bandwidth", "others", "shared", "registers", "cache"))
+    tiny.write_text(f"{numbers}\n[products]\nbfloat16 = 1e12\n", encoding="utf-8")
     talking, linear = ATTENTIONS / "talking_heads.attn", f"{ATTENTIONS / 'linear_attention.attn'}:linear_attention"
     for target, arguments, says in (
         (
@@ -174,7 +177,8 @@ def test_what_cannot_be_drawn_is_said(capsys: pytest.CaptureFixture[str], tmp_pa
         ),
         (linear, [], "\n  nothing that is reduced over a width is larger than what it is made of"),
         (spec, ["--device", "h101"], "no device `h101`: did you mean `h100`?"),
-        (spec, ["--dtype", "float99"], "float99"),
+        (spec, ["--device", str(tiny)], "\n  no tiles fit tiny: a tile has all of d"),
+        (spec, ["--dtype", "float99"], "no dtype `float99`"),
         (spec, ["--mesh", "data=2"], "--levels are those of one device, --mesh has many: draw one figure of each"),
         (spec, ["--gallery", str(tmp_path / "all")], "--gallery draws all of a file: it goes without"),
         (f"{ATTENTION}:attend", [], "depth `d` of `attend` has no size: set it, `d=64`"),
