@@ -118,11 +118,13 @@ def _arithmetic(point: Done, args: list[str]) -> str | None:
         case Sum(times):
             return f"{args[0]} {'+' if times[1] > 0 else '-'} {args[1]}"
         case Product():
-            return f"{args[0]} * {args[1]}"
+            return f"{_wide(point, args[0])} * {args[1]}"
         case Quotient(whole):
             return _floored(*args) if whole else f"{args[0]} / {args[1]}"
         case Remainder() if all(kind is Scalar.INT for kind in kinds):
             return f"(({args[0]} % {args[1]}) + {args[1]}) % {args[1]}"
+        case Remainder():
+            return f"{args[0]} - tl.floor({args[0]} / {args[1]}) * {args[1]}"
         case Power():
             return _power(point, args)
         case Rounded(up):
@@ -145,16 +147,19 @@ def _chosen(point: Done, args: list[str]) -> str | None:
         case Magnitude():
             return f"tl.abs({args[0]})"
         case Extreme(largest):
-            code = args[0]
-            for arg in args[1:]:
-                code = f"{LARGEST[largest]}({code}, {arg})"
-            return code
+            return f"{LARGEST[largest]}({args[0]}, {args[1]})"
         case Limited():
             return f"tl.minimum(tl.maximum({args[0]}, {args[1]}), {args[2]})"
         case Choice():
             return f"tl.where({', '.join(args)})"
         case _:
             return None
+
+
+def _wide(point: Done, arg: str) -> str:
+    """The first factor of whole numbers, such that products of long distances have room."""
+    small = any(isinstance(of, StaticPoint) and abs(of.number) <= 1024 for of in point.args)
+    return arg if point.kind is not Scalar.INT or small or arg.isdigit() else f"({arg}).to(tl.int64)"
 
 
 def _widens(point: Done) -> bool:
@@ -170,16 +175,34 @@ def _floored(a: str, b: str) -> str:
 
 def _power(point: Done, args: list[str]) -> str:
     base, exponent = point.args
+    if not point.exact and point.kind is Scalar.REAL:
+        args = [
+            f"({arg}).to(tl.float32)" if of.kind is Scalar.INT and not isinstance(of, StaticPoint) else arg
+            for arg, of in zip(args, point.args, strict=True)
+        ]
     if isinstance(exponent, StaticPoint):
-        n = exponent.number
-        if n == int(n) and 0 <= n <= 8:
-            return " * ".join([args[0]] * int(n)) if n else f"{args[0]} * 0 + 1"
-        if n == 0.5:
-            return f"tl.sqrt({args[0]})"
-        return f"tl.exp2({number(n)} * tl.log2({args[0]}))"
+        whole = point.kind is Scalar.INT
+        return _fixed_power(f"({args[0]}).to(tl.int64)" if whole else args[0], exponent.number, whole)
     if isinstance(base, StaticPoint) and base.number > 0:
         return f"tl.exp2({args[1]} * {math.log2(base.number)!r})"
-    raise NoKernel("a power whose base and exponent both vary has no form in Triton yet")
+    if isinstance(base, StaticPoint):
+        args[0] = f"{args[1]} * 0.0 + {args[0]}"
+    return f"power_of({args[0]}, {args[1]})"
+
+
+def _fixed_power(x: str, n: float, whole: bool) -> str:
+    """x to a power that is known."""
+    if n == 0:
+        return f"{x} * 0 + 1"
+    if n == int(n) and (whole or abs(n) <= 16):
+        product = " * ".join([x] * abs(int(n)))
+        return product if n > 0 else f"1.0 / ({product})"
+    if n == 0.5:
+        return f"tl.sqrt({x})"
+    if n != int(n):
+        return f"tl.exp2({number(n)} * tl.log2({x}))"
+    size = f"tl.exp2({number(float(n))} * tl.log2(tl.abs({x})))"
+    return f"tl.where({x} < 0, -{size}, {size})" if n % 2 else size
 
 
 # -- gradients --------------------------------------------------------------------------------------------------------
@@ -261,19 +284,13 @@ def _shares(points: Points, point: Done, d: str) -> list[str]:
             return [f"{d} * {args[1]}", f"{d} * {args[0]}"]
         case Quotient():
             return [f"{d} / {args[1]}", f"-{d} * {y} / {args[1]}"]
+        case Remainder():
+            return [d, f"-{d} * tl.floor({args[0]} / {args[1]})"]
         case Power():
-            base, exponent = point.args
-            if isinstance(exponent, StaticPoint):
-                n = exponent.number
-                factor = " * ".join([args[0]] * int(n - 1)) if n == int(n) and 2 <= n <= 8 else f"{y} / {args[0]}"
-                return [d if n == 1 else f"{d} * {number(n)} * {factor}" if n else "", ""]
-            assert isinstance(base, StaticPoint)
-            return ["", f"{d} * {y} * {math.log(base.number)!r}"]
+            return _power_shares(point, args, y, d)
         case Magnitude():
             return [f"tl.where({args[0]} > 0, {d}, tl.where({args[0]} < 0, -{d}, 0.0))"]
         case Extreme(largest):
-            if len(args) != 2:
-                raise NoKernel("the largest of three has no gradient in Triton yet")
             sign = ">" if largest else "<"
             ties = 1.0 if any(isinstance(arg, StaticPoint) for arg in point.args) else 0.5
             return [
@@ -288,6 +305,21 @@ def _shares(points: Points, point: Done, d: str) -> list[str]:
             return [f"{d} * ({FUNCTIONS[point.op][1].format(args[0], y=y)})"]
         case _:
             return ["" for _ in args]
+
+
+def _power_shares(point: Done, args: list[str], y: str, d: str) -> list[str]:
+    """The gradients of base and exponent."""
+    base, exponent = point.args
+    if isinstance(exponent, StaticPoint):
+        n = exponent.number
+        if n in (0, 1):
+            return [d if n else "", ""]
+        below = f"1.0 / {y}" if n == 0.5 else _fixed_power(args[0], n - 1, False)
+        return [f"{d} * {number(n)} * ({below})", ""]
+    if isinstance(base, StaticPoint) and base.number > 0:
+        return ["", f"{d} * {y} * {math.log(base.number)!r}"]
+    less = "" if isinstance(base, StaticPoint) else f"{d} * {args[1]} * power_of({args[0]}, {args[1]} - 1.0)"
+    return [less, f"tl.where({y} == 0.0, 0.0, {d} * {y} * tl.log({args[0]} + 0.0))"]
 
 
 # -- the functions ----------------------------------------------------------------------------------------------------

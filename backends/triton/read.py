@@ -9,7 +9,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Constant, Graph, Node, Positions, makes
-from ...compiler.graph.traits import Arrange, Choice, Gather, IndexMap, Pointwise, Quotient, Reduce, Rounded, Sum
+from ...compiler.graph.traits import (
+    Arrange,
+    Choice,
+    Extreme,
+    Gather,
+    IndexMap,
+    Limited,
+    Pointwise,
+    Quotient,
+    Reduce,
+    Rounded,
+    Sum,
+)
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.masks.read import Reader
 from ...compiler.sizes.axes import Axis, known
@@ -259,7 +271,14 @@ class KernelReader:
                 args = tuple(map(self.point, node.operands))
                 if exact:
                     args = tuple(map(_exactly, args))
-                return Done(node.op, meaning, args, _kind(out), plain(out.name, "x"), exact)
+                name = plain(out.name, "x")
+                if meaning == Limited() and not all(isinstance(arg, StaticPoint) for arg in args[1:]):
+                    args = (Done(node.op, Extreme(True), args[:2], _kind(out), name, exact), args[2])
+                    meaning = Extreme(False)
+                while isinstance(meaning, Extreme) and len(args) > 2:  # the largest of two, and of that and the next
+                    kind = Scalar.REAL if any(arg.kind is Scalar.REAL for arg in args[:2]) else args[0].kind
+                    args = (Done(node.op, meaning, args[:2], kind, name, exact), *args[2:])
+                return Done(node.op, meaning, args, _kind(out), name, exact)
             case Arrange(IndexMap.NEW):
                 return self.point(node.operands[0])
             case Reduce(combination, multiplies=True) if combination is not None and combination.adds:

@@ -246,16 +246,20 @@ class Attention:
         axes = [depth, *self.some(self.heads)]
         if self.chance(0.5):
             self.rng.shuffle(axes)
-        if self.chance(0.8):
+        given = self.chance(0.2)
+        if not given:
             self.params.append(f"param {name}: [{', '.join(axes)}] ~ normal(0.5)")
         else:
             self.ports.append(f"{name}: [{', '.join(axes)}]")
             self.tags.append("table given")
         found = []
         for _ in range(1 + self.chance(0.15)):
-            index = self.line("at", f"index[{depth}]({self.bucket(count)})")
+            bucket = self.bucket(count)
+            while given and not all(re.search(rf"\b{axis}\b", bucket) for axis in (self.q, self.k)):
+                bucket = self.bucket(count)
+            index = self.line("at", f"index[{depth}]({bucket})")
             found.append(f"{name}[{depth} = {index}]")
-        if name not in "".join(self.params):
+        if given:
             missing = [axis for axis in self.batch if axis not in axes]
             found = [f"broadcast[{', '.join(missing)}]({one})" if missing else one for one in found]
         return f"({' + '.join(found)})"

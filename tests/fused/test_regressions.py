@@ -63,6 +63,31 @@ def test_pairs_that_do_not_count(scores: str) -> None:
     assert not wrong(text, {"q": 17})
 
 
+SCORES = {
+    "negative power": "(scores * scores + 1) ^ -2",
+    "odd power": "(scores / 2) ^ 9",
+    "decay of heads": "scores * (1 - 2 ^ (-3 - h)) ^ (q - k)",
+    "learned decay": "scores * sigmoid(broadcast[q, k](n)) ^ abs(q - k)",
+    "power of both": "scores + (1.5 + tanh(scores)) ^ (1 + n2)",
+    "alternating": "scores * (0 - 1) ^ (q - k)",
+    "large whole numbers": "scores * (1 + abs(q - k)) ^ 9 / 10 ^ 9",
+    "remainder": "scores + (n2 - k / 3) % (1.1 + sigmoid(n2))",
+    "largest of three": "max(scores, n2, q - k)",
+    "varying bounds": "clamp(scores, n2 - 1, 1 + exp(n2))",
+    "bound by scores": "clamp(n2 * (q - k), -1, scores)",
+    "gelu_tanh": "gelu_tanh(scores)",
+}
+
+
+@pytest.mark.parametrize("scores", SCORES)
+def test_scores(scores: str) -> None:
+    """Pointwise ops that had no form, or wrong numbers or gradients."""
+    code = SCORES[scores].replace("n2", "broadcast[q, k](n)")
+    text = body(f"return dot[k](softmax[k]({code} where k <= q), V[q as k])", "n: [h]")
+    assert attnc.loads(text).model("drawn").files("triton", "net")
+    assert not wrong(text, {"q": 17})
+
+
 def test_tables_in_half_precision() -> None:
     """Items of a table are computed with in float32, as all else is."""
     text = body("return dot[k](softmax[k](scores + a[b = index[b](min(abs(q - k), 2))] * 3 where k <= q), V[q as k])")

@@ -190,3 +190,18 @@ model net(x: [q, d], offset: [q, k]) -> [q, d] {{
     offset = torch.randn(2, 19, 19).masked_fill(hidden, math.nan)
     made = model.torch()(x=x, offset=offset)
     torch.testing.assert_close(made, model.torch(without=["fuse_attention"])(x=x, offset=offset))
+
+
+@pytest.mark.parametrize("scores", ["0 - s", "3 - s", "s / 2 + pi", "s * (1 - 2) / |d| + log(|k|)"])
+def test_numbers_around_scores(scores: str) -> None:
+    """A negative scale, of which a kernel of PyTorch makes no numbers; and one number added to all scores."""
+    text = f"""width q
+width k like q
+depth d = 3
+model net(x: [q, d]) -> [q, d] {{
+    s = dot[d](x, x[q as k])
+    return dot[k](softmax[k]({scores} where k <= q), x[q as k])
+}}
+"""
+    model, x = attnc.loads(text).model("net"), torch.randn(2, 1, 19, 3)
+    torch.testing.assert_close(model.torch()(x), model.torch(without=["fuse_attention"])(x))

@@ -81,6 +81,15 @@ def log1p_of(x):
     return tl.where(tl.abs(x) < 0.25, near, tl.log(1.0 + x))
 
 
+@triton.jit
+def power_of(x, n):
+    """x ^ n: of x below 0 for whole n alone."""
+    size = tl.where(n == 0.0, 1.0, tl.exp2(n * tl.log2(tl.abs(x))))
+    whole, half = tl.floor(n) == n, n * 0.5
+    signed = tl.where(tl.floor(half) == half, size, -size)
+    return tl.where(x >= 0.0, size, tl.where(whole, signed, float("nan")))
+
+
 INTERPRETED = isinstance(tile_of, InterpretedFunction)  # TRITON_INTERPRET=1: kernels run in Python, on any device
 
 

@@ -22,7 +22,7 @@ from ...graph.typed_value import static_element
 from ...graph.values import Role, Scalar, Type, Value
 from ...ops import op_meaning, op_named
 from ...sizes.arithmetic import substitute
-from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Static
+from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Static, known
 from ..tools.walk import Fresh, Walk
 
 
@@ -98,6 +98,22 @@ def _minus(scale: Static) -> Static:
             return Literal(-number)
         case _:
             return Arith("neg", (scale,))
+
+
+def _is_negative(scale: Static) -> bool:
+    match scale:
+        case Arith("neg", (of,)):
+            return not _is_negative(of)
+        case Arith("*" | "/", (one, other)):
+            return _is_negative(one) is not _is_negative(other)
+        case _:
+            number = known(scale)
+            return number is not None and number < 0
+
+
+def _is_number(value: Value) -> bool:
+    """Whether it is a number for all scores alike, of which softmax makes nothing."""
+    return not value.type.axes and value.role <= Role.TABLE
 
 
 def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> Value:
@@ -194,7 +210,7 @@ class _Match:
             if len(products) != 1:
                 return None
             product = self._scaled(products[0].value, gone, products[0].scale)
-            others = [term for term in terms if term is not products[0]]
+            others = [term for term in terms if term is not products[0] and not _is_number(term.value)]
         if product is None:
             return None
         dot, scale = product
@@ -207,12 +223,14 @@ class _Match:
         more = set[Axis]().union(*(self.core(value) for value in beside))
         if axes is None or more & {dot.axes[0], axes[1]}:  # the weights themselves would vary along these
             return None
+        nodes: list[Node] = []
+        if _is_negative(scale):  # a kernel of PyTorch takes no such scale
+            Q, scale = _total([_Term(Q, _minus(ONE))], Q, fresh, nodes), _minus(scale)
         options: dict[str, Static] = {"scale": scale}
         if p is not None:
             options["p"] = p
         if cap is not None:
             options["cap"] = cap
-        nodes: list[Node] = []
         biases = [_total(others, scores, fresh, nodes)] if others else []
         fused = replace(
             node,
