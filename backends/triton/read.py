@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from ...compiler.graph.nodes import Apply, Constant, Graph, Node, Positions, makes
 from ...compiler.graph.traits import (
     Arrange,
-    Choice,
     Extreme,
     Gather,
     IndexMap,
@@ -25,6 +24,7 @@ from ...compiler.graph.traits import (
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.masks.read import Reader
 from ...compiler.sizes.axes import Axis, known
+from ...compiler.streams.along import left_out
 from ...compiler.streams.region import Fold, StreamingRegion, varies
 from ...compiler.streams.rules import FoldKind
 from .names import AXIS, PART, SCORE, KernelNames, plain
@@ -105,7 +105,7 @@ class KernelReader:
         own_axes = (self.rows, self.columns, *self.batch)
         self.names = names = {axis: self.own.give(plain(axis.name, "axis"), AXIS) for axis in own_axes}
         mask = node.mask
-        chosen = self._chosen(score) if mask is None and fold.kind is not FoldKind.SHARES else None
+        chosen = left_out(score, self.makers) if mask is None and fold.kind is not FoldKind.SHARES else None
         if chosen is not None:
             mask, score = chosen
         root = self.point(score)
@@ -176,16 +176,6 @@ class KernelReader:
                 raise NoKernel("what weighs is changed behind its softmax")
             values.append((second, other.node))
         return node.operands[0], values
-
-    def _chosen(self, value: Value) -> tuple[Value, Value] | None:
-        """m and x, if the value is `select(m, x, 0)`: what is left out adds nothing to a sum."""
-        node = self.makers.get(value.id)
-        if not isinstance(node, Apply) or node.traits.reads != Pointwise(Choice()):
-            return None
-        zero = self.makers.get(node.operands[2].id)
-        if not isinstance(zero, Constant) or known(zero.value) != 0:
-            return None
-        return node.operands[0], node.operands[1]
 
     def _split(self, node: Apply) -> tuple[Value, Value]:
         """Of a plain product summed over columns: what varies with rows too, and what is weighed by it."""

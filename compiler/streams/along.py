@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from ..graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads
-from ..graph.traits import Arrange, Gather, IndexMap, Lookup, Normalise, Pointwise, Reduce
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, makes, reads
+from ..graph.traits import Arrange, Choice, Gather, IndexMap, Lookup, Normalise, Pointwise, Reduce
 from ..graph.values import Value
-from ..sizes.axes import Axis
+from ..sizes.axes import Axis, known
 from .region import is_table, varies
 
 
@@ -19,6 +19,15 @@ def reduced(node: Node) -> tuple[Axis, ...]:
 def multiplies(node: Node) -> bool:
     """Whether it is a contraction: a sum of products."""
     return isinstance(node, Apply) and isinstance(node.traits.reads, Reduce) and node.traits.reads.multiplies
+
+
+def left_out(value: Value, makers: Mapping[int, Node]) -> tuple[Value, Value] | None:
+    """m and x, if the value is `select(m, x, 0)`: of what is summed, the mask leaves that out."""
+    node = makers.get(value.id)
+    if not isinstance(node, Apply) or node.traits.reads != Pointwise(Choice()):
+        return None
+    zero = makers.get(node.operands[2].id)
+    return (node.operands[0], node.operands[1]) if isinstance(zero, Constant) and known(zero.value) == 0 else None
 
 
 class Along:

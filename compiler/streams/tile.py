@@ -28,7 +28,7 @@ from ..graph.traits import (
 from ..graph.values import Value
 from ..masks.read import Reader
 from ..sizes.axes import Axis
-from .along import Along, listed, reduced, written
+from .along import Along, left_out, listed, reduced, written
 from .region import Fold, Operand, StreamingRegion, is_table, tiled, varies
 from .rules import FoldKind
 
@@ -267,13 +267,20 @@ class RegionBuilder:
         )
 
     def _seen(self, folds: list[Fold], queries: tuple[Axis, ...]) -> Predicate | None:
-        masks = [fold.node.mask for fold in folds if fold.kind is not FoldKind.WEIGHTED]
+        masks = [self._mask(fold) for fold in folds if fold.kind is not FoldKind.WEIGHTED]
         if masks[0] is None or any(mask is None or mask.id != masks[0].id for mask in masks):
             return None
         term = Reader(self.along.graph).term(masks[0])
         moves = any(isinstance(part, Index) and part.axis == self.axis for part in parts(term))
         rows = tiled(queries)
         return Predicate(rows, self.axis, term) if moves and rows is not None else None
+
+    def _mask(self, fold: Fold) -> Value | None:
+        """What a fold leaves out: by its mask, or by a 0 in a sum."""
+        if fold.node.mask is not None or fold.kind not in (FoldKind.TOTAL, FoldKind.ROOT):
+            return fold.node.mask
+        found = (left_out(value, self.along.makers) for value in fold.node.operands)
+        return next((one[0] for one in found if one is not None), None)
 
 
 _KINDS = {

@@ -40,6 +40,8 @@ BODIES = {
     "bias": "dot[k](softmax[k](scores * broadcast[q, k](c) + b where k <= q), V)",
     "sigmoid": "dot[k](sigmoid(scores), V)",
     "L2": "dot[k](l2norm[k](scores), V)",
+    "causal sigmoid": "dot[k](select(k <= q, sigmoid(scores), 0), V)",
+    "causal L2": "dot[k](l2norm[k](select(k <= q, scores, 0)), V)",
     "shown": f"dot[k]({CAUSAL}, V), {CAUSAL}",
     "sinks": f"sigmoid(logsumexp[k](scores where k <= q) - broadcast[q](c)) * dot[k]({CAUSAL}, V)",
 }
