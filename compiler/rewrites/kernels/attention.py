@@ -102,7 +102,7 @@ def _minus(scale: Static) -> Static:
 
 def _is_negative(scale: Static) -> bool:
     match scale:
-        case Arith("neg", (of,)):
+        case Arith(_, (of,)) if scale == _minus(of):
             return not _is_negative(of)
         case Arith("*" | "/", (one, other)):
             return _is_negative(one) is not _is_negative(other)
@@ -141,6 +141,13 @@ def _total(terms: list[_Term], like: Value, fresh: Fresh, nodes: list[Node]) -> 
             total = made(Sum((1, -1 if negative else 1)), total, value)
     assert total is not None
     return total
+
+
+def _positive(Q: Value, scale: Static, fresh: Fresh, nodes: list[Node]) -> tuple[Value, Static]:
+    """Queries and scale, which is not negative: PyTorch's kernel of causal attention takes no such scale on a CPU."""
+    if not _is_negative(scale):
+        return Q, scale
+    return _total([_Term(Q, _minus(ONE))], Q, fresh, nodes), _minus(scale)
 
 
 class _Match:
@@ -224,13 +231,9 @@ class _Match:
         if axes is None or more & {dot.axes[0], axes[1]}:  # the weights themselves would vary along these
             return None
         nodes: list[Node] = []
-        if _is_negative(scale):  # a kernel of PyTorch takes no such scale
-            Q, scale = _total([_Term(Q, _minus(ONE))], Q, fresh, nodes), _minus(scale)
+        Q, scale = _positive(Q, scale, fresh, nodes)
         options: dict[str, Static] = {"scale": scale}
-        if p is not None:
-            options["p"] = p
-        if cap is not None:
-            options["cap"] = cap
+        options |= {name: value for name, value in (("p", p), ("cap", cap)) if value is not None}
         biases = [_total(others, scores, fresh, nodes)] if others else []
         fused = replace(
             node,
