@@ -25,79 +25,76 @@ WHOLE = ["groups", "inner", "vocab", "seq"]  # norms by parts of the sequence, t
 INTRODUCTION = """\
 # Plans of published meshes
 
-Models that were trained on many devices, planned by [`attnc shard`](sharding.md) on the mesh that their authors
-published, and beside it what they published of memory. Everything here is calculated: no device was used, and nothing
-is fitted to their figures. [What is counted](#what-is-counted) stands below, with its sources.
+How near is a plan to what was measured? Here [`attnc shard`](sharding.md) plans models on the mesh that their authors
+published. *Ours* is calculated: no device was used, and nothing is fitted. [What is counted](#what-is-counted).
 
 ## Memory that was measured
 
-torchtitan's figures are the largest that PyTorch's allocator had reserved, on H100s, in December 2024
-([llama3_h100_202412](https://github.com/pytorch/torchtitan/blob/main/benchmarks/llama3_h100_202412_torchtitan.md)),
-of Llama 3.1 with sequences of 8,192; its settings are those of commit 9dec370: weights, gradients and AdamW's state
-in float32 and scattered, computing in bfloat16, `selective` by `op` or `full` checkpointing, norms by parts of the
-sequence along `model`. In GiB, as there; *states* are weights, gradients and AdamW's two moments.
+torchtitan published the most memory that PyTorch's allocator reserved on a device, of Llama 3.1 with sequences of 8,192
+on H100s in December 2024
+([llama3_h100_202412](https://github.com/pytorch/torchtitan/blob/main/benchmarks/llama3_h100_202412_torchtitan.md)).
+Planned with its settings (commit 9dec370): float32 weights, gradients and moments, scattered (FSDP); bfloat16
+computing; norms by parts of the sequence along `model`. In GiB; *states* are weights, gradients and AdamW's moments.
 
 | model | mesh | batch a device | checkpointing | states | gathered | activations | loss | ours | theirs | difference |
 |---|---|---|---|---|---|---|---|---|---|---|
 """
 
 MISSED = """
-Those without `torch.compile` are {eager}. With it theirs need less: of results that selective checkpointing keeps,
-those that no gradient needs are not kept. Float8 changes what is multiplied, not what is kept; it is not counted, nor
-are the buffers of asynchronous tensor parallelism.
-
-Of 405B each of eight stages is planned as a model of its own, with as many layers as its authors gave it: the first (15
-layers and the embedding, of eight micro-batches on their way), the second (16 layers, seven on their way) and the
-last (15 layers, the norm and the logits). Gradients are not scattered until the last micro-batch is done, weights are
-gathered once: `--zero 1`. The largest stage is compared, and it misses: {missed}. What a schedule keeps beside is not
-counted, such as what stages receive and send for each micro-batch, and gradients in both forms while they are
-scattered at last. Interleaved stages (theirs: 72.7) are not planned.
+- Without `torch.compile`: {eager}. Compiled code keeps less than the plan says: not those results of selective
+  checkpointing that no gradient needs.
+- Float8 and the buffers of asynchronous tensor parallelism are not counted.
+- 405B: {missed}. Each of its eight stages is planned as a model of its own, and the largest is compared: the first (15
+  layers and the embedding, eight micro-batches on their way), the second (16 layers, seven) or the last (15 layers,
+  the norm and the logits). With `--zero 1`: gradients are scattered after the last micro-batch. Not counted is what a
+  schedule keeps beside that: what stages receive and send, and gradients in both forms while they are scattered.
+  Interleaved stages (theirs: 72.7) are not planned.
 
 ## Memory that was not published
 
 Meshes of papers, with one micro-batch of one sequence at a time. In GB. *Sending* is its share of a step at 400
-TFLOP/s and 100 GB/s for all collectives alike, where nothing overlaps, with what checkpointing does again.
+TFLOP/s and 100 GB/s, where nothing overlaps, with what checkpointing does again.
 
-| model | devices | mesh | `--zero` | checkpointing | states | activations | ours | theirs | sending | limited by |
-|---|---|---|---|---|---|---|---|---|---|---|
+| model | devices | mesh | `--zero` | checkpointing | states | activations | all | sending | limited by |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 END = """
-Sources. Llama 3: table 4 and section 3.3.2 of [Dubey et al. 2024](https://arxiv.org/abs/2407.21783): FSDP that
-scatters optimiser and gradients and leaves weights gathered, gradients summed in float32; 126 layers in 16 stages,
-the first and the last with one less. They trained on sequences of 8,192 without checkpointing with 80 GB a device,
-where this plan does not fit: {gathered} of its {kept} GB of activations are norms that were gathered for maps, which
-Megatron gathers anew for the gradient ([Korthikanti et al. 2022](https://arxiv.org/abs/2205.05198), section 4.2.2),
-and their schedule keeps fewer micro-batches on their way. With `context = 16` the paper gives each device a part from
-either end of a sequence, so that its mask costs all as much. DeepSeek-V3: sections 3.2 and 4.2 of [the
-report](https://arxiv.org/abs/2412.19437): 2,048 devices, 16 stages, experts over 64, ZeRO 1, sequences of 4,096 in
-batches of 15,360; 61 layers, planned as a stage of four with experts; in bfloat16, where theirs has float8, and
-without what predicts further tokens; weights that are no experts are scattered over the 2 devices of `data` alone, as
-`parallelize` does it, theirs over all 128. GPT-3 175B: table 2 of [Narayanan et al.
-2021](https://arxiv.org/abs/2104.04473): 384 devices, model-parallel over 96 (8 and 12 stages), batches of 1,536 and
-micro-batches of one, all activations done again.
+**Llama 3 405B**: table 4 and section 3.3.2 of [Dubey et al. 2024](https://arxiv.org/abs/2407.21783). FSDP scatters
+optimiser and gradients and leaves weights gathered; gradients are summed in float32; 126 layers in 16 stages, the first
+and the last with one less. They trained sequences of 8,192 without checkpointing on 80 GB a device. This plan does not
+fit there: {gathered} of its {kept} GB of activations are norms that were gathered for maps, which Megatron gathers anew
+for the gradient ([Korthikanti et al. 2022](https://arxiv.org/abs/2205.05198), section 4.2.2); and their schedule has
+fewer micro-batches on their way. With `context = 16` the paper gives each device a part from either end of a sequence,
+so that its mask costs all as much.
+
+**DeepSeek-V3**: sections 3.2 and 4.2 of [the report](https://arxiv.org/abs/2412.19437). 16 stages, experts over 64
+devices, ZeRO 1, sequences of 4,096 in batches of 15,360. Planned as a stage of four layers with experts, in bfloat16
+(theirs: float8), without the prediction of further tokens. Weights that are no experts are scattered over the 2 devices
+of `data`, as `parallelize` does it; theirs over all 128.
+
+**GPT-3 175B**: table 2 of [Narayanan et al. 2021](https://arxiv.org/abs/2104.04473). Model-parallel over 96 devices (8
+and 12 stages), batches of 1,536, micro-batches of one, all activations done again.
 
 ## What is counted
 
-- **Weights, gradients, AdamW's state**, each as its dtype has it, divided over the devices that have the same of it
-  from its stage on (ZeRO: [Rajbhandari et al. 2020](https://arxiv.org/abs/1910.02054); their example of 7.5 billion
-  weights on 64 devices is a test): those along the axes of the mesh on which no weight is split, `data` beside
-  `expert`. With `--reduce
-  float32` and `--zero 3` weights are kept in float32 alone, and cast when they are gathered, as PyTorch's
-  `fully_shard` does.
-- **Gathered**: with `--zero 3` the weights outside of repeats, those of the pass at work and of the next, which is
-  gathered meanwhile; from stage 2 on the gradients of a pass, in both dtypes, until they are scattered ([Zhao et al.
-  2023](https://arxiv.org/abs/2304.11277)).
-- **Activations**: what each op's gradient needs, with fused attention ([how](cost.md)). *Full* checkpointing keeps
-  what enters each pass of a repeat ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)), *selective* the results of
-  attention, of scattered sums, and of every second map by weights, too, as torchtitan's `op`; one pass is there that
-  is done again.
-- **Loss**: of results over a vocabulary that an input is of, three float32 arrays (log-probabilities, their gradient,
-  that of the logits: `cross_entropy`), or four where devices have parts of the vocabulary (`loss_parallel`).
+- **Weights, gradients, AdamW's state**, each in its dtype. From its ZeRO stage on
+  ([Rajbhandari et al. 2020](https://arxiv.org/abs/1910.02054); their example of 7.5 billion weights on 64 devices is a
+  test) each is divided over the devices that have the same of it: along the axes of the mesh on which no weight is
+  split, `data` beside `expert`. With `--reduce float32` and `--zero 3` weights are kept in float32 alone, and cast when
+  they are gathered, as PyTorch's `fully_shard` does.
+- **Gathered**: with `--zero 3` the weights outside of repeats, and those of the pass at work and of the next one. From
+  stage 2 on also the gradients of a pass, in both dtypes, until they are scattered
+  ([Zhao et al. 2023](https://arxiv.org/abs/2304.11277)).
+- **Activations**: what each op's gradient needs, with fused attention ([how](cost.md)). *Full* checkpointing keeps what
+  enters each pass of a repeat ([Chen et al. 2016](https://arxiv.org/abs/1604.06174)). *Selective* also keeps the
+  results of attention, of scattered sums, and of every second map by weights, as torchtitan's `op`. One pass that is
+  done again is there as well.
+- **Loss**: three float32 arrays over the vocabulary (log-probabilities, their gradient, that of the logits:
+  `cross_entropy`), or four where devices have parts of the vocabulary (`loss_parallel`).
 
-All of these are added: an allocator has a segment that is free for something smaller, not for something larger. Not
-counted: what an allocator leaves unused, buffers of collectives, temporaries of the optimiser, NCCL's and CUDA's own
-memory.
+All of these are added. Not counted: what an allocator leaves unused, buffers of collectives, temporaries of the
+optimiser, NCCL's and CUDA's own memory.
 """
 
 
@@ -194,13 +191,13 @@ def page() -> str:
         parts = (states, held.gathered, held.activations + held.again, held.loss, held.all)
         for what, theirs in run.theirs.items():
             off = f"{held.all / GIB / theirs - 1:+.1%}"
-            differences[run.model, what] = off
+            differences[run.model, run.mesh, what] = off
             name = f"{run.model} ({what})" if what else run.model
             figures = " | ".join(f"{each / GIB:.1f}" for each in parts)
             batch = plan.cost.batch * plan.micro
             text.append(f"| {name} | {run.mesh} | {batch} | {run.how} | {figures} | {theirs} | {off} |\n")
-    eager = " and ".join(off for (_, what), off in differences.items() if not what)
-    missed = next(off for (model, _), off in differences.items() if model == "405B")
+    eager = " and ".join(off for (*_, what), off in differences.items() if not what)
+    missed = next(off for (model, *_), off in differences.items() if model == "405B")
     text.append(MISSED.format(eager=eager, missed=missed))
     kept = gathered = 0.0
     for run, stages in unmeasured():
@@ -221,7 +218,7 @@ def page() -> str:
         figures = " | ".join(f"{each / GB:.0f}" for each in (states, held.activations + held.again, held.all))
         text.append(
             f"| {run.model} | {plan.mesh.devices * stages:,} | {run.mesh}; {stages} stages | {plan.zero} | "
-            f"{run.how} | {figures} | no published memory | {share} | {limit} |\n"
+            f"{run.how} | {figures} | {share} | {limit} |\n"
         )
     return "".join(text) + END.format(gathered=round(gathered), kept=round(kept))
 

@@ -41,27 +41,26 @@ HEAD = """\
 # Which published models
 
 <!-- Written by docs/models.py: do not edit. -->
-`attnc import` reads {counted} ([how](import.md)). Below: [what their tests found](#what-their-tests-found),
-[what they cost, and their lines](#what-they-cost-and-their-lines), [their pictures](#their-pictures), and
-[what is not covered](#what-is-not-covered).
+`attnc import` reads {counted} ([how](import.md)).
+Is yours among them? Its config.json says its `model_type`. Of the others: [what is not covered](#what-is-not-covered).
 
 ## What their tests found
 
-Each is compared with Hugging Face transformers on random small configurations, with all weights redrawn, past every
-window and original length, and with padding on either side: the outputs, all weights both ways, and the items that are
-generated. `tests/hub` does it, and this page is written from its run. Differences are the largest, in standard
-deviations of the output, in float32; what theirs rounds itself is allowed for where the weights enlarge it.
+{configurations} random small configurations of each are compared with Hugging Face transformers: the outputs, all
+weights both ways, and the items that are generated. Weights are redrawn, lengths go past every window and original
+length, and there is padding on either side. Figures are the largest differences, in standard deviations of the output,
+in float32; what theirs rounds itself is allowed for where the weights enlarge it. `tests/hub` does it, and its run
+wrote this page.
 
-| `model_type` | spec | configurations | options drawn | PyTorch | NumPy | generates |
-|---|---|---|---|---|---|---|
+| `model_type` | spec | options drawn | PyTorch | NumPy | generates the same items |
+|---|---|---|---|---|---|
 """
 SIZES = """
 ## What they cost, and their lines
 
-Parameters, and the multiply-adds of a forward pass of {length:,} items (or as many as the model takes; pictures are of
-its own size; all experts count, where the picked ones are computed), at the sizes that the configuration class has when
-nothing is said. Lines are those of the spec with the files that it uses, of the adapter's own file, and of the map
-with those that it uses.
+At the sizes that the configuration class has when nothing is said. Multiply-adds are those of a forward pass of
+{length:,} items, or as many as the model takes, and of one picture; all experts count, where the picked ones are
+computed. Lines are those of the spec and of the map with the files that they use, and of the adapter's own file.
 
 | `model_type` | parameters | multiply-adds | spec | adapter | map |
 |---|---|---|---|---|---|
@@ -69,9 +68,9 @@ with those that it uses.
 DRAWN = """
 ## Their pictures
 
-At the same sizes, by `attnc draw` ([how to read them](diagrams.md)). Models that are drawn alike share one: what
-differs then are sizes, activations, kinds of positions or what is inside a box. `figure.svg` of an imported folder is
-that of its own sizes, and `attnc draw DIR/SPEC --depth 1` opens the boxes: here the decoder of `{inside}`.
+At the same sizes, by `attnc draw` ([how to read them](diagrams.md)). Models that are drawn alike share one: they differ
+in sizes, activations, kinds of positions, or in what is inside a box. `attnc draw DIR/SPEC --depth 1` opens the boxes,
+as here those of `{inside}`.
 
 ![{inside} from the inside](pictures/models/{inside}.inside.svg)
 """
@@ -96,11 +95,14 @@ No adapter, and why:
 |---|---|
 {reasons}
 
-Of those that are read, what is refused with a message: positions that hang on the length of the text (`dynamic`,
-`longrope`) beyond the length of the training; weights that are quantised or pickled; and any key of config.json that
-the adapter does not know. Code that comes with a folder is not run. Dropout is not in the specs: imported models are
-for inference, or to be trained without it. Tokenizers are those of the folder; what prepares pictures and sound
-(`preprocessor_config.json`) is not ours: give the model what it makes, in Python.
+Of models that are read, these are refused with a message:
+
+- positions that hang on the length of the text (`dynamic`, `longrope`) beyond the length of the training;
+- weights that are quantised or pickled;
+- any key of config.json that the adapter does not know.
+
+Code in a folder is not run. Specs have no dropout: imported models are for inference, or are trained without it. What
+prepares pictures and sound (`preprocessor_config.json`) is not ours: in Python, give the model what it makes.
 """
 
 
@@ -212,14 +214,14 @@ def page(found: dict[str, list[dict[str, str]]]) -> str:
     )
     models = {kind: usual(known[kind], kind) for kind in kinds}
     rows, sizes = [], []
+    (configurations,) = {len(found[kind]) for kind in kinds}
     for kind in kinds:
         told, adapter = found[kind], known[kind]
         spec = adapter.spec.relative_to(ROOT).as_posix()
-        steps = sum("generated" in one for one in told)
         rows.append(
-            f"| {kind} | [{adapter.spec.stem}](../{spec}) | {len(told)} | {options(kind)} | "
+            f"| {kind} | [{adapter.spec.stem}](../{spec}) | {options(kind)} | "
             f"{max(float(one['torch']) for one in told):.1e} | {max(float(one['numpy']) for one in told):.1e} | "
-            f"{f'{steps} of them, the same items' if steps else ''} |"
+            f"{'yes' if any('generated' in one for one in told) else ''} |"
         )
         sizes.append(
             f"| {kind} | {costs(models[kind], adapter.batched)} | {lines(with_used(adapter.spec))} | "
@@ -227,7 +229,7 @@ def page(found: dict[str, list[dict[str, str]]]) -> str:
         )
     return "".join(
         (
-            HEAD.format(counted=counted), "\n".join(rows), "\n",
+            HEAD.format(counted=counted, configurations=configurations), "\n".join(rows), "\n",
             SIZES.format(length=LENGTH), "\n".join(sizes), "\n",
             DRAWN.format(inside=INSIDE), *pictures(models, known),
             REST.format(reasons="\n".join(f"| `{kind}` | {why} |" for kind, why in REASONS.items())),

@@ -503,7 +503,7 @@ class Model:
 
         single_file: what it needs of that module stands in it, behind the model; with `decoding`, the steps too.
         checked:     its inputs are held to all that the spec says of them, not by one short function.
-        without:     names of rewrites to leave out (`attnc compile -h` and docs/speed.md list them): the code computes
+        without:     names of rewrites to leave out (`attnc compile -h` and docs/passes.md list them): the code computes
                      the same, and shows what each is good for. Everything that compiles takes it.
 
         Writing it needs neither. Raises ValueError for another backend, for a rewrite that is not there, for `decoding`
