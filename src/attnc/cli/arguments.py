@@ -65,6 +65,27 @@ def sizes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def splits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
+    )
+
+
+def natural(text: str, least: int = 0, what: str = "of {least} or more") -> int:
+    """A whole number, as `type=` of an argument."""
+    if not re.fullmatch(r"[0-9]+", text) or int(text) < least:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number {what.format(least=least)}")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    return natural(text, 1)
+
+
+def levels(text: str) -> int:
+    return natural(text, what="of levels (0 or more)")
+
+
 def text(given: str) -> str:
     """Text that is written into what others read. The bytes of an argument need not be any."""
     try:

@@ -14,6 +14,7 @@ from ..compiler.sizes.axes import evaluate
 from ..spec import Model, suggestion
 from .find import Mask, Side, Spot, chosen, families
 from .maps import Array, Map, named
+from .model_inputs import batch_of
 from .model_inputs import inputs as checked
 from .problem import InspectError
 
@@ -99,7 +100,7 @@ def look(
     masks = {spot.mask.path: None for spot in spots if spot.mask is not None and spot.mask.path is not None}
     wanted = list(dict.fromkeys([*(spot.full for spot in spots), *masks]))
     result, found = _run(model, given, weights, wanted, backend, seed)
-    batch = _batch(model, given)
+    batch = batch_of(model, given)
     maps = {}
     for spot in spots:
         made = _map(spot, *found[spot.full], batch, rows, columns)
@@ -138,14 +139,6 @@ def _run(
         raise InspectError(f"{model.name} cannot run on this input: {problem}") from None
     plain = {path: (getattr(one.value, "numpy", lambda one=one: one.value)(), one.axes) for path, one in found.items()}
     return result, plain
-
-
-def _batch(model: Model, given: Mapping[str, Array]) -> tuple[int, ...]:
-    for port in model.inputs:
-        if str(port.name) in given:
-            shape = given[str(port.name)].shape
-            return tuple(shape[: len(shape) - len(port.axes)])
-    return ()
 
 
 def _map(

@@ -44,7 +44,7 @@ def inputs(
         raise InspectError(f"{model.name} needs {needs}: {listed} (--input gives them, --random draws them)")
     if random is not None:
         sizes = _sizes(model, made, random)
-        batch = _batch(model, made)
+        batch = batch_of(model, made)
         numbers = np.random.default_rng(seed)
         for port in wanted:
             made[str(port.name)] = _drawn(model, port, sizes, batch, numbers)
@@ -99,7 +99,8 @@ def _sizes(model: Model, made: Mapping[str, Array], random: Mapping[str, int]) -
     return found
 
 
-def _batch(model: Model, made: Mapping[str, Array]) -> tuple[int, ...]:
+def batch_of(model: Model, made: Mapping[str, Array]) -> tuple[int, ...]:
+    """The sizes of the leading batch axes, which all inputs have."""
     for port in model.inputs:
         if str(port.name) in made:
             shape = made[str(port.name)].shape

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ...spec import Model
-from ..arguments import mesh_sizes, sizes, split_axes, target
+from ..arguments import mesh_sizes, sizes, splits, target
 from ..output import CLEAN, CannotRun, complain, writable, write, write_all
 from ..target import open_model
 
@@ -66,9 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write OUT_parallel.py too: the model divided over a mesh of devices, such as data=2,model=4, as "
         "`attnc shard` plans it",
     )
-    parser.add_argument(
-        "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
-    )
+    splits(parser)
     sizes(parser)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...dsl.errors import AttnError
 from ...dsl.files import read
 from ...spec import Model, Size
-from ..arguments import hints, mesh_sizes, sizes, split_axes, target, text
+from ..arguments import hints, levels, mesh_sizes, sizes, splits, target, text
 from ..output import CLEAN, CannotRun, complain, report, say, writable, write
 from ..target import open_model, open_spec, opened, split
 
@@ -37,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="draw these blocks from the inside, the others as boxes",
     )
-    how.add_argument("--depth", type=depth, metavar="N", help="open N levels of blocks")
+    how.add_argument("--depth", type=levels, metavar="N", help="open N levels of blocks")
     parser.add_argument(
         "--close",
         metavar="BLOCK,...",
@@ -66,9 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tint", action="store_true", help="colours behind values, those of `show --tint`")
     parser.add_argument("--outline", action="store_true", help="in .svg, letters as curves, so that no font is needed")
     parser.add_argument("--mesh", type=mesh_sizes, metavar="NAME=N,..", help="split over these devices: data=2,model=4")
-    parser.add_argument(
-        "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
-    )
+    splits(parser)
     parser.add_argument(
         "--levels", action="store_true", help="draw what streams as loops over tiles, wires hatched by level of memory"
     )
@@ -84,12 +81,6 @@ def names(text: str) -> tuple[str, ...]:
     if not all(found):
         raise argparse.ArgumentTypeError(f"`{text}` is not a list of block names with commas between")
     return found
-
-
-def depth(text: str) -> int:
-    if not re.fullmatch(r"[0-9]+", text):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of levels (0 or more)")
-    return int(text)
 
 
 def length(text: str) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dsl.files import read
 from ...spec import Model
-from ..arguments import sizes, target
+from ..arguments import natural, sizes, target, whole
 from ..arguments import text as plain
 from ..output import CLEAN, CannotRun, say, writable, write
 from ..target import open_model
@@ -50,25 +50,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="with --list: values without names of their own, too")
     parser.add_argument("--entropy", action="store_true", help="a table of the entropy of each head")
     parser.add_argument("--spectrum", action="store_true", help="a table of what the first singular values carry")
-    parser.add_argument("--rank", action="append", type=size_alone, metavar="K", help="of --spectrum (1, 8, 32, 128)")
+    parser.add_argument("--rank", action="append", type=whole, metavar="K", help="of --spectrum (1, 8, 32, 128)")
     parser.add_argument("--json", action="store_true", help="tables as JSON")
     parser.add_argument(
         "--figure", action="store_true", help="with -o OUT.html: the model's figure, the maps at its steps"
     )
     parser.add_argument("-o", "--out", metavar="OUT", help=".html, .png, .svg, .pdf, .npz, or a folder, for all of it")
     sizes(parser)
-
-
-def natural(text: str) -> int:
-    if not re.fullmatch(r"[0-9]+", text):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of 0 or more")
-    return int(text)
-
-
-def size_alone(text: str) -> int:
-    if natural(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of 1 or more")
-    return int(text)
 
 
 def named(text: str) -> tuple[str, str]:
@@ -82,7 +70,7 @@ def named(text: str) -> tuple[str, str]:
 def size(text: str) -> tuple[str, int]:
     """`WIDTH=SIZE`."""
     name, value = named(text)
-    return name, size_alone(value)
+    return name, whole(value)
 
 
 def numbers(text: str) -> tuple[str, list[int] | int]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..arguments import above_zero, memory_size, mesh_sizes, sizes, split_axes, target
+from ..arguments import above_zero, memory_size, mesh_sizes, sizes, splits, target, whole
 from ..output import CLEAN, CannotRun
-from ..reports.cost import whole
 from ..target import opened
 
 if TYPE_CHECKING:
@@ -21,9 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     target(parser)
     sizes(parser)
     parser.add_argument("--mesh", type=mesh_sizes, metavar="NAME=N,..", help="the devices, such as data=2,model=4")
-    parser.add_argument(
-        "--split", action="append", default=[], type=split_axes, metavar="NAME=AXIS,..", help="what a mesh axis splits"
-    )
+    splits(parser)
     parser.add_argument("--find", type=whole, metavar="N", help="the best meshes of N devices, in place of --mesh")
     parser.add_argument(
         "--memory", type=memory_size, default="80GB", metavar="SIZE", help="what a device has, for --find (80GB)"
@@ -69,9 +66,9 @@ def run(args: argparse.Namespace) -> int:
     said = {**speeds, "host": args.host}
     try:
         model, given = opened(args.target, args)
-        splits = dict(args.split)
+        by = dict(args.split)
         if args.find is not None:
-            how = PlanOptions(given, splits, args.batch, args.dtype, reduce=args.reduce)
+            how = PlanOptions(given, by, args.batch, args.dtype, reduce=args.reduce)
             if args.zero == 1:
                 raise CannotRun("--find finds what can be run, and `parallelize` has no --zero 1: 0, 2 or 3")
             zeros = ZEROS if args.zero is None else (args.zero,)
@@ -80,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
                 lines = found(search, _command(args))
         else:
             step: PlanKeywords = {
-                "splits": splits, "batch": args.batch, "dtype": args.dtype, "reduce": args.reduce,
+                "splits": by, "batch": args.batch, "dtype": args.dtype, "reduce": args.reduce,
                 "zero": 3 if args.zero is None else args.zero, "micro": args.micro or 1,
             }  # fmt: skip
             if PIPE in args.mesh:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ...dsl.files import read, readable
-from ..arguments import sizes
+from ..arguments import levels, sizes, whole
 from ..output import CLEAN, CannotRun, report, say, writable
 from ..target import open_spec, opened, pick, split
 from .cost_plot import plot, require
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dtype", default="float32", metavar="DTYPE", help="of reals: float64, float32, bfloat16 or float16"
     )
-    parser.add_argument("--depth", type=level, metavar="N", help="show N levels of blocks")
+    parser.add_argument("--depth", type=levels, metavar="N", help="show N levels of blocks")
     parser.add_argument("--per-op", action="store_true", help="a line for each op, too")
     parser.add_argument("--training", action="store_true", help="gradients too, and what is saved for them")
     parser.add_argument(
@@ -42,18 +42,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--device", metavar="DEVICE", help="of --streams: h100 (if none is named), h200, a100, FILE.toml"
     )
     parser.add_argument("--json", action="store_true", help="everything as JSON")
-
-
-def whole(text: str) -> int:
-    if not re.fullmatch(r"[0-9]+", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of 1 or more")
-    return int(text)
-
-
-def level(text: str) -> int:
-    if not re.fullmatch(r"[0-9]+", text):
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number of levels (0 or more)")
-    return int(text)
 
 
 def span(text: str) -> tuple[str, int, int]:
@@ -205,5 +193,5 @@ def growth(args: argparse.Namespace) -> int:
     report(spec.warnings)
     made = [row for each in ([name] if name else spec.models) for row in rows(pick(f"{file}:{each}", args, {}).cost())]
     heads = ("", "complexity per layer", "sequential operations", "longest path")
-    print("\n".join(aligned([[*row[:1], *row[1:]] for row in [heads, *made]])))
+    print("\n".join(aligned([heads, *made])))
     return CLEAN
