@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from ...compiler.decoding.steps.join_maps import joined
 from ...compiler.graph.nodes import Apply, Call, Graph, Repeat, Scan, children
@@ -33,18 +34,18 @@ def _listed(numbers: list[int]) -> str:
 
 def change(name: str, before: Graph, after: Graph) -> str:
     """What the rewrite of that name made of a graph, and where; nothing if it is only another copy of it."""
-    words, count = COUNTED[name]
+    counted = COUNTED[name]
     old: dict[str, list[Graph]] = {}
     for graph, path in instances(before):
         old.setdefault(path, []).append(graph)
     found: Counter[str] = Counter()
     for graph, path in instances(after):
         known = old.get(path) or [graph]
-        number = count(known.pop(0) if len(known) > 1 else known[0], graph)
+        number = counted.number(known.pop(0) if len(known) > 1 else known[0], graph)
         if number > 0:
             found[path or graph.name] += number
     places = list(found)[:MOST] + ([f"{len(found) - MOST} more"] if len(found) > MOST else [])
-    return f"{words(found.total())}: {', '.join(places)}" if places else ""
+    return f"{counted.words(found.total())}: {', '.join(places)}" if places else ""
 
 
 def many(count: int, what: str, more: str = "") -> str:
@@ -63,120 +64,109 @@ def _size(graph: Graph) -> int:
     return len(graph.inputs) + len(graph.nodes) + _ops(graph, lambda node: node.mask is not None)
 
 
-def _calls(graph: Graph) -> int:
-    return sum(isinstance(node, Call) for node in graph.nodes)
-
-
 def _scans(graph: Graph) -> int:
     return sum(isinstance(node, Scan) for node in graph.nodes)
-
-
-def _weighed(graph: Graph) -> int:
-    return _ops(graph, lambda node: node.op == "linear_attention")
 
 
 def _optional(graph: Graph) -> int:
     return sum(item.default is not None for item in graph.inputs)
 
 
-def _choices(graph: Graph) -> int:
-    return _ops(graph, lambda node: node.traits.reads == Pointwise(Choice()))
+def _calls(graph: Graph) -> int:
+    return sum(isinstance(node, Call) for node in graph.nodes)
 
 
-def _arithmetic(graph: Graph) -> int:
-    return _ops(graph, lambda node: node.traits.reads in ARITHMETIC)
+def _where(chosen: Callable[[Apply], bool]) -> Callable[[Graph], int]:
+    return lambda graph: _ops(graph, chosen)
 
 
-# For each rewrite: its words for so many changes, and how many one graph has, from what it was and what it is.
-COUNTED: dict[str, tuple[Callable[[int], str], Callable[[Graph, Graph], int]]] = {
-    "split_passes": (
-        lambda count: f"{many(count, 'repeat')} with a body for each kind of pass",
-        lambda before, after: _bodies(after) - _bodies(before),
+_choices = _where(lambda node: node.traits.reads == Pointwise(Choice()))
+
+
+def _reordered(before: Graph, after: Graph) -> int:
+    pairs = zip(before.inputs, after.inputs, strict=False)
+    return sum(one.value.type.axes != other.value.type.axes for one, other in pairs)
+
+
+Counting = Callable[[Graph, Graph], int]
+"""How many changes one graph has, from what it was and what it is."""
+
+
+def _more(count: Callable[[Graph], int]) -> Counting:
+    return lambda before, after: count(after) - count(before)
+
+
+def _fewer(count: Callable[[Graph], int]) -> Counting:
+    return lambda before, after: count(before) - count(after)
+
+
+def _now(chosen: Callable[[Apply], bool]) -> Counting:
+    return lambda before, after: _ops(after, chosen)
+
+
+class Counted(NamedTuple):
+    """What a rewrite makes: how many of what, and what became of these. plural: of what, where an s does not do."""
+
+    what: str
+    became: str
+    number: Counting
+    plural: str = ""
+
+    def words(self, count: int) -> str:
+        return f"{many(count, self.what, self.plural)} {self.became}" if self.what else self.became
+
+
+COUNTED = {
+    "split_passes": Counted("repeat", "with a body for each kind of pass", _more(_bodies)),
+    "fold_truths": Counted("", "truths known now are put in, and masks that keep everything are gone", _fewer(_size)),
+    "halves": Counted("choice", "by sign made a sum", _fewer(_choices)),
+    "guard": Counted("operand", "made harmless where a choice takes the other side", _more(_choices)),
+    "fold_numbers": Counted(
+        "operation",
+        "with numbers done now",
+        _fewer(_where(lambda node: node.traits.reads in ARITHMETIC)),
     ),
-    "fold_truths": (
-        lambda count: "truths known now are put in, and masks that keep everything are gone",
-        lambda before, after: _size(before) - _size(after),
+    "fuse_attention": Counted("attention", "fused", _now(lambda node: node.op == "attention")),
+    "place_masks": Counted(
+        "mask", "of positions kept as predicates, never made as a whole", _now(lambda node: node.seen is not None)
     ),
-    "halves": (
-        lambda count: f"{many(count, 'choice')} by sign made a sum",
-        lambda before, after: _choices(before) - _choices(after),
+    "inline": Counted(
+        "call",
+        "of blocks of one expression done in place",
+        _fewer(_calls),
     ),
-    "guard": (
-        lambda count: f"{many(count, 'operand')} made harmless where a choice takes the other side",
-        lambda before, after: _choices(after) - _choices(before),
+    "dispatch": Counted(
+        "value", "computed for what is picked alone", _now(lambda node: node.op in ("back", "weighed"))
     ),
-    "fold_numbers": (
-        lambda count: f"{many(count, 'operation')} with numbers done now",
-        lambda before, after: _arithmetic(before) - _arithmetic(after),
+    "stack": Counted("choice", "between two items put side by side", _now(lambda node: node.op == "stack")),
+    "merge": Counted("node", "merged with equal ones", _fewer(lambda graph: len(graph.nodes))),
+    "linear_scans": Counted("scan", "linear in what they carry, done for all items at once", _fewer(_scans)),
+    "cells": Counted("recurrent network", "as one op", _fewer(_scans)),
+    "lift_scans": Counted("scan", "with no more in the loop than hangs on what they carry", _fewer(_scans)),
+    "running_sums": Counted(
+        "attention",
+        "without a softmax done in chunks",
+        _more(_where(lambda node: node.op == "linear_attention")),
     ),
-    "fuse_attention": (
-        lambda count: f"{many(count, 'attention')} fused",
-        lambda before, after: _ops(after, lambda node: node.op == "attention"),
+    "hoist": Counted("table", "given to bodies that run several times", _more(lambda graph: len(graph.inputs))),
+    "arrange": Counted("input", "of repeats in another order of axes", _reordered),
+    "spend_logits": Counted(
+        "loss", "computed in the memory of the logits (PyTorch)", _now(lambda node: "spend" in node.options), "losses"
     ),
-    "place_masks": (
-        lambda count: f"{many(count, 'mask')} of positions kept as predicates, never made as a whole",
-        lambda before, after: _ops(after, lambda node: node.seen is not None),
-    ),
-    "inline": (
-        lambda count: f"{many(count, 'call')} of blocks of one expression done in place",
-        lambda before, after: _calls(before) - _calls(after),
-    ),
-    "dispatch": (
-        lambda count: f"{many(count, 'value')} computed for what is picked alone",
-        lambda before, after: _ops(after, lambda node: node.op in ("back", "weighed")),
-    ),
-    "stack": (
-        lambda count: f"{many(count, 'choice')} between two items put side by side",
-        lambda before, after: _ops(after, lambda node: node.op == "stack"),
-    ),
-    "merge": (
-        lambda count: f"{many(count, 'node')} merged with equal ones",
-        lambda before, after: len(before.nodes) - len(after.nodes),
-    ),
-    "linear_scans": (
-        lambda count: f"{many(count, 'scan')} linear in what they carry, done for all items at once",
-        lambda before, after: _scans(before) - _scans(after),
-    ),
-    "cells": (
-        lambda count: f"{many(count, 'recurrent network')} as one op",
-        lambda before, after: _scans(before) - _scans(after),
-    ),
-    "lift_scans": (
-        lambda count: f"{many(count, 'scan')} with no more in the loop than hangs on what they carry",
-        lambda before, after: _scans(before) - _scans(after),
-    ),
-    "running_sums": (
-        lambda count: f"{many(count, 'attention')} without a softmax done in chunks",
-        lambda before, after: _weighed(after) - _weighed(before),
-    ),
-    "hoist": (
-        lambda count: f"{many(count, 'table')} given to bodies that run several times",
-        lambda before, after: len(after.inputs) - len(before.inputs),
-    ),
-    "arrange": (
-        lambda count: f"{many(count, 'input')} of repeats in another order of axes",
-        lambda before, after: sum(
-            a.value.type.axes != b.value.type.axes for a, b in zip(before.inputs, after.inputs, strict=False)
-        ),
-    ),
-    "spend_logits": (
-        lambda count: f"{many(count, 'loss', 'losses')} computed in the memory of the logits (PyTorch)",
-        lambda before, after: _ops(after, lambda node: "spend" in node.options),
-    ),
-    "mask_arguments": (
-        lambda count: f"{many(count, 'argument')} for masks that calls of one block differ in",
+    "mask_arguments": Counted(
+        "argument",
+        "for masks that calls of one block differ in",
         lambda before, after: _optional(after) - _optional(before) if after.kind == "block" else 0,
     ),
-    "unmask": (
-        lambda count: f"{many(count, 'mask')} not made for one new item",
-        lambda before, after: _ops(after, lambda node: "several" in node.options and not node.traits.remembers),
+    "unmask": Counted(
+        "mask",
+        "not made for one new item",
+        _now(lambda node: "several" in node.options and not node.traits.remembers),
     ),
-    "tabulate": (
-        lambda count: f"{many(count, 'table')} of places (PyTorch)",
-        lambda before, after: _ops(after, lambda node: "table" in node.options),
-    ),
-    "join_maps": (
-        lambda count: f"{many(count, 'product')} of several maps in a step",
+    "tabulate": Counted("table", "of places (PyTorch)", _now(lambda node: "table" in node.options)),
+    "join_maps": Counted(
+        "product",
+        "of several maps in a step",
         lambda before, after: _ops(after, lambda node: node.op == "map" and joined(after, node)[1:2] == [node]),
     ),
 }
