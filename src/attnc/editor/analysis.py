@@ -15,7 +15,7 @@ from ..compiler.base.mentions import walk
 from ..compiler.check import Program, build
 from ..compiler.graph.typed_value import TypedValue
 from ..compiler.sizes.axes import Axis
-from ..compiler.typing.environment import Environment
+from ..compiler.typing.environment import Environment, Specialisation
 from ..compiler.typing.facts import Facts
 from ..dsl import syntax as s
 from ..dsl.diagnostic import Diagnostic, Severity
@@ -125,12 +125,15 @@ class Analysis:
         """Whether the tree knows the place: it lies in an item that was read."""
         return any(item.span.start <= offset <= item.span.end for item in self.file.items)
 
+    def alone(self, owner: Owner | None) -> Specialisation | None:
+        """A block as it was checked on its own."""
+        found = (one for block, one in self.facts.alone.items() if owner is not None and block.decl.span == owner.span)
+        return next(found, None)
+
     def environment(self, owner: Owner | None) -> Environment | None:
         """What the names of a block meant when it was checked on its own."""
-        for block, specialisation in self.facts.alone.items():
-            if owner is not None and block.decl.span == owner.span:
-                return specialisation.environment
-        return None
+        found = self.alone(owner)
+        return None if found is None else found.environment
 
     def axis(self, symbol: Symbol) -> Axis | None:
         """The axis that a name stands for, with its size."""

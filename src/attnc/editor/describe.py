@@ -6,13 +6,14 @@ import os
 from textwrap import dedent
 
 from ..compiler.base.names import listed
-from ..compiler.graph.nodes import Apply, Graph, Parameter, Repeat, Weight
+from ..compiler.graph.equality import shape
+from ..compiler.graph.nodes import Apply, Parameter, Repeat, Weight
 from ..compiler.graph.typed_value import TypedValue, show
 from ..compiler.graph.values import IndexInto
 from ..compiler.ops import OPS, Notation, written
 from ..compiler.ops.table import Op
 from ..compiler.sizes.axes import Axis, Literal, Static, known, show_static
-from ..compiler.typing.environment import Environment
+from ..compiler.typing.environment import Environment, Specialisation
 from ..dsl import catalogue
 from ..dsl import syntax as s
 from ..dsl.comments.docs import behind
@@ -174,10 +175,10 @@ def error_page(code_: str) -> str:
 # -- weights
 
 
-def weights_at(graph: Graph | None, span: Span) -> list[str]:
-    """The weights that the call at a place owns: name, stored shape (D2)."""
+def weights_at(block: Specialisation | None, span: Span) -> list[str]:
+    """The weights that the call at a place of a block owns: name, stored shape (D2)."""
     found: list[Weight] = []
-    todo = [graph] if graph is not None else []
+    todo = [block.graph] if block is not None and block.graph is not None else []
     while todo:
         for node in todo.pop().nodes:
             match node:
@@ -194,15 +195,5 @@ def weights_at(graph: Graph | None, span: Span) -> list[str]:
 
 def _stored(weight: Weight) -> str:
     dims = [" ".join(axis.name for axis in dim) or "1" for dim in weight.dims]
-    sizes = [_size(dim) for dim in weight.dims]
-    known_ = f" = {' x '.join(map(str, sizes))}" if sizes and all(size is not None for size in sizes) else ""
+    known_ = f" = {' x '.join(map(str, sizes))}" if (sizes := shape(weight)) and None not in sizes else ""
     return f"`[{', '.join(f'({dim})' if ' ' in dim else dim for dim in dims)}]`{known_}"
-
-
-def _size(dim: tuple[Axis, ...]) -> int | None:
-    size = 1
-    for axis in dim:
-        if axis.extent is None:
-            return None
-        size *= axis.extent
-    return size

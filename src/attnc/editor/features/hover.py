@@ -152,10 +152,7 @@ def _callee(view: Analysis, call: s.CallExpr, mention: Mention | None) -> Hover 
     elif call.span in view.facts.results:
         several = [wire for wire in view.facts.results[call.span] if wire is not None]
         lines = [describe.code("\n".join(describe.typed("result", wire) for wire in several))]
-    specialisation = next(
-        (i for b, i in view.facts.alone.items() if owner is not None and b.decl.span == owner.span), None
-    )
-    lines += describe.weights_at(specialisation.graph if specialisation is not None else None, call.span)
+    lines += describe.weights_at(view.alone(owner), call.span)
     if mention is not None:
         page = name_page(view, mention)
     elif op is not None:
@@ -260,8 +257,7 @@ def _value(view: Analysis, mention: Mention) -> str:
         parts.append("\n".join(line for line in describe.about(view, wire, environment) if line))
     if symbol.kind == "param":
         parts.append(describe.doc(symbol))
-        specialisation = next((i for b, i in view.facts.alone.items() if owner and b.decl.span == owner.span), None)
-        parts += describe.weights_at(specialisation.graph if specialisation is not None else None, symbol.span)
+        parts += describe.weights_at(view.alone(owner), symbol.span)
     words = {"argument": "an argument of", "param": "a weight of", "result": "a result of"}
     if owner is not None and symbol.kind in words:
         parts.append(f"{words[symbol.kind]} `{owner.name.text}`")

@@ -229,8 +229,7 @@ def parameters(view: Analysis, symbol: Symbol, count: int, given: set[str]) -> I
         name = generic.name.text
         if name not in given:
             yield Offer(f"{name} =", "parameter", generic.span.text, insert=f"{name} = $0", rank=4)
-    known = next((b for b in view.facts.alone if b.decl.span == node.span), None)
-    environment = view.facts.alone[known].environment if known is not None else None
+    environment = view.environment(node)
     axes_and_consts: list[Axis | Const] = []
     if environment is not None:
         axes_and_consts = [*environment.signature.of_file.values(), *environment.signature.const_of_file.values()]
