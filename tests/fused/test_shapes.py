@@ -173,14 +173,30 @@ def test_what_they_do_not_compute_in() -> None:
         net(**given((), 5))
 
 
-def test_traced() -> None:
-    """`torch.compile` sees ops with shapes, and no graph breaks."""
-    model = attnc.loads(SPEC).model("windowed")
-    net = model.torch(kernels="triton")
-    inputs = {name: x.float() if x.is_floating_point() else x for name, x in given((2,), 17).items()}
-    torch._dynamo.reset()
-    made = torch.compile(net, backend="aot_eager", fullgraph=True)(**inputs)
-    torch.testing.assert_close(made, net(**inputs))
+def test_ragged_widths() -> None:
+    """Lengths of examples are a mask: padding is neither read nor has it gradients; its queries read 0."""
+    text = """width target ragged
+width past like target
+depth key = 8
+model ragged(Q: [target, key], K: [target, key], V: [target, key]) -> [target, key] {
+    scores = dot[key](Q, K[target as past]) / sqrt(|key|)
+    return dot[past](softmax[past](scores where past <= target), V[target as past])
+}
+"""
+    model, draw = attnc.loads(text).model("ragged"), torch.Generator().manual_seed(0)
+    inputs = {name: torch.randn(3, 37, 8, generator=draw, dtype=torch.float64) for name in "QKV"}
+    inputs["target_lengths"] = torch.tensor([37, 5, 20])
+    mine = run(model.torch(kernels="triton"), inputs, torch.float32)
+    for x, y in zip(mine, run(model.torch(dtype="float64"), inputs, torch.float64), strict=True):
+        torch.testing.assert_close(x.double(), y, rtol=1e-5, atol=1e-5)
+        assert not x[1, 5:].any()
+
+
+def test_dropout_of_weights_is_refused() -> None:
+    text = SPEC.replace("softmax[past]", "dropout(softmax[past]").replace("where seen),", "where seen), p),")
+    model = attnc.loads(f"const p = 0.1\n{text}").model("windowed")
+    with pytest.raises(ValueError, match=r"nothing .* becomes a kernel(.|\n)*along past: .*at random \(dropout\)"):
+        model.files("triton")
 
 
 def test_other_kernels_and_captures() -> None:
