@@ -126,13 +126,14 @@ class FigureMaker:
 
     def _sheet(self, part: PanelPart, rows: Rows | None = None, *, exact: bool = True) -> Sheet:
         graph = part.graph
-        count = len(self._scene(part).steps) + len(graph.inputs) + len(graph.outputs)
+        scenes = [self._scene(part)]  # a sheet that is drawn again needs another one
+        count = len(scenes[0].steps) + len(graph.inputs) + len(graph.outputs)
         if count > MOST:
             raise TooLarge(f"a figure of `{graph.name}` would have {count} steps and ends, more than {MOST}")
 
         def made(paper: Paper) -> Sheet:
             return Sheet(
-                self._scene(part), self.colors, paper,
+                scenes.pop() if scenes else self._scene(part), self.colors, paper,
                 sizes=self.sizes, legend=self.legend, letter=part.letter, rows=rows, hatching=self.hatching,
             )  # fmt: skip
 

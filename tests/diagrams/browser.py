@@ -111,6 +111,11 @@ class Chromium:
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
 
+    look = run
+
+    def tap(self, selector: str, number: int = 0) -> None:
+        self.click(*self.at(selector, number))
+
     def at(self, selector: str, number: int = 0) -> tuple[float, float]:
         """The middle of an element, after it was scrolled into view."""
         found = f"document.querySelectorAll({json.dumps(selector)})[{number}]"
@@ -208,15 +213,18 @@ class Firefox:
             self.send("WebDriver:SetWindowRect", width=wide + inner[0], height=high + inner[1])
 
     def type(self, text: str) -> None:
-        self._keys(*({"type": kind, "value": each} for each in text for kind in ("keyDown", "keyUp")))
+        keys = [_KEYS["Enter"] if each == "\n" else each for each in text]
+        self._keys(*({"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")))
 
     def click(self, selector: str, number: int = 0) -> None:
         found = self.send("WebDriver:FindElements", using="css selector", value=selector)
         element = found[number]
         origin = {"type": "pointerMove", "x": 0, "y": 0, "origin": element, "duration": 0}
-        self.run(f"document.querySelectorAll({json.dumps(selector)})[{number}].scrollIntoView({{block: 'center'}})")
+        self.look(f"document.querySelectorAll({json.dumps(selector)})[{number}].scrollIntoView({{block: 'center'}})")
         actions = [origin, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
         self.send("WebDriver:PerformActions", actions=[{"type": "pointer", "id": "m", "actions": actions}])
+
+    tap = click
 
     def press(self, key: str) -> None:
         key = _KEYS.get(key, key)

@@ -70,7 +70,9 @@ def cases(
     by_said: dict[str, tuple[PredicateText, Pattern | None, list[tuple[int, ...]]]] = {}
     for folded, passes in by_key.values():
         said = predicate(folded, rows, columns, rank)
-        by_said.setdefault(said.key, (said, pattern(folded, rows, columns, scale, items), []))[2].extend(passes)
+        if said.key not in by_said:
+            by_said[said.key] = said, pattern(folded, rows, columns, scale, items), []
+        by_said[said.key][2].extend(passes)
     out = [Case(_when(symbols, sorted(passes), labels), seen, said) for said, seen, passes in by_said.values()]
     if any(case.pattern is None for case in out):
         return ()
@@ -155,20 +157,23 @@ def pattern(
     items: how many each of the axes has there; of more than there are cells the middle one of each cell is asked.
     """
 
-    def grid(by_data: bool) -> Pattern:
-        def item(axis: Axis, cell: int) -> int:
-            each = items[axis] // GRID
-            return cell * each + each // 2
+    def item(axis: Axis, cell: int) -> int:
+        each = items[axis] // GRID
+        return cell * each + each // 2
 
-        lines = range(GRID if rows is not None else 1)
-        at = (
-            [{columns: item(columns, j)} | ({} if rows is None else {rows: item(rows, i)}) for j in range(GRID)]
-            for i in lines
-        )
-        return tuple(tuple(int(bool(_at(formula, cell, scale, by_data, items))) for cell in line) for line in at)
+    high = GRID if rows is not None else 1
+    where = {columns: [item(columns, j) for j in range(GRID)] * high}
+    if rows is not None:
+        where[rows] = [item(rows, i) for i in range(GRID) for _ in range(GRID)]
+
+    def grid(by_data: bool) -> Pattern:
+        cells = _at(formula, where, scale, by_data, items)
+        cells = cells if len(cells) > 1 else cells * (GRID * high)
+        return tuple(tuple(int(bool(cell)) for cell in cells[GRID * i : GRID * (i + 1)]) for i in range(high))
 
     try:
-        most, least = grid(True), grid(False)
+        most = grid(True)
+        least = grid(False) if formula.leaves else most
     except (_Unknown, ZeroDivisionError, ValueError, OverflowError, TypeError, RecursionError):
         return None
     if not any(map(any, least)):  # `real and past <= seq`: where the indices forbid it, data cannot allow it
@@ -222,25 +227,29 @@ def _computed_by(formula: Symbolic) -> Callable[..., float | bool] | None:
 
 
 def _at(
-    formula: Symbolic, at: Mapping[Axis, int], scale: float, by_data: bool, items: Mapping[Axis, int]
-) -> float | bool:
+    formula: Symbolic, where: Mapping[Axis, list[int]], scale: float, by_data: bool, items: Mapping[Axis, int]
+) -> list[float | bool]:
+    """The value in each cell, or the one that it has in all of them. where: of each axis, the item in each cell."""
     match formula.op:
         case "number":
             value = formula.number
             if isinstance(value, bool) or value == 0 or scale == 1.0:
-                return value
-            return math.copysign(max(1, round(abs(value) * scale)), value)
+                return [value]
+            return [math.copysign(max(1, round(abs(value) * scale)), value)]
         case "size":
-            return GRID if formula.axis is None else items.get(formula.axis, GRID)
+            return [GRID if formula.axis is None else items.get(formula.axis, GRID)]
         case "symbol":  # a const not known: three cells show what it does
-            return 3
+            return [3]
         case "position":
-            if formula.axis is None or formula.axis not in at:
+            if formula.axis is None or formula.axis not in where:
                 raise _Unknown
-            return at[formula.axis]
+            return list(where[formula.axis])
         case "data":
-            return by_data
+            return [by_data]
         case _ if computed := _computed_by(formula):
-            return computed(*(_at(arg, at, scale, by_data, items) for arg in formula.args))
+            args = [_at(arg, where, scale, by_data, items) for arg in formula.args]
+            many = max(map(len, args), default=1)
+            wide = [arg if len(arg) == many else arg * many for arg in args]
+            return [computed(*each) for each in zip(*wide, strict=True)] if args else [computed()]
         case _:
             raise _Unknown

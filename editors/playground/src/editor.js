@@ -32,16 +32,24 @@ export function makeEditor(parent, changed) {
     lineNumbers(), lintGutter(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), attn, indentUnit.of("    "),
     syntaxHighlighting(classHighlighter), marks, locked, EditorState.transactionFilter.of(change => (allowed(change) ? change : [])),
     keymap.of([...defaultKeymap, ...historyKeymap, ...lintKeymap, indentWithTab]),
-    EditorView.contentAttributes.of({ "aria-label": "the spec", autocapitalize: "off", autocorrect: "off", spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": "the spec", "aria-description": "Escape, then Tab, leaves it", autocapitalize: "off", autocorrect: "off", spellcheck: "false" }),
     EditorView.updateListener.of(update => { if (update.docChanged) changed(update.state.doc.toString()); }),
   ] }) });
   return {
     view,
     text: () => view.state.doc.toString(),
     undo: () => undo(view), redo: () => redo(view),
-    // Another text. keep: as a change that can be undone.
-    replace(text, keep = false) {
-      if (keep && text === view.state.doc.toString()) return;
+    // The same text, changed where it differs: whether what is locked let it.
+    rewrite(text) {
+      const old = this.text(), least = Math.min(old.length, text.length);
+      let from = 0, after = 0;
+      while (from < least && old[from] === text[from]) from++;
+      while (after < least - from && old.at(-1 - after) === text.at(-1 - after)) after++;
+      view.dispatch({ changes: { from, to: old.length - after, insert: text.slice(from, text.length - after) } });
+      return this.text() === text;
+    },
+    // Another text.
+    replace(text) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, effects: [setLocked.of(Decoration.none), setMarks.of(Decoration.none)] });
     },
     lock(ranges) {

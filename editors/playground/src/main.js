@@ -10,9 +10,9 @@ import { showSees } from "./sees.js";
 
 const QUIET = 40, CALM = 350; // milliseconds after the last key: until a check, until figures
 const DRAFT = "attnc-draft", FIRST = "examples/attentions/grouped_query.attn";
-const checker = new Python(10), maker = new Python(90);
+const checker = new Python(10), maker = new Python(90, true);
 const [examples, puzzles] = await Promise.all(["examples.json", "puzzles.json"].map(async name => (await fetch(name)).json()));
-const now = { part: "figure", name: "", names: [], wrong: false, puzzle: null, verdict: null, checked: null };
+const now = { part: "figure", name: "", names: [], wrong: false, puzzle: null, verdict: null, checked: null, linked: null };
 const editor = makeEditor($("editor"), changed);
 let quiet = 0, calm = 0;
 
@@ -30,6 +30,11 @@ function changed(text) {
   reply("");
   stale(true);
   quiet = setTimeout(() => check(text), QUIET);
+  const chosen = examples.find(each => each.name === $("examples").value);
+  if (chosen && chosen.text !== text) $("examples").value = "";
+  if (text === now.linked) return; // what a link brought takes the place of a draft once it is changed
+  if (now.linked !== null) history.replaceState(null, "", location.pathname + location.search);
+  now.linked = null;
   try { if (!now.puzzle) localStorage.setItem(DRAFT, text); } catch { /* a browser that keeps nothing */ }
 }
 
@@ -43,6 +48,7 @@ async function check(text) {
     return say(`attnc could not check this: ${problem.message}`, "wrong");
   }
   if (!answer || text !== editor.text()) return;
+  maker.start();
   Object.assign(now, { wrong: answer.wrong, names: answer.names, checked: text });
   editor.show(answer.found);
   showMistakes(answer.found, { go: from => editor.go(from), apply: edits => editor.apply(edits), mend, explain });
@@ -77,7 +83,7 @@ async function results() {
     try {
       const answer = await maker.ask({ ask: "part", text, name, part });
       if (!answer) return;
-      keep(part, of, answer.text);
+      keep(part, of, answer.text, name);
     } catch (problem) {
       return say(`attnc could not make this: ${problem.message}`, "wrong");
     }
@@ -124,13 +130,18 @@ function openPart(part) {
   results();
 }
 
-async function mend() {
-  const text = editor.text(), answer = await checker.ask({ ask: "mend", text });
-  if (answer && text === editor.text()) editor.replace(answer.text, true);
+// The text as the checker changes it; where the text stays as it is, `same` says why that may be.
+async function change(ask, same) {
+  const text = editor.text(), answer = await checker.ask({ ask, text }).catch(problem => reply(`attnc could not do this: ${problem.message}`, "wrong"));
+  if (!answer || text !== editor.text()) return;
+  if (answer.text === text) reply(same);
+  else if (!editor.rewrite(answer.text)) reply("It would change what is locked.");
 }
 
+const mend = () => change("mend", "Nothing could be mended: one fix at a time, please.");
+
 async function explain(code) {
-  const answer = await checker.ask({ ask: "explain", code });
+  const answer = await checker.ask({ ask: "explain", code }).catch(() => null);
   if (!answer?.text) return;
   $("page").querySelector("pre").textContent = answer.text;
   $("page").showModal();
@@ -146,7 +157,10 @@ document.querySelector("#parts [role=tablist]").addEventListener("keydown", ({ k
   next.click();
 });
 $("names").addEventListener("change", () => { now.name = $("names").value; results(); });
-$("copy").addEventListener("click", () => navigator.clipboard?.writeText(partText(now.part)));
+$("copy").addEventListener("click", async () => {
+  const copied = await navigator.clipboard?.writeText(partText(now.part)).then(() => true, () => false);
+  reply(copied ? "Copied." : "This browser lets no page copy: mark the text instead.", copied ? "right" : "wrong");
+});
 $("examples").addEventListener("change", () => {
   const found = examples.find(each => each.name === $("examples").value);
   if (!found) return;
@@ -155,13 +169,15 @@ $("examples").addEventListener("change", () => {
   editor.replace(found.text);
 });
 $("puzzles").addEventListener("change", () => openPuzzle(puzzles.find(each => each.name === $("puzzles").value) ?? null));
-$("format").addEventListener("click", async () => {
-  const text = editor.text(), answer = await checker.ask({ ask: "format", text });
-  if (answer && text === editor.text() && !now.puzzle) editor.replace(answer.text, true);
+$("format").addEventListener("click", () => {
+  if (now.puzzle) return reply("A puzzle is not formatted: its signature is locked.");
+  change("format", now.wrong ? "It stays as it is: what does not parse has no other form." : "It has this form already.");
 });
 $("share").addEventListener("click", async () => {
   try {
-    history.replaceState(null, "", await toFragment(editor.text()));
+    const text = editor.text(), fragment = await toFragment(text);
+    history.replaceState(null, "", fragment);
+    if (text === editor.text()) now.linked = text;
   } catch (problem) {
     return reply(problem.message, "wrong");
   }
@@ -178,17 +194,22 @@ $("bundle").addEventListener("click", async () => {
 });
 
 async function open() {
+  let wrong = "";
   try {
     const linked = await fromFragment(location.hash);
-    if (linked !== null) return editor.replace(linked);
+    if (linked !== null) {
+      now.linked = linked;
+      return editor.replace(linked);
+    }
   } catch (problem) {
     if (!(problem instanceof BadLink)) throw problem;
-    editor.replace(`# ${problem.message}\n`);
-    return;
+    wrong = problem.message;
+    history.replaceState(null, "", location.pathname + location.search);
   }
   let draft = null;
   try { draft = localStorage.getItem(DRAFT); } catch { /* a browser that keeps nothing */ }
   editor.replace(draft || (examples.find(each => each.name === FIRST) ?? examples[0]).text);
+  reply(wrong, "wrong");
 }
 
 for (const group of new Set(examples.map(each => each.group))) {

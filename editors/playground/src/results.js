@@ -13,14 +13,15 @@ export function showPart(part) {
   $("figure").hidden = part !== "figure";
   $("text").hidden = !TEXTS.has(part);
   $("sees").hidden = part !== "sees";
+  $("none").hidden = part === "sees" || made.has(part);
   if (TEXTS.has(part)) $("text").textContent = made.get(part)?.text ?? "";
   $("copy").hidden = !TEXTS.has(part) || !made.has(part);
 }
 
-// of: the text and the model that it was made of.
-export function keep(part, of, text) {
+// of: the text and the model (name) that it was made of.
+export function keep(part, of, text, name) {
   made.set(part, { of, text });
-  if (part === "figure") drawn(text);
+  if (part === "figure") drawn(text, name);
 }
 
 export const isMade = (part, of) => made.get(part)?.of === of;
@@ -28,13 +29,27 @@ export const isShown = () => made.size > 0 && $("sees").hidden;
 export const partText = part => made.get(part)?.text ?? "";
 export const stale = on => $("results").classList.toggle("stale", on);
 
-// The new figure takes the place of the old one once it is there.
-function drawn(page) {
-  const next = make("iframe", { src: "figure.html", sandbox: "allow-scripts allow-downloads allow-modals", title: "the living figure" });
-  next.addEventListener("load", () => {
-    next.contentWindow.postMessage({ figure: page }, "*");
-    if (frame) frame.remove();
-    frame = next;
-  }, { once: true });
+// The new figure takes the place of the old one once it is drawn; of the same model, with the same blocks open.
+async function drawn(page, name) {
+  const next = make("iframe", { class: "coming", src: "figure.html", sandbox: "allow-scripts allow-downloads allow-modals", title: "the living figure" });
+  next.dataset.name = name;
   $("figure").append(next);
+  await new Promise(resolve => next.addEventListener("load", resolve, { once: true }));
+  const { view } = frame?.dataset.name === name ? await told(frame, { view: true }) : {};
+  await told(next, { figure: page, view });
+  if (!next.isConnected) return;
+  next.classList.remove("coming");
+  for (const other of [...$("figure").querySelectorAll("iframe")]) if (other !== next && other.compareDocumentPosition(next) & Node.DOCUMENT_POSITION_FOLLOWING) other.remove();
+  frame = next;
+}
+
+// What a frame answers; nothing, if it does not within a moment.
+function told({ contentWindow }, words) {
+  return new Promise(resolve => {
+    const hear = ({ data, source }) => { if (source === contentWindow) end(data); };
+    const end = data => { removeEventListener("message", hear); clearTimeout(late); resolve(data); };
+    const late = setTimeout(() => end({}), 2000);
+    addEventListener("message", hear);
+    contentWindow.postMessage(words, "*");
+  });
 }
