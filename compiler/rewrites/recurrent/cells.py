@@ -21,19 +21,17 @@ from ...graph.values import Role, Value
 from ...ops import op_meaning, op_named
 from ...sizes.axes import Axis, Literal, known
 from ..simplify.dead import alive
-from ..tools.walk import Fresh, Walk
+from ..tools.walk import Fresh
+from .replaced import Numbers, with_calls
 from .widen import (
     WEIGHTS,
     Widened,
     along,
     behind,
-    fits,
     held_over,
     in_written_order,
     inputs_along,
     is_map,
-    outs_read,
-    starting_numbers,
     with_axis,
 )
 
@@ -42,30 +40,12 @@ SIGMOID, TANH = op_meaning(Function(least=0, greatest=1, rising=True)), op_named
 
 def cells(graph: Graph) -> Graph:
     """The graph with such scans as one op."""
-    made: dict[object, Graph | None] = {}
-    return Walk(lambda _, new: _replaced(new, made))(graph)
 
+    def zeros(scan: Scan, numbers: Numbers) -> Numbers | None:
+        every = all(known(number) == 0 for number in numbers.values())
+        return numbers if every and 1 <= len(scan.states) <= 2 else None
 
-def _replaced(graph: Graph, made: dict[object, Graph | None]) -> Graph:
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        done = None
-        if isinstance(node, Scan) and fits(graph, node) and 1 <= len(node.states) <= 2:
-            outs = outs_read(graph, node)
-            numbers = starting_numbers(graph, node)
-            zeros = frozenset(place for place, number in numbers.items() if known(number) == 0)
-            orders = tuple(node.args[place].type.axes for place in node.steps)
-            key = node.graph, node.axis, node.steps, node.states, node.axes, zeros, outs, orders
-            if key not in made:
-                made[key] = None if len(zeros) < len(numbers) else _Cell(node, zeros).block(outs)
-            block = made[key]
-            if block is not None:
-                args = tuple(arg for place, arg in enumerate(node.args) if place not in zeros)
-                axes, kept = (*node.axes, (node.axis, node.axis)), tuple(node.outs[place] for place in outs)
-                done = Call(block, node.name, args, kept, axes, node.consts, node.span)
-        nodes.append(node if done is None else done)
-    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
-    return graph if same else replace(graph, nodes=tuple(nodes))
+    return with_calls(graph, zeros, lambda scan, numbers, outs: _Cell(scan, frozenset(numbers)).block(outs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from ...graph.traits import Gather
 from ...graph.values import Role, Scalar, Type, Value
 from ...sizes.axes import ConstOf, Static, known
 from ..simplify.dead import alive
-from ..tools.walk import Fresh, Walk
-from .widen import Widened, along, behind, fits, in_written_order, inputs_along, outs_read, starting_numbers, with_axis
+from ..tools.walk import Fresh
+from .replaced import with_calls
+from .widen import Widened, along, behind, in_written_order, inputs_along, with_axis
 
 UNKNOWN = 64  # items of a width
 TIMES = 4  # how many more numbers of an item may wait for what is done behind the loop than the item has
@@ -26,30 +27,11 @@ TIMES = 4  # how many more numbers of an item may wait for what is done behind t
 
 def lift_scans(graph: Graph) -> Graph:
     """The graph with loops that do only what must wait."""
-    made: dict[object, Graph | None] = {}
-    return Walk(lambda _, new: _lifted(new, made))(graph)
-
-
-def _lifted(graph: Graph, made: dict[object, Graph | None]) -> Graph:
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        done = None
-        if isinstance(node, Scan) and node.name and fits(graph, node):
-            outs = outs_read(graph, node)
-            orders = tuple(node.args[place].type.axes for place in node.steps)
-            starts = starting_numbers(graph, node)
-            key = node.graph, node.axis, node.steps, node.states, node.axes, outs, orders, tuple(starts.items())
-            if key not in made:
-                made[key] = _Lift(node, starts).block(outs)
-            block = made[key]
-            if block is not None:
-                axes = (*node.axes, (node.axis, node.axis))
-                args = tuple(arg for place, arg in enumerate(node.args) if place not in starts)
-                kept = tuple(node.outs[place] for place in outs)
-                done = Call(block, node.name, args, kept, axes, node.consts, node.span)
-        nodes.append(node if done is None else done)
-    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
-    return graph if same else replace(graph, nodes=tuple(nodes))
+    return with_calls(
+        graph,
+        lambda scan, numbers: numbers if scan.name else None,
+        lambda scan, numbers, outs: _Lift(scan, numbers).block(outs),
+    )
 
 
 def _size(value: Value) -> int:

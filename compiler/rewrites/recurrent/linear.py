@@ -14,23 +14,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...graph.nodes import Apply, Call, Graph, Node, Scan, makes, reads
+from ...graph.nodes import Apply, Graph, Node, Scan, makes, reads
 from ...graph.values import Scalar, Value
 from ...ops import op_named
 from ...sizes.axes import Axis, Literal, known
 from ..simplify.dead import alive
-from ..tools.walk import Walk
 from .forms import Maker, RankOne, StateForm, Term
+from .replaced import Numbers, with_calls
 from .sums import counted_beside
 from .widen import (
     Widened,
     behind,
-    fits,
     held_over,
     in_written_order,
     inputs_along,
-    outs_read,
-    starting_numbers,
     with_axis,
 )
 
@@ -39,35 +36,11 @@ MOST = 2  # products that are added to a state, each of which is an attention of
 
 def linear_scans(graph: Graph) -> Graph:
     """The graph with such scans done for all items at once."""
-    made: dict[object, Graph | None] = {}
-    return Walk(lambda _, new: _replaced(new, made))(graph)
 
+    def zeros(scan: Scan, numbers: Numbers) -> Numbers:
+        return {place: number for place, number in numbers.items() if known(number) == 0}
 
-def _replaced(graph: Graph, made: dict[object, Graph | None]) -> Graph:
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        done = _called(graph, node, made) if isinstance(node, Scan) else None
-        nodes.append(node if done is None else done)
-    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
-    return graph if same else alive(replace(graph, nodes=tuple(nodes)))
-
-
-def _called(graph: Graph, scan: Scan, made: dict[object, Graph | None]) -> Call | None:
-    """The call that does what a scan does, if its states are linear."""
-    if not fits(graph, scan):
-        return None
-    zeros = frozenset(place for place, number in starting_numbers(graph, scan).items() if known(number) == 0)
-    outs = outs_read(graph, scan)
-    orders = tuple(scan.args[place].type.axes for place in scan.steps)
-    key = scan.graph, scan.axis, scan.steps, scan.states, scan.axes, zeros, outs, orders
-    if key not in made:
-        made[key] = _Linear(scan, zeros).block(outs)
-    block = made[key]
-    if block is None:
-        return None
-    args = tuple(arg for place, arg in enumerate(scan.args) if place not in zeros)
-    axes = (*scan.axes, (scan.axis, scan.axis))
-    return Call(block, scan.name, args, tuple(scan.outs[place] for place in outs), axes, scan.consts, scan.span)
+    return with_calls(graph, zeros, lambda scan, numbers, outs: _Linear(scan, frozenset(numbers)).block(outs), alive)
 
 
 class _NotLinear(Exception):

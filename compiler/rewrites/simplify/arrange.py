@@ -14,7 +14,7 @@ from ...graph.traits import Arrange, IndexMap, OpTraits
 from ...graph.values import Value
 from ...sizes.axes import Axis
 from ..tools.operands import operand_axes
-from ..tools.walk import Walk
+from ..tools.walk import Walk, with_nodes
 
 
 def arrange(graph: Graph) -> Graph:
@@ -23,9 +23,7 @@ def arrange(graph: Graph) -> Graph:
 
 
 def _arranged(graph: Graph) -> Graph:
-    nodes = tuple(_repeat(node) if isinstance(node, Repeat) else node for node in graph.nodes)
-    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
-    return graph if same else replace(graph, nodes=nodes)
+    return with_nodes(graph, (_repeat(node) if isinstance(node, Repeat) else node for node in graph.nodes))
 
 
 def _repeat(node: Repeat) -> Repeat:

@@ -13,7 +13,7 @@ from ...graph.nodes import Apply, Constant, Graph, Node, Repeat
 from ...graph.traits import Complement, Conjunction, Disjunction, OpTraits, Pointwise
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Const, Literal, consts_in, known
-from ..tools.walk import Walk
+from ..tools.walk import Walk, with_nodes
 
 MOST = 4  # kinds of passes
 
@@ -24,9 +24,7 @@ def split_passes(graph: Graph) -> Graph:
 
 
 def _split(graph: Graph) -> Graph:
-    nodes = tuple(_passes(node) if isinstance(node, Repeat) else node for node in graph.nodes)
-    same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
-    return graph if same else replace(graph, nodes=nodes)
+    return with_nodes(graph, (_passes(node) if isinstance(node, Repeat) else node for node in graph.nodes))
 
 
 def _passes(node: Repeat) -> Repeat:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 
 from ....dsl.base.records import replace
@@ -55,6 +55,13 @@ def with_names(node: Node, names: Mapping[int, str | None]) -> Node:
     return with_results(node, tuple(replace(out, name=names.get(out.id, out.name)) for out in makes(node)))
 
 
+def with_nodes(graph: Graph, nodes: Iterable[Node]) -> Graph:
+    """The graph with these nodes; itself, if they are its own."""
+    nodes = tuple(nodes)
+    same = len(nodes) == len(graph.nodes) and all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
+    return graph if same else replace(graph, nodes=nodes)
+
+
 class Fresh:
     """New values of one graph."""
 
@@ -89,7 +96,6 @@ class Walk:
                         nodes.append(node if same else replace(node, bodies=bodies))
                     case _:
                         nodes.append(node)
-            same = all(a is b for a, b in zip(nodes, graph.nodes, strict=True))
             self._keep.append(graph)
-            self.replaced[id(graph)] = self._step(graph, graph if same else replace(graph, nodes=tuple(nodes)))
+            self.replaced[id(graph)] = self._step(graph, with_nodes(graph, nodes))
         return self.replaced[id(graph)]

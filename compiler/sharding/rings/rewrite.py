@@ -19,7 +19,7 @@ from ...rewrites.kernels.place_masks import place_masks
 from ...rewrites.simplify.constants import fold_truths
 from ...rewrites.simplify.dead import alive
 from ...rewrites.simplify.numbers import fold_numbers
-from ...rewrites.tools.walk import Walk
+from ...rewrites.tools.walk import Walk, with_nodes
 from ...sizes.axes import Axis, Literal
 from ..sends import Collective, RingAttention, SendKind
 from ..spread.placing import PartsOfAxes
@@ -41,9 +41,8 @@ def with_rings(graph: Graph, parts: PartsOfAxes) -> Graph:
 def _rings(graph: Graph, by: Mapping[Axis, tuple[int, ...]]) -> Graph:
     makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
     nodes = [_ring(node, makers, by) or node if isinstance(node, Apply) else node for node in graph.nodes]
-    if all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
-        return graph
-    return alive(replace(graph, nodes=tuple(nodes)))
+    found = with_nodes(graph, nodes)
+    return graph if found is graph else alive(found)
 
 
 def _ring(node: Apply, makers: Mapping[int, Apply], by: Mapping[Axis, tuple[int, ...]]) -> Apply | None:
