@@ -6,6 +6,9 @@ All results and gradients; of a tenth in bfloat16; what is moved, beside what `a
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,3 +45,13 @@ def test_tiny(seed: int) -> None:
 def test_as_float64(start: int) -> None:
     for seed in range(start, start + EACH):
         right(seed)
+
+
+@pytest.mark.slow
+def test_they_compile() -> None:
+    """As Triton compiles them for a GPU, which needs none: types, which the interpreter does not ask for."""
+    kept = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    command = [sys.executable, "-W", "ignore", "-m", "tests.fused.compiled", "0:60"]
+    done = subprocess.run(command, capture_output=True, text=True, env=kept, cwd=Path(__file__).parents[2])
+    assert not done.returncode, done.stdout + done.stderr
+    assert int(done.stdout.split()[0]) >= 180
