@@ -24,7 +24,7 @@ from ...compiler.graph.traits import (
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.masks.read import Reader
 from ...compiler.sizes.axes import Axis, known
-from ...compiler.streams.along import left_out
+from ...compiler.streams.along import left_out, written
 from ...compiler.streams.region import Fold, StreamingRegion, varies
 from ...compiler.streams.rules import FoldKind
 from .names import AXIS, PART, SCORE, KernelNames, plain
@@ -71,7 +71,7 @@ def kernels(graph: Graph, region: StreamingRegion, starts: Mapping[Axis, Value])
         if id(fold.node) in used:
             continue
         if fold.kind is not FoldKind.TOTAL or len(fold.node.operands) != 2:
-            raise NoKernel(f"a fold of its own, {fold.kind.value}")
+            raise NoKernel(f"{written(fold.node)} of scores, {fold.kind.value}, has no kernel yet")
         made.append(KernelReader(graph, region, makers, starts).kernel(fold, [fold], []))
     assert folds
     return made
@@ -111,6 +111,8 @@ class KernelReader:
         root = self.point(score)
         seen = None if mask is None else self.point(mask)
         if isinstance(seen, StaticPoint):
+            if not seen.number:
+                raise NoKernel("its mask hides everything")
             seen = None
         if isinstance(root, Read | PairPlace | StaticPoint):
             raise NoKernel("its scores are read, not made")

@@ -88,6 +88,30 @@ def test_scores(scores: str) -> None:
     assert not wrong(text, {"q": 17})
 
 
+SHARES = {
+    "softmax": "softmax[k](scores where MASK)",
+    "norm": "l2norm[k](select(MASK, scores, 0))",
+    "sum": "select(MASK, sigmoid(scores), 0)",
+}
+
+
+@pytest.mark.parametrize("mask", ["|d| > 5", "|d| > 5 and k <= q", "false", "not (|d| < 5 or k <= q)"])
+@pytest.mark.parametrize("fold", SHARES)
+def test_masks_that_are_known_to_hide_all(fold: str, mask: str) -> None:
+    """They counted as no mask, and all pairs were seen."""
+    text = body(f"return dot[k]({SHARES[fold].replace('MASK', f'k >= 0 and ({mask})')}, V[q as k])")
+    assert judge(Drawn(0, text, {"q": 5}, (2,), "float32", ())).reasons
+    assert not wrong(text.replace(" > 5", " > 2").replace("false", "true").replace(" < 5", " < 2"), {"q": 17})
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "min", "logsumexp"])
+def test_reductions_beside(op: str) -> None:
+    """What has no kernel is refused by its name."""
+    text = body(f"return dot[k](sigmoid(scores), V[q as k]) * {op}[k](tanh(scores))")
+    (reason,) = judge(Drawn(0, text, {"q": 5}, (2,), "float32", ())).reasons
+    assert f"along k: `{op}[k]` of scores, " in reason
+
+
 def test_tables_in_half_precision() -> None:
     """Items of a table are computed with in float32, as all else is."""
     text = body("return dot[k](softmax[k](scores + a[b = index[b](min(abs(q - k), 2))] * 3 where k <= q), V[q as k])")
