@@ -286,8 +286,6 @@ def _wedge(sheet: Canvas, id: str, p: _PlacedNote, y: float, to: Box, color: str
     begin, end = _axis(p, y + (-3 if p.above else 3), to)
     if (end[1] - begin[1]) * (1 if p.above else -1) < 3:
         return
-    sheet.point(f"{id}_1", begin)
-    sheet.point(f"{id}_2", end)
     chain = [begin, *straight(begin, end)]
     attributes = {
         "color": color,
@@ -296,6 +294,16 @@ def _wedge(sheet: Canvas, id: str, p: _PlacedNote, y: float, to: Box, color: str
         "class": "wedge",
         "dir": "forward",
     }
+    _beneath(sheet, id, chain, attributes)
+
+
+def _beneath(sheet: Canvas, id: str, chain: list[Point], attributes: dict[str, str]) -> None:
+    """A curve beneath all others: Graphviz draws edges in the order of the nodes that they begin at."""
+    before = len(sheet.picture.nodes)
+    sheet.point(f"{id}_1", chain[0])
+    sheet.point(f"{id}_2", chain[-1])
+    ends = sheet.picture.nodes[before:]
+    sheet.picture.nodes[:] = [*ends, *sheet.picture.nodes[:before]]
     sheet.picture.edges.insert(0, Edge(f"{id}_1", f"{id}_2", chain, attributes))
 
 
@@ -304,10 +312,7 @@ def _halo(sheet: Canvas, wire: Wire | None, color: str) -> None:
     for k, (other, chain) in enumerate(sheet.curves):
         if wire is not None and other.number == wire.number:
             id = f"halo{wire.number}_{k}"
-            sheet.point(f"{id}_1", chain[0])
-            sheet.point(f"{id}_2", chain[-1])
-            attributes = {"color": color, "penwidth": "7", "class": "halo"}
-            sheet.picture.edges.insert(0, Edge(f"{id}_1", f"{id}_2", chain, attributes))
+            _beneath(sheet, id, chain, {"color": color, "penwidth": "7", "class": "halo"})
 
 
 # -- where things are

@@ -114,6 +114,9 @@ def test_notes_cover_nothing_and_reach_what_they_speak_of(width: float) -> None:
     first = min(i for i, e in enumerate(sheet.picture.edges) if e.attributes["class"].startswith("wire"))
     under = [i for i, e in enumerate(sheet.picture.edges) if e.attributes["class"] in ("wedge", "halo")]
     assert under and max(under) < first, "wedges and halos lie beneath the wires"
+    tails = {e.tail for e in sheet.picture.edges if e.attributes["class"] in ("wedge", "halo")}
+    nodes = [node.id for node in sheet.picture.nodes]  # Graphviz draws the edges of one node after those of another
+    assert max(map(nodes.index, tails)) < min(nodes.index(e.tail) for e in sheet.picture.edges if e.tail not in tails)
 
 
 def test_a_note_stands_on_the_side_that_it_is_told() -> None:
