@@ -12,7 +12,7 @@ from ..base import theme
 from ..base.curves import straight
 from ..base.names import axis_label, barred, spaced
 from ..base.picture import Cluster
-from ..base.text import bold, plain, roman, width
+from ..base.text import Rich, bold, plain, roman, width
 from ..glyphs.masks import draw_mask
 from ..layout.glyph_sizes import tiled
 from ..layout.wires import Wire
@@ -101,52 +101,57 @@ def _memory(sheet: Canvas, hatched: frozenset[int], device: str) -> list[Entry]:
     return [*found, _loop_icon(sheet)]
 
 
-def _line(said: str, *looks: Strokes, along: float = _ICON + 12) -> Entry:
-    """A wire with these strokes."""
-    text = roman(said)
+def _said(text: Rich, at: float, icon: Callable[[Canvas, float, float], None]) -> Entry:
+    """An icon, and behind it what it stands for."""
     wide = width(text, theme.CAPTION)
 
     def draw(sheet: Canvas, x: float, y: float) -> None:
+        icon(sheet, x, y)
+        sheet.write(x + at + wide / 2, y, text, theme.CAPTION, cls="legend")
+
+    return at + wide, draw
+
+
+def _line(said: str, *looks: Strokes, along: float = _ICON + 12) -> Entry:
+    """A wire with these strokes."""
+
+    def icon(sheet: Canvas, x: float, y: float) -> None:
         if along:
             sheet.line(x, x + along - 4, y, sheet.theme.ink, "1.35")
         if looks:
             strokes(sheet, [(x + k, y) for k in range(2, int(along) - 5)], looks, sheet.theme.ink)
-        sheet.write(x + along + 3 + wide / 2, y, text, theme.CAPTION, cls="legend")
 
-    return along + 3 + wide, draw
+    return _said(roman(said), along + 3, icon)
 
 
 def _tile(axis: Axis, size: int, streamed: bool) -> Entry:
     """`q / 128`, and what that is."""
     mark = tiled(axis, size)
     text = roman(f"{size} at a time, one tile after another" if streamed else f"{size} in each program")
-    wide, rest = width(mark, theme.AXIS), width(text, theme.CAPTION)
+    wide = width(mark, theme.AXIS)
 
-    def draw(sheet: Canvas, x: float, y: float) -> None:
+    def icon(sheet: Canvas, x: float, y: float) -> None:
         color = sheet.theme.width if axis.is_width else sheet.theme.depth
         sheet.write(x + wide / 2, y, mark, theme.AXIS, color=color, cls="legend")
         if axis.is_width and barred(axis.label):
             sheet.bar(axis.label, x, y, theme.AXIS, color)
-        sheet.write(x + wide + 7 + rest / 2, y, text, theme.CAPTION, cls="legend")
 
-    return wide + 7 + rest, draw
+    return _said(text, wide + 7, icon)
 
 
 def _loop_icon(sheet: Canvas) -> Entry:
     """The tint of a loop, and the line that leads its state back."""
     text = roman("a loop on the chip, and what it keeps")
-    wide = width(text, theme.CAPTION)
 
-    def draw(sheet: Canvas, x: float, y: float) -> None:
+    def icon(sheet: Canvas, x: float, y: float) -> None:
         box = (x, y - 9, x + _ICON + 12, y + 9)
         sheet.picture.clusters.append(Cluster("legend_loop", box, (), (x, y), sheet.theme.part, plain(text), 0.0))
         sheet.include(box)
         ends = (x + _ICON + 9, y + 4), (x + 10, y + 4)
         sheet.stroke("legend_back", [ends[0], *straight(*ends)], sheet.theme.ink, "1.15")
         sheet.head("legend_back_h", x + 7, y + 4, leftwards=True)
-        sheet.write(x + _ICON + 15 + wide / 2, y, text, theme.CAPTION, cls="legend")
 
-    return _ICON + 15 + wide, draw
+    return _said(text, _ICON + 15, icon)
 
 
 def _mesh(axis: MeshAxis, number: int, hatched: bool) -> Entry:
@@ -173,17 +178,16 @@ def _sent(op: Collective) -> Entry:
     letters = sent_letters(op)
     name = plain(letters).strip("()")
     text = roman(f"{_SENT[name]}{' of gradients alone' if op.kind in BACKWARD else ' between devices'}")
-    half, wide = width(letters, theme.CAPTION) / 2 + 5, width(text, theme.CAPTION)
+    half = width(letters, theme.CAPTION) / 2 + 5
 
-    def draw(sheet: Canvas, x: float, y: float) -> None:
+    def icon(sheet: Canvas, x: float, y: float) -> None:
         for inset in (0.0, 2.0):
             box = (x + inset, y - 9 + inset, x + 2 * half - inset, y + 9 - inset)
             sheet.shape(f"legend_{name}{len(plain(letters))}{inset:.0f}", box, "legend", plain(text), covers=False,
                         **_plain("box", "white", "0.9"))  # fmt: skip
         sheet.write(x + half, y + 1.5, letters, theme.CAPTION, cls="legend")
-        sheet.write(x + 2 * half + 5 + wide / 2, y, text, theme.CAPTION, cls="legend")
 
-    return 2 * half + 5 + wide, draw
+    return _said(text, 2 * half + 5, icon)
 
 
 def _axis(axis: Axis) -> Entry:
@@ -193,34 +197,30 @@ def _axis(axis: Axis) -> Entry:
     if axis.extent is not None:
         facts += f" = {axis.extent}"
     text = roman(f"{facts.strip()} ({kind})".strip())
-    wide, rest = width(label, theme.AXIS), width(text, theme.CAPTION)
+    wide = width(label, theme.AXIS)
 
-    def draw(sheet: Canvas, x: float, y: float) -> None:
+    def icon(sheet: Canvas, x: float, y: float) -> None:
         color = sheet.theme.width if axis.is_width else sheet.theme.depth
         sheet.line(x, x + _ICON, y, color, "1.5" if axis.is_width else "1.35")
         sheet.write(x + _ICON + 5 + wide / 2, y, label, theme.AXIS, color=color, cls="legend")
         if axis.is_width and barred(axis.label):
             sheet.bar(axis.label, x + _ICON + 5, y, theme.AXIS, color)
-        sheet.write(x + _ICON + 10 + wide + rest / 2, y, text, theme.CAPTION, cls="legend")
 
-    return _ICON + 10 + wide + rest, draw
+    return _said(text, _ICON + 10 + wide, icon)
 
 
 def _block(title: str, tint: int, closed: bool) -> Entry:
     """A block and its tint: as the box that it is in the figure, or as a region."""
-    text = roman(f"{title} (block)")
-    wide = width(text, theme.CAPTION)
 
-    def draw(sheet: Canvas, x: float, y: float) -> None:
+    def icon(sheet: Canvas, x: float, y: float) -> None:
         fills = sheet.theme.block if closed else sheet.theme.region
         look = {"shape": "box3d", "penwidth": "1.1"} if closed else {"shape": "box", "penwidth": "0"}
         sheet.shape(
             f"legend_block{tint}", (x + 4, y - 8, x + 20, y + 8), "legend", title, covers=False,
             style="filled", fillcolor=fills[tint % len(fills)], **look,
         )  # fmt: skip
-        sheet.write(x + _ICON + 5 + wide / 2, y, text, theme.CAPTION, cls="legend")
 
-    return _ICON + 5 + wide, draw
+    return _said(roman(f"{title} (block)"), _ICON + 5, icon)
 
 
 _MEANING: dict[str, str] = {
@@ -247,15 +247,11 @@ _MEANING: dict[str, str] = {
 
 
 def _glyph(mark: str, step: DrawStep) -> Entry:
-    text = roman(_MEANING[mark])
-    wide = width(text, theme.CAPTION)
-
-    def draw(sheet: Canvas, x: float, y: float) -> None:
+    def icon(sheet: Canvas, x: float, y: float) -> None:
         sheet.step = step
         _icon(sheet, mark, x, y)
-        sheet.write(x + _ICON + 5 + wide / 2, y, text, theme.CAPTION, cls="legend")
 
-    return _ICON + 5 + wide, draw
+    return _said(roman(_MEANING[mark]), _ICON + 5, icon)
 
 
 _LETTERS = {"learned": "L", "embed": "E", "sign": "+"}

@@ -17,8 +17,8 @@ from ..compiler.causality.caller_sizes import made_of
 from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
 from ..compiler.graph.traits import Arrange, Gather, IndexMap, OpTraits, Window
 from ..compiler.graph.values import IndexInto, Role, Scalar, Value
-from ..compiler.sizes.axes import Arith, Axis, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, decided
-from ..compiler.sizes.functions import OPERATIONS
+from ..compiler.sizes.arithmetic import inexact_division, replaced
+from ..compiler.sizes.axes import Arith, Axis, ConstOf, Kind, Literal, Number, SizeOf, Static, axes_in, known
 from ..dsl.source import Span
 
 KEPT = 4  # depths up to this stay as they are
@@ -160,26 +160,15 @@ class DepthFacts:
 
 def _value(static: Static, new: Mapping[int, int]) -> Number | None:
     """A size with new depths; None where it has none."""
-    match static:
-        case Literal(value):
-            return value
-        case SizeOf(axis):
-            return axis.extent if axis.is_width or axis.extent is None else new[axis.extent]
-        case ConstOf(const):
-            return None if isinstance(const.value, tuple) else const.value
-        case Arith(op):
-            alone = decided(static)
-            if alone is not None:
-                return _value(alone, new)
-            values = [_value(each, new) for each in static.operands]
-            if any(value is None for value in values):
-                return None
-            try:
-                if op == "//" and values[0] % values[1]:  # type: ignore[operator]
-                    return None
-                return OPERATIONS[op](*values)
-            except (ArithmeticError, ValueError):
-                return None
+
+    def other(part: SizeOf | ConstOf) -> Static:
+        if isinstance(part, ConstOf) or part.axis.is_width or part.axis.extent is None:
+            return part
+        return Literal(new[part.axis.extent])
+
+    found = replaced(static, other)
+    number = known(found)
+    return None if number is None or inexact_division(found) is not None else number
 
 
 def _depths(static: Static) -> frozenset[int]:
