@@ -102,7 +102,8 @@ model f(x: [seq, d]) -> [seq, d] causal seq {
 def test_sizes_come_from_the_mask_that_failed(mask: str, least: int) -> None:
     """The graph has no such number: the proof tells where what it compares turns."""
     (found,) = attnc.check(BLOCK.replace("MASK", f"p <= t or {mask}"))
-    assert "another item" in found.message and int(found.message.split("another item ")[1].split()[0]) >= least
+    changed = re.search(r": item (\d+) of `x` changes item ", found.message)
+    assert changed is not None and int(changed[1]) >= least
 
 
 CHUNKS = """\
