@@ -65,7 +65,7 @@ def test_pairs_that_do_not_count(scores: str) -> None:
 
 SCORES = {
     "negative power": "(scores * scores + 1) ^ -2",
-    "odd power": "(scores / 2) ^ 9",
+    "odd power": "(1.2 * tanh(scores)) ^ 9",
     "decay of heads": "scores * (1 - 2 ^ (-3 - h)) ^ (q - k)",
     "learned decay": "scores * sigmoid(broadcast[q, k](n)) ^ abs(q - k)",
     "power of both": "scores + (1.5 + tanh(scores)) ^ (1 + n2)",
