@@ -95,8 +95,10 @@ class _Matching:
 
     def _inside(self, node: Node, inner: Graph, line: _Statement) -> None:
         named = self.parts.get(node.name) if isinstance(node, Call | Repeat | Scan) else None
-        called = named or next((name for name in line.uses if name in self.origins.bodies), None)
-        if called is not None and (named or called.lower().replace("_", "") == inner.name.lower().replace("_", "")):
+        own = inner.name.lower().replace("_", "")
+        known = (name for name in sorted(line.uses) if name in self.origins.bodies)
+        called = named or next((name for name in known if name.lower().replace("_", "") == own), None)
+        if called is not None:
             self.origins._body(inner, called)
         elif isinstance(node, Repeat):  # a loop, whose lines are among these
             self.graph(inner, line)

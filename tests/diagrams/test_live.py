@@ -107,6 +107,11 @@ def test_code_knows_its_words_of_the_spec(small: str) -> None:
     assert not found["import torch"]
 
 
+def test_a_line_that_calls_two_blocks_leads_to_the_words_of_both() -> None:
+    model = attnc.load(ROOT / "examples" / "attentions" / "linear_attention.attn").model("recurrent")
+    assert next(spans for line, spans in model._lines() if "torch.exp" in line)
+
+
 def test_what_cannot_be_code_has_a_page_without() -> None:
     block = attnc.load(ROOT / "compiler" / "std" / "attention.attn").block("attend")  # its depths have no sizes
     assert data_of(block.draw().html())["code"] == []

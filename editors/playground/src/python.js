@@ -46,8 +46,14 @@ export class Python {
     if (this.#busy || !this.ready || !this.#waiting.size) return;
     const [kind, task] = this.#waiting.entries().next().value;
     this.#waiting.delete(kind);
-    this.#busy = { ...task, begun: performance.now(), number: ++this.#count, timer: setTimeout(() => this.#end(new TooLong(`it took more than ${this.seconds} seconds, and was ended`)), this.seconds * 1000) };
+    this.#busy = { ...task, begun: performance.now(), number: ++this.#count };
+    this.#wait();
     this.#worker.postMessage({ number: this.#count, question: JSON.stringify(task.question) });
+  }
+
+  #wait() {
+    clearTimeout(this.#busy.timer);
+    this.#busy.timer = setTimeout(() => this.#end(new TooLong(`it took more than ${this.seconds} seconds, and was ended`)), this.seconds * 1000);
   }
 
   #told(data) {
@@ -57,6 +63,7 @@ export class Python {
     }
     else if (data.broken) return this.#end(new Broken(data.broken));
     else if (data.number !== this.#busy?.number) return;
+    else if (data.anew) return this.#wait();
     else {
       this.#calm();
       if (data.bug === undefined) this.#busy.resolve(JSON.parse(data.answer));

@@ -20,7 +20,7 @@ async function bytes(name) {
 }
 
 // NumPy is unpacked when something asks for it: a right spec is checked, drawn and compiled without.
-async function answered(question) {
+async function answered(number, question) {
   const { python, answer } = await ready;
   try {
     return answer(question);
@@ -28,13 +28,14 @@ async function answered(question) {
     if (!/No module named 'numpy'/.test(bug.message)) throw bug;
   }
   python.unpackArchive(await bytes("numpy.zip"), "zip", site);
-  python.runPython("import importlib; importlib.invalidate_caches()");
+  python.runPython("import importlib; importlib.invalidate_caches(); import numpy");
+  postMessage({ number, anew: true }); // that is no part of the answer, and takes seconds on a telephone
   return answer(question);
 }
 
 onmessage = async ({ data: { number, question } }) => {
   try {
-    postMessage({ number, answer: await answered(question) });
+    postMessage({ number, answer: await answered(number, question) });
   } catch (bug) {
     postMessage({ number, bug: String(bug.message ?? bug).trim().split("\n").at(-1) });
   }
