@@ -38,10 +38,10 @@ AS = {
 
 
 def number(value: float | int | bool) -> str:
-    """A number as Triton reads it."""
-    if isinstance(value, bool) or not isinstance(value, float):
-        return str(value)
-    return f'float("{value}")' if math.isinf(value) or math.isnan(value) else repr(value)
+    """A number as Triton reads it, fit to stand beside an operator."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return repr(value) if value >= 0 else f"({value!r})"
 
 
 @dataclass
@@ -70,38 +70,29 @@ class Points:
     def write(self, roots: list[Point]) -> None:
         """The lines of all that these are made of."""
         for point in ordered(roots):
-            if (
-                id(point) in self.names
-                or not isinstance(point, Done | Read)
-                or (isinstance(point, Read) and point.at is None)
-            ):
-                continue
-            if isinstance(point, Read):
-                assert point.at is not None
-                at, leaf = self.name(point.at), point.leaf
-                name = self.names[id(point)] = self.free.give(f"{leaf.name}_here")
-                axis = self.kernel.names[leaf.own[0]]
-                inside = f"({at} >= 0) & ({at} < {leaf.name}_size)"
-                item = f"tl.load({leaf.name} + {at} * {leaf.name}_{axis}, mask={inside}, other=0)"
-                self.lines.append(f"{name} = {item}{AS[leaf.kind]}")
-                continue
-            code = written(point, [self.name(arg) for arg in point.args])
-            self.names[id(point)] = self.free.give(point.name)
+            match point:
+                case Read(leaf, at) if at is not None:
+                    code, wish = self._item(leaf, self.name(at)), f"{leaf.name}_here"
+                case Done(name=wish):
+                    code = written(point, [self.name(arg) for arg in point.args])
+                case _:
+                    continue
+            self.names[id(point)] = self.free.give(wish)
             self.lines.append(f"{self.names[id(point)]} = {code}")
 
-
-def _bare(text: str) -> str:
-    return text if text.replace("_", "a").replace(".", "a").isalnum() else f"({text})"
+    def _item(self, leaf: PairNumber, at: str) -> str:
+        """The item of a table at a place."""
+        step, inside = f"{leaf.name}_{self.kernel.names[leaf.own[0]]}", f"({at} >= 0) & ({at} < {leaf.name}_size)"
+        return f"tl.load({leaf.name} + {at} * {step}, mask={inside}, other=0){AS[leaf.kind]}"
 
 
 def written(point: Done, args: list[str]) -> str:
     """One op. Raises NoKernel for what Triton has no word for."""
     if point.exact and _widens(point):
         args = [
-            arg if isinstance(of, StaticPoint) or of.kind is Scalar.BOOL else f"({arg}).to(tl.float64)"
+            arg if isinstance(of, StaticPoint) or of.kind is Scalar.BOOL else f"{arg}.to(tl.float64)"
             for arg, of in zip(args, point.args, strict=True)
         ]
-    args = [_bare(arg) for arg in args]
     code = _arithmetic(point, args) or _chosen(point, args)
     if code is None:
         raise NoKernel(f"`{point.op}` has no form in Triton yet")
@@ -130,7 +121,7 @@ def _arithmetic(point: Done, args: list[str]) -> str | None:
         case Rounded(up):
             return args[0] if kinds[0] is Scalar.INT else f"{ROUNDED[up]}({args[0]}).to(tl.int32)"
         case Function() if point.op in FUNCTIONS:
-            operand = args[0] if kinds[0] is Scalar.REAL or point.exact else f"({args[0]}).to(tl.float32)"
+            operand = args[0] if kinds[0] is Scalar.REAL or point.exact else f"{args[0]}.to(tl.float32)"
             return FUNCTIONS[point.op][0].format(operand)
         case _:
             return None
@@ -159,7 +150,11 @@ def _chosen(point: Done, args: list[str]) -> str | None:
 def _wide(point: Done, arg: str) -> str:
     """The first factor of whole numbers, such that products of long distances have room."""
     small = any(isinstance(of, StaticPoint) and abs(of.number) <= 1024 for of in point.args)
-    return arg if point.kind is not Scalar.INT or small or arg.isdigit() else f"({arg}).to(tl.int64)"
+    return (
+        arg
+        if point.kind is not Scalar.INT or small or isinstance(point.args[0], StaticPoint)
+        else f"{arg}.to(tl.int64)"
+    )
 
 
 def _widens(point: Done) -> bool:
@@ -177,12 +172,12 @@ def _power(point: Done, args: list[str]) -> str:
     base, exponent = point.args
     if not point.exact and point.kind is Scalar.REAL:
         args = [
-            f"({arg}).to(tl.float32)" if of.kind is Scalar.INT and not isinstance(of, StaticPoint) else arg
+            f"{arg}.to(tl.float32)" if of.kind is Scalar.INT and not isinstance(of, StaticPoint) else arg
             for arg, of in zip(args, point.args, strict=True)
         ]
     if isinstance(exponent, StaticPoint):
         whole = point.kind is Scalar.INT
-        return _fixed_power(f"({args[0]}).to(tl.int64)" if whole else args[0], exponent.number, whole)
+        return _fixed_power(f"{args[0]}.to(tl.int64)" if whole else args[0], exponent.number, whole)
     if isinstance(base, StaticPoint) and base.number > 0:
         return f"tl.exp2({args[1]} * {math.log2(base.number)!r})"
     if isinstance(base, StaticPoint):
@@ -276,7 +271,7 @@ def backwards(points: Points, gradient: str) -> tuple[list[str], dict[str, str]]
 
 def _shares(points: Points, point: Done, d: str) -> list[str]:
     """The gradient of each operand; "" where there is none."""
-    args, y = [_bare(points.name(arg)) for arg in point.args], points.name(point)
+    args, y = [points.name(arg) for arg in point.args], points.name(point)
     match point.meaning:
         case Sum(times):
             return [d if by > 0 else f"-{d}" for by in times]
@@ -408,7 +403,7 @@ def _in_logs_of_two(points: Points, root: Point, name: str, lines: list[str]) ->
             case Quotient(whole=False), (x, StaticPoint(by)):
                 lines.pop()
                 return f"{points.name(x)} * {LOG2E / float(by)!r}"
-    return f"{_bare(name)} * {LOG2E!r}"
+    return f"{name} * {LOG2E!r}"
 
 
 def _function(name: str, given: list[str], says: str, lines: list[str], result: str) -> str:
