@@ -14,6 +14,10 @@ WAIT = 20.0  # seconds that a question for news stays open
 POLICY = "default-src 'self' 'unsafe-inline' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 
+def _web(name: str) -> str:
+    return files(__package__).joinpath("web", name).read_text("utf-8")
+
+
 class WatchServer(ThreadingHTTPServer):
     """Listens on the loopback address. port: 0 for any that is free. Raises OSError for one that is taken."""
 
@@ -47,13 +51,15 @@ class WatchHandler(BaseHTTPRequestHandler):
         following = self.server.following
         match url.path:
             case "/":
-                self._answer(200, "text/html", files(__package__).joinpath("web/watch.html").read_text("utf-8"))
+                self._answer(200, "text/html", _web("watch.html"))
             case "/news":
                 than = given.get("than", "")
                 shown = following.newer(int(than) if than.isdecimal() and len(than) < 10 else -1, WAIT)
                 self._answer(200, "application/json", json.dumps(shown.data()))
             case "/figure":
-                self._answer(200, "text/html", following.shown.parts.get("figure", "<!doctype html>"))
+                page = following.shown.parts.get("figure", "<!doctype html>")
+                head, end, _ = page.rpartition("</body>")  # none where a figure is told to be impossible
+                self._answer(200, "text/html", f"{head}<script>{_web('keep.js')}</script>{end}" if end else page)
             case "/choose":
                 following.choose(given.get("name", ""))
                 self._answer(200, "application/json", "{}")
