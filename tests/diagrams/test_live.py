@@ -413,6 +413,29 @@ def test_zoom_keeps_its_place(chromium: Chromium, page: Path) -> None:
 
 
 @pytest.mark.slow
+@in_chromium
+def test_print_is_light(chromium: Chromium, page: Path) -> None:
+    """Whatever the screen is."""
+    colors = "[document.body, ...figure.querySelectorAll('svg text, svg path, svg rect')].map(e => getComputedStyle(e))"
+    colors = f"JSON.stringify({colors}.map(s => [s.color, s.backgroundColor, s.fill, s.stroke]))"
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    try:
+        chromium.open(page)
+        light = chromium.run(colors)
+        chromium.run("mode()")
+        assert chromium.run(colors) != light
+        chromium.send("Emulation.setEmulatedMedia", media="print")
+        assert chromium.run(colors) == light
+        chromium.open(page)
+        chromium.send("Emulation.setEmulatedMedia", media="screen", features=dark)
+        assert chromium.run(colors) != light
+        chromium.send("Emulation.setEmulatedMedia", media="print", features=dark)
+        assert chromium.run(colors) == light
+    finally:
+        chromium.send("Emulation.setEmulatedMedia", media="", features=[])
+
+
+@pytest.mark.slow
 @in_firefox
 def test_it_answers_in_firefox(page: Path, tmp_path: Path) -> None:
     browser = Firefox(tmp_path)
