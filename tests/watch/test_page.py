@@ -11,7 +11,6 @@ import pytest
 
 from attnc.watch.following import Following
 from attnc.watch.server import WatchServer
-
 from tests.diagrams.browser import CHROMIUM, Chromium
 from tests.diagrams.test_live import NET
 
@@ -48,6 +47,9 @@ def test_a_save_leaves_open_what_was_open(tmp_path: Path) -> None:
     def said(words: str) -> str:
         return f"document.getElementById('mistakes').textContent.includes({words!r})"
 
+    def drawn(op: str) -> str:
+        return f"/{op}/i.test({FIGURE}.body?.textContent) && {FIGURE}.readyState === 'complete'"
+
     try:
         browser.visit(server.address)
         until(f"{LEVELS} === 3")  # at first all are open
@@ -58,15 +60,13 @@ def test_a_save_leaves_open_what_was_open(tmp_path: Path) -> None:
         tap("#figure [data-box] rect, #figure [data-box] path")
         until(f"{LEVELS} === 2")
         file.write_text(NET.replace("tanh(c)", "gelu(c)"))
-        until(f"/gelu/i.test({FIGURE}.body?.textContent) && {FIGURE}.readyState === 'complete'")
+        until(drawn("gelu"))
         assert browser.run(LEVELS) == 2
         file.write_text(NET.replace("tanh(c)", "tahn(c)"))
         until(said("did you mean `tanh`"))
         assert browser.run(LEVELS) == 2  # the last that was right
         file.write_text(NET)
-        until(
-            f"document.getElementById('mistakes').hidden && /tanh/i.test({FIGURE}.body?.textContent) && {FIGURE}.readyState === 'complete'"
-        )
+        until(f"document.getElementById('mistakes').hidden && {drawn('tanh')}")
         assert browser.run(LEVELS) == 2 and browser.errors == []
     finally:
         browser.close()
