@@ -50,14 +50,16 @@ class Along:
 
     def _widen(self, node: Node) -> None:
         """Says whether what a node makes is wide: larger than each of its operands, or made of what is. Tables are made
-        where they are used, so one of several widths makes what is made with it wide.
+        where they are used, so one of several widths makes what is made with it wide; one of this width alone is as
+        large as what is compared with one number (`key < lengths`).
         """
         if not isinstance(node, Apply) or not self.moves(node.out) or is_table(node.out):
             return
         wide = [self.wide[value.id] for value in reads(node) if value.id in self.wide]
         axes = set(varies(node.out))
         tables = [value for value in node.operands if is_table(value)]
-        grown = all(not axes <= {*varies(value)} for value in node.operands if not is_table(value))
+        grown = all(not axes <= {*varies(value)} for value in node.operands if value not in tables)
+        grown &= axes != {self.axis} or not tables
         grown &= node.traits.reads != Arrange(IndexMap.SAME)
         grown |= any(self.moves(value) and sum(axis.is_width for axis in varies(value)) > 1 for value in tables)
         if wide or (grown and self.hindered(node) is None):

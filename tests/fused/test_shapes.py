@@ -192,6 +192,31 @@ model ragged(Q: [target, key], K: [target, key], V: [target, key]) -> [target, k
         assert not x[1, 5:].any()
 
 
+def test_ragged_keys_made_by_weights() -> None:
+    """Lengths are compared with positions before the loop: keys that weights make of padded items stay outside."""
+    text = """width target
+width past ragged
+depth model = 6, heads = 2, key = 8
+model cross(Q: [target, heads, key], x: [past, model], V: [past, heads, key]) -> [target, heads, key] {
+    K = linear[model -> heads, key](x)
+    return dot[past](softmax[past](dot[key](Q, K)), V)
+}
+"""
+    model, draw = attnc.loads(text).model("cross"), torch.Generator()
+    plain, kernels = model.torch(dtype="float64", seed=0), model.torch(kernels="triton", seed=0)
+    shapes = {"Q": (3, 20, 2, 8), "x": (3, 37, 6), "V": (3, 37, 2, 8)}
+    found = []
+    for net, dtype in ((plain, torch.float64), (kernels, torch.float32)):
+        draw.manual_seed(0)
+        given = {name: torch.randn(shape, generator=draw, dtype=torch.float64) for name, shape in shapes.items()}
+        given = {name: value.to(dtype).requires_grad_() for name, value in given.items()}
+        y = net(**given, past_lengths=torch.tensor([37, 5, 20]))
+        y.square().sum().backward()
+        found.append([y.detach(), *(x.grad for x in given.values()), *(weight.grad for weight in net.parameters())])
+    for mine, right in zip(found[1], found[0], strict=True):
+        torch.testing.assert_close(mine.double(), right, rtol=1e-4, atol=1e-4)
+
+
 def test_dropout_of_weights_is_refused() -> None:
     text = SPEC.replace("softmax[past]", "dropout(softmax[past]").replace("where seen),", "where seen), p),")
     model = attnc.loads(f"const p = 0.1\n{text}").model("windowed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnc import loads
+from attnc.compiler.graph.values import Scalar
 from attnc.compiler.streams.along import written
 from attnc.compiler.streams.find import find
 from attnc.compiler.streams.region import StreamingRegion, Streams
@@ -45,6 +46,19 @@ def test_softmax_attention() -> None:
         "Q": (False, False), "K": (True, False), "V": (True, False), "b": (True, True), "real": (True, False),
     }  # fmt: skip
     assert one.seen is not None and (one.seen.q.name, one.seen.k.name) == ("q", "k")
+
+
+def test_a_mask_of_the_keys_alone_is_read() -> None:
+    """A number compared with positions of the keys: keys that a weight makes of what it leaves out stay outside."""
+    head = HEAD.replace("real: bool[k]", "y: [k, v], n: int[]").replace("K: [h, k, d], ", "")
+    answer = found(
+        "K = linear[v -> h, d](select(int(k) < n, y, 1))\nt = dot[d](Q, K)\n"
+        + "return dot[k](softmax[k](t where int(k) < n), V)",
+        head.partition("    s = ")[0],
+    )
+    (one,) = answer.regions
+    assert [item.value.type.axes[0].name for item in one.inputs if item.value.type.element is Scalar.BOOL] == ["k"]
+    assert not answer.refusals
 
 
 def test_what_folds() -> None:
