@@ -32,15 +32,17 @@ from .tiles import Done, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, S
 LOG2E = 1.4426950408889634
 AS = {
     Scalar.REAL: ".to(tl.float32)",
-    Scalar.INT: ".to(tl.int32)",
+    Scalar.INT: ".to(tl.int64)",
     Scalar.BOOL: " != 0",
 }  # what is read, as computed with
 
 
 def number(value: float | int | bool) -> str:
-    """A number as Triton reads it, fit to stand beside an operator."""
+    """A number as Triton reads it, fit to stand beside an operator: a whole one is of 32 bits where it fits in."""
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
+    if isinstance(value, int) and not -(2**31) <= value < 2**31:
+        return f"tl.full([], {value}, tl.int64)"
     return repr(value) if value >= 0 else f"({value!r})"
 
 
@@ -109,7 +111,7 @@ def _arithmetic(point: Done, args: list[str]) -> str | None:
         case Sum(times):
             return f"{args[0]} {'+' if times[1] > 0 else '-'} {args[1]}"
         case Product():
-            return f"{_wide(point, args[0])} * {args[1]}"
+            return " * ".join(_wide(point, args))
         case Quotient(whole):
             return _floored(*args) if whole else f"{args[0]} / {args[1]}"
         case Remainder() if all(kind is Scalar.INT for kind in kinds):
@@ -119,7 +121,7 @@ def _arithmetic(point: Done, args: list[str]) -> str | None:
         case Power():
             return _power(point, args)
         case Rounded(up):
-            return args[0] if kinds[0] is Scalar.INT else f"{ROUNDED[up]}({args[0]}).to(tl.int32)"
+            return args[0] if kinds[0] is Scalar.INT else f"{ROUNDED[up]}({args[0]}).to(tl.int64)"
         case Function() if point.op in FUNCTIONS:
             operand = args[0] if kinds[0] is Scalar.REAL or point.exact else f"{args[0]}.to(tl.float32)"
             return FUNCTIONS[point.op][0].format(operand)
@@ -147,14 +149,12 @@ def _chosen(point: Done, args: list[str]) -> str | None:
             return None
 
 
-def _wide(point: Done, arg: str) -> str:
-    """The first factor of whole numbers, such that products of long distances have room."""
-    small = any(isinstance(of, StaticPoint) and abs(of.number) <= 1024 for of in point.args)
-    return (
-        arg
-        if point.kind is not Scalar.INT or small or isinstance(point.args[0], StaticPoint)
-        else f"{arg}.to(tl.int64)"
-    )
+def _wide(point: Done, args: list[str]) -> list[str]:
+    """Factors of whole numbers, one of them such that products of long distances have room."""
+    if point.kind is not Scalar.INT or any(isinstance(of, StaticPoint) and abs(of.number) <= 1024 for of in point.args):
+        return args
+    varies = next((place for place, of in enumerate(point.args) if not isinstance(of, StaticPoint)), 0)
+    return [f"{arg}.to(tl.int64)" if place == varies else arg for place, arg in enumerate(args)]
 
 
 def _widens(point: Done) -> bool:
