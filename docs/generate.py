@@ -8,6 +8,7 @@ rewrites, attentions.md, table1.md, meshes.md and the pictures from examples; an
 
 from __future__ import annotations
 
+import hashlib
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,6 +133,11 @@ PAGES = {
 }
 
 
+def stamp(figure: Diagram) -> str:
+    """The last line of a picture: what it was drawn from, by which a test knows an old one."""
+    return f"<!-- drawn from DOT sha256 {hashlib.sha256(figure.dot.encode()).hexdigest()[:32]} -->\n"
+
+
 def pictures() -> Iterator[tuple[str, Diagram]]:
     yield "transformer.svg", attnc.load(EXAMPLES / "transformer.attn").model("transformer").draw()
     llama = attnc.load(EXAMPLES / "zoo" / "llama.attn").model("llama")
@@ -145,5 +151,5 @@ if __name__ == "__main__":
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
     for name, figure in pictures():
-        figure.save(DOCS / "pictures" / name)
+        (DOCS / "pictures" / name).write_text(figure.svg().rstrip("\n") + "\n" + stamp(figure), encoding="utf-8")
     ATTENTIONS["draw"]()

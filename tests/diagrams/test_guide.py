@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
+import runpy
 import shutil
 import tomllib
 from pathlib import Path
@@ -36,8 +36,8 @@ def figure(text: str, hints: str = "", levels: bool = False) -> Diagram:
     return model.draw(title="", hints=tomllib.loads(hints).get(name, {}), levels=levels)
 
 
-def stamp(diagram: Diagram) -> str:
-    return f"<!-- drawn from DOT sha256 {hashlib.sha256(diagram.dot.encode()).hexdigest()[:32]} -->\n"
+GENERATE = runpy.run_path(str(DOCS / "generate.py"))
+stamp = GENERATE["stamp"]
 
 
 def test_there_are_pictures() -> None:
@@ -59,3 +59,10 @@ def test_picture_is_current(text: str, hints: str, path: str, request: pytest.Fi
         (DOCS / path).write_text(svg.rstrip("\n") + "\n" + stamp(diagram), encoding="utf-8")
     assert (DOCS / path).exists(), f"no {path}; `pytest --update` draws it"
     assert stamp(diagram) in (DOCS / path).read_text(encoding="utf-8"), f"{path} is old; `pytest --update` draws it"
+
+
+@pytest.mark.slow
+def test_large_pictures_are_current() -> None:
+    """Those of the first page and of the tools: `python docs/generate.py` draws them."""
+    for name, diagram in GENERATE["pictures"]():
+        assert stamp(diagram) in (DOCS / "pictures" / name).read_text(encoding="utf-8"), f"{name} is old"
