@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...compiler.graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, children, makes, reads
+from ...compiler.graph.nodes import Apply, Call, Graph, Input, Node, Repeat, Scan, children, makes, reads
 from ...dsl.source import Span
 
 _Body = ast.ClassDef | ast.FunctionDef
@@ -57,6 +57,8 @@ class Origins:
             matching = _Matching(self, list(_lines(forward.body)), parts)
             matching.graph(graph, None)
             matching.helpers()
+            for entry in graph.inputs:
+                matching.input(entry)
 
     def add(self, node: Node, line: _Statement) -> None:
         span = getattr(node, "span", None)
@@ -117,6 +119,15 @@ class _Matching:
                     self.at[made] = k + 1
                     return [line]
         return []
+
+    def input(self, entry: Input) -> None:
+        """The lines that read an input: after another value has got its name, none does."""
+        span, spans = entry.value.span, self.origins.spans
+        end = next((k for k, line in enumerate(self.lines, 1) if entry.name in line.assigns), len(self.lines))
+        for line in self.lines[:end]:
+            if span is not None and entry.name in line.reads:
+                for number in range(line.first, line.last + 1):
+                    spans[number] = {span: None, **spans.get(number, {})}
 
     def helpers(self) -> None:
         """Lines that no node has, such as those of indices, come from what the next line that reads them comes from."""

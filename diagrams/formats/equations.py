@@ -118,13 +118,14 @@ def marked(graph: Graph, place: Place) -> list[str]:
 
 def _equations(graph: Graph, tints: dict[str, str], place: Place | None) -> list[str]:
     rows = _Rows(graph, set(), Titles(graph), consts=_consts(graph), tints=tints, place=place)
-    shapes = [_space(entry.value.type) for entry in graph.inputs]
+    declared = ([axis for axis in entry.value.type.axes if axis not in graph.lifted] for entry in graph.inputs)
+    shapes = [_space(entry.value.type, axes) for entry, axes in zip(graph.inputs, declared, strict=True)]
     results = [_space(output.value.type, output.axes) for output in graph.outputs]
     rows.rows.append(
         rf"{_callee(rows, graph)} &\colon {_product(shapes) or _NOTHING} \to {_product(results) or _NOTHING}"
     )
     for entry in graph.inputs:
-        rows.terms[entry.value.id] = _Tex(_fresh(rows, entry.name))
+        rows.terms[entry.value.id] = _placed(rows, entry.value.span, _Tex(_fresh(rows, entry.name)))
     if graph.kind == "op":
         rows.rows.append(rf"& \text{{computed by }} \texttt{{{escaped(graph.target)}}}")
     else:
@@ -304,13 +305,13 @@ def _body(rows: _Rows) -> None:
             case Parameter(weight, out):
                 rows.terms[out.id] = _Tex(_named(weight.name))
             case Apply():
-                _keep(rows, node.out, _placed(rows, node, _apply(rows, node)), read.get(node.out.id, 0))
+                _keep(rows, node.out, _placed(rows, node.span, _apply(rows, node)), read.get(node.out.id, 0))
             case Call() | Scan() | Repeat():
                 _several(rows, node)
 
 
-def _placed(rows: _Rows, node: Apply | Call | Scan, term: _Tex) -> _Tex:
-    number = None if rows.place is None else rows.place(node.span)
+def _placed(rows: _Rows, span: Span | None, term: _Tex) -> _Tex:
+    number = None if rows.place is None else rows.place(span)
     return term if number is None else _Tex(rf"\place{{{number}}}{{{term.tex}\endplace}}", term.binds, term.sign)
 
 
@@ -406,7 +407,7 @@ def _several(rows: _Rows, node: Call | Scan | Repeat) -> None:
     call = f"{_beneath(_callee(rows, node.graph) + power, ', '.join(axes))}({args})"
     if isinstance(node, Scan):
         call = rf"{_under(_SCAN, [node.axis])}\ {call}"
-    call = _placed(rows, node, _Tex(call)).tex
+    call = _placed(rows, node.span, _Tex(call)).tex
     outs = node.outs
     if len(outs) == 1:
         read = uses(rows.graph).get(outs[0].id, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -13,6 +14,7 @@ from ..scene.steps import DrawStep, StepKind
 from .parts import PartFinder
 
 _CALLED = {StepKind.COPY: "copy", StepKind.SINK: "the result", StepKind.ENTER: "begins", StepKind.EXIT: "ends"}
+_WHOLE = re.compile(r'(block|model)\s+\w+\s*(as\s*"|[\[(])')  # not `model / 2`, of an axis of this name
 
 
 @dataclass
@@ -29,7 +31,7 @@ class PageFacts:
 
     def place(self, span: Span | None) -> int | None:
         """None for what no spec says, or what is a whole block of it."""
-        if span is None or span.text.startswith(("block ", "model ")):
+        if span is None or _WHOLE.match(span.text):
             return None
         source = self.sources.setdefault(span.source, len(self.sources))
         return self.places.setdefault((source, span.start, span.end), len(self.places))

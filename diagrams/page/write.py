@@ -49,7 +49,7 @@ def write(
         "drawings": [json.loads(text) for text in levels.drawings],
         "colors": levels.palette.colors,
         "equations": [[name, [mathml(row) for row in rows]] for name, rows in equations],
-        "code": [[line, [place(span) for span in spans]] for line, spans in code],
+        "code": [[line, [p for span in spans if (p := place(span)) is not None]] for line, spans in code],
         "heat": seen,
         "words": [f"{name}: {'; '.join(map(spoken, rows))}." for name, rows in equations],
         **levels.facts.data(),

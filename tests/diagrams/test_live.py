@@ -126,6 +126,33 @@ def test_equations_know_their_words_of_the_spec(small: str) -> None:
     assert "y is W up dot over m and x plus b up; z is ReLU(y);" in " ".join(data["words"])
 
 
+def test_the_signature_of_a_block_is_the_declared_one(small: str) -> None:
+    """Without the axes of the caller over which it is lifted, on either side."""
+    rows = dict(data_of(small)["equations"])
+    assert [rows[name][0].count(">t<") for name in ("net", "turn", "swell")] == [2, 2, 0]
+    assert latex(attnc.loads(NET, name="net.attn").block("swell")._graph).splitlines()[1].count(r"\mathsf{m}") == 2
+    assert "swell maps numbers along m to numbers along m" in " ".join(data_of(small)["words"])
+
+
+def test_an_input_leads_to_the_lines_and_equations_that_read_it() -> None:
+    source = NET.replace("turn(x) }", "turn(x * 2) + x }").replace("swell(x) + x", "swell(x) + x / |m|")
+    data = data_of(attnc.loads(source, name="net.attn").model("net").draw().html())
+    inputs = {level["name"]: step["p"] for level in data["levels"] for step in level["steps"] if step["t"] == "input x"}
+    lines = {name: [line.strip() for line, places in data["code"] if p in places] for name, p in inputs.items()}
+    assert set(inputs) == {"net", "turn", "swell"}
+    for name, line in (("net", "return self.turn(x * 2) + x"), ("turn", "self.swell(x) + x"), ("swell", "self.up(x)")):
+        assert line in lines[name][-1] and len(lines[name]) == 1 + (name == "net"), lines[name]  # a model checks it
+        assert any(f'data-p="{inputs[name]}"' in row for row in dict(data["equations"])[name])
+    assert all(place is not None for _, places in data["code"] for place in places)
+
+
+def test_what_begins_with_an_axis_called_model_is_a_place() -> None:
+    source = "depth model = 8\nmodel net() -> [model] { return tanh(model / 2) }\n"
+    data = data_of(attnc.loads(source, name="net.attn").model("net").draw().html())
+    words = {data["sources"][source][1][a:b] for source, a, b in data["places"]}
+    assert "tanh(model / 2)" in words and not any(text.startswith("model net") for text in words)
+
+
 @pytest.mark.parametrize(
     ("tex", "words"),
     [
@@ -344,6 +371,41 @@ def test_a_screen_reader_finds_every_step(chromium: Chromium, page: Path) -> Non
     assert chromium.run(focused).startswith("+; ")
     assert "aria-hidden" not in chromium.run("svgText()") and 'role="img"' in chromium.run("svgText()")
     assert chromium.errors == []
+
+
+@pytest.mark.slow
+@in_chromium
+def test_keys_are_not_disturbed_by_a_pointer_at_rest(chromium: Chromium, page: Path) -> None:
+    """What the figure scrolls under it is not pointed at, until it moves."""
+    chromium.size(*SIZES["laptop"])
+    chromium.open(page)
+    chromium.run("openLevel()")
+    chromium.run("Promise.all(document.getAnimations().map(each => each.finished))")
+    x, y = chromium.run(
+        "(b => [b.x + b.width / 2, Math.min(b.bottom, innerHeight) / 2])(figure.getBoundingClientRect())"
+    )
+    chromium.move(2, 2)
+    chromium.move(x, y)
+    chromium.run("figure.focus()")
+    for step in range(1, 41):
+        chromium.press("ArrowRight")
+        chromium.run("new Promise(done => setTimeout(done, 120))")
+        assert f"step {step} of" in chromium.run("$('about').textContent"), step
+    chromium.move(*chromium.at("#equations [data-p]"))
+    assert "step" not in chromium.run("$('about').textContent")
+    chromium.move(2, 2)  # on nothing: what is held is told again
+    assert chromium.run("$('about').textContent") == chromium.run("linesOf(state.held).join('')")
+
+
+@pytest.mark.slow
+@in_chromium
+def test_an_input_lights_the_lines_that_read_it(chromium: Chromium, page: Path) -> None:
+    chromium.size(*SIZES["laptop"])
+    chromium.open(page)
+    chromium.run("hold(aboutOf(walkable()[0].g))")
+    lit = chromium.run("[...document.querySelectorAll('#code .lit')].map(row => row.textContent)")
+    assert len(lit) == 2 and all("source_ids" in line for line in lit)
+    assert chromium.run("document.querySelector('#equations .lit').textContent").replace("_", "") == "sourceids"
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ function show(what) {
   for (const view of document.querySelectorAll(".view")) {
     let first = null;
     for (const e of view.querySelectorAll("[data-p], [data-l]")) {
-      const own = e.dataset.l !== undefined ? e.dataset.l.split(" ").some(p => wanted.has(Number(p))) : wanted.has(Number(e.dataset.p));
+      const own = e.dataset.l !== undefined ? e.dataset.l.split(" ").some(p => p && wanted.has(Number(p))) : wanted.has(Number(e.dataset.p));
       if (own) { e.classList.add("lit"); first ??= e; }
     }
     if (first && what.from !== view) reveal(view, first);

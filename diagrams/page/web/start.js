@@ -28,16 +28,26 @@ function press(key) {
   return keys[key];
 }
 
+// Only a pointer that moves points: what comes to lie under one at rest, as keys scroll the figure, is not meant.
+let rest = null, over = null, told = false; // where it is ("?": keys came before it), upon what it moved last, and whether that says something
 figure.addEventListener("keydown", event => {
+  rest ??= "?";
   const act = !event.ctrlKey && !event.metaKey && !event.altKey && press(event.key);
   if (act) { event.preventDefault(); act(); }
 });
-document.addEventListener("pointerover", event => {
+function point(target) {
+  const what = target && aboutOf(target), left = told;
+  over = target;
+  told = Boolean(what) && !what.box;
+  if (told) { what.from = target.closest(".view"); show(what); tell(what); } else if (left) { show(state.held); tell(state.held); }
+}
+document.addEventListener("pointermove", event => {
+  const at = `${event.clientX} ${event.clientY}`, moved = rest !== at && rest !== "?";
   if (event.pointerType === "touch") return;
-  const what = aboutOf(event.target);
-  if (what && !what.box) { what.from = event.target.closest(".view"); show(what); tell(what); }
+  rest = at;
+  if (moved && event.target !== over) point(event.target);
 });
-document.addEventListener("pointerout", event => { if (event.pointerType !== "touch" && aboutOf(event.target)) { show(state.held); tell(state.held); } });
+document.documentElement.addEventListener("pointerleave", event => { if (event.pointerType !== "touch") point(null); });
 document.addEventListener("click", event => {
   if (event.target.closest("button, summary, input, a")) return;
   if (event.target.dataset.stop) return event.target.focus(), press("Enter")?.(); // by a screen reader: the pointer does not meet it
