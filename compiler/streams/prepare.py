@@ -4,7 +4,8 @@ What it computes stays the same, but for rounding. Blocks without weights that h
 large as one (masks, biases), stand where they are called (`rewrites/simplify/inline`); tables that a caller makes are
 made where they are used (`rewrites/streaming/sink`), and what a block with weights looks up for each pair is looked up
 by who calls it (`rewrites/streaming/part`); contractions of several softmaxes are one of each
-(`rewrites/streaming/spread`); what is made twice is made once.
+(`rewrites/streaming/spread`); dropout of nothing is left out (`rewrites/streaming/undrop`); what is made twice is made
+once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ..rewrites.simplify.merge import merge
 from ..rewrites.streaming.part import part
 from ..rewrites.streaming.sink import sink
 from ..rewrites.streaming.spread import spread
+from ..rewrites.streaming.undrop import undrop
 from .find import find
 from .region import varies
 
@@ -34,4 +36,4 @@ def prepared(graph: Graph) -> Graph:
     def opens(block: Graph) -> bool:
         return has(block) or any(sum(axis.is_width for axis in varies(one.value)) > 1 for one in block.outputs)
 
-    return merge(sink(spread(open_blocks(part(open_blocks(graph, opens)), opens)), has))
+    return merge(sink(spread(undrop(open_blocks(part(open_blocks(graph, opens)), opens))), has))

@@ -222,6 +222,10 @@ def test_dropout_of_weights_is_refused() -> None:
     model = attnc.loads(f"const p = 0.1\n{text}").model("windowed")
     with pytest.raises(ValueError, match=r"nothing .* becomes a kernel(.|\n)*along past: .*at random \(dropout\)"):
         model.files("triton")
+    given = {"none": f"const p = 0.0\n{text}", "plain": SPEC}
+    files = {name: attnc.loads(given[name]).model("windowed").files("triton") for name in given}
+    none, plain = (found["windowed_kernels.py"].partition("Needs")[2] for found in files.values())
+    assert none == plain
 
 
 def test_other_kernels_and_captures() -> None:
