@@ -129,11 +129,14 @@ def _finish(w: Writer) -> None:
     """The results of a tile of rows."""
     kernel, finish = w.kernel, ""
     w.row()
-    w.do("if CHUNKS > 1:", f"    row += tl.program_id(1) * (tl.num_programs(0) // tiles) * {w.rows}")
+    w.do(
+        "if CHUNKS > 1:",
+        f"    row += tl.program_id(1) * (tl.num_programs(0) // tiles) * {w.rows}  # behind those of the shares before",
+    )
     if kernel.fold is FoldKind.SHARES:
         w.do(
             "divisor = tl.where(total == 0.0, 1.0, total)  # a row that sees nothing reads 0",
-            'logs = tl.where(total == 0.0, float("inf"), largest + tl.log2(divisor))',
+            'logs = tl.where(total == 0.0, float("inf"), largest + tl.log2(divisor))  # exp2(score - inf) is 0',
             "tl.store(stat + row, logs, mask=inside)",
         )
         finish = " / divisor[:, None]"

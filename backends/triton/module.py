@@ -21,6 +21,16 @@ from .outline import Outliner, text
 from .read import Reason
 from .tiles import Kernel, NoKernel
 
+SAYS = """\
+Each is a fold: a program has a tile of rows (queries) and walks along columns (keys); what it knows of those
+before is a state of a few numbers for each row. So no score is stored. Backwards, scores are made again from
+what the fold came to: `stat`, of a softmax the logarithm to base 2 of its sum (inf where a row sees nothing).
+
+Names are those of the spec. `lead` stands for all leading axes as one. Of an operand Q and an axis q, `Q_q` is
+how far apart its items lie along q in memory, `Q_tile` the part that a program has, `q_at` the places of a tile
+along q, `d_Q` a gradient. What has no name in the spec is x, x_2, .. in each function anew. Here % and // round
+towards 0, as in C: ((a % b) + b) % b is what Python calls a % b."""
+
 
 def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
     bodies = [text(kernel) for kernel in made]
@@ -34,9 +44,7 @@ def _file(made: list[Kernel], reasons: tuple[Reason, ...], header: str) -> str:
         "",
         "Needs torch and triton.",
         "",
-        "Each is a fold: a program has a tile of rows (queries) and walks along columns (keys); what it knows of those",
-        "before is a state of a few numbers for each row. So no score is stored. Backwards, scores are made again from",
-        "what the fold came to. Names of axes are those of the spec; `lead` stands for all leading axes.",
+        *SAYS.split("\n"),
         *left,
         '"""',
     ]
