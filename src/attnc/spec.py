@@ -292,6 +292,11 @@ def _with_kernels(kernels: object, capture: object) -> None:
         raise ImportError('kernels="triton" needs Triton: pip install "triton>=3.6"')
 
 
+def lacks(file: str, name: str, names: Sequence[str]) -> str:
+    """The message about a model or block that a file does not have, by the names of those that it has."""
+    return f"{file} has no model or block `{name}`{suggestion(name, names)}"
+
+
 def suggestion(name: str, names: Sequence[str]) -> str:
     """The end of a message about an unknown name: the near ones, else all of them."""
     import difflib  # a right name needs no other

@@ -88,6 +88,17 @@ def test_another_of_the_file(followed: Following) -> None:
     assert shown.name == "other" and "class Other" in shown.parts["torch"]
 
 
+def test_a_name_that_goes_is_told(file: Path, followed: Following) -> None:
+    until(followed)
+    followed.choose("other")
+    until(followed, "name='other'")
+    file.write_text(SPEC.replace("block other", "block others"))
+    gone = until(followed, "`other`; did you mean `others`?")
+    assert gone.wrong and gone.names == ("net", "others") and "class Other(" in gone.parts["torch"]
+    followed.choose("others")
+    assert until(followed, "wrong=False").name == "others"
+
+
 def ask(server: WatchServer, path: str, host: str = "") -> tuple[int, str]:
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=SECONDS)
     connection.request("GET", path, headers={"Host": host} if host else {})
@@ -130,6 +141,7 @@ def test_slips_of_the_command(file: Path, capsys: pytest.CaptureFixture[str]) ->
         said = {
             ("watch", str(file.parent / "none.attn")): "none.attn: no such file",
             ("watch", "-"): "not stdin",
+            ("watch", f"{file}:nothing"): "has no model or block `nothing`; it has `net`, `other`",
             ("watch", str(file), "--port", "99999"): "is not a port",
             ("watch", str(file), "--port", str(taken.getsockname()[1])): "cannot serve on port",
             ("draw", str(file), "--watch"): "Write -o OUT",

@@ -14,7 +14,7 @@ from ..dsl.diagnostic import Diagnostic
 from ..dsl.errors import AttnError
 from ..dsl.files import MAX_BYTES, decode, read, read_bytes
 from ..dsl.source import Source
-from ..spec import Model, Setting, Size, Spec, built, checked, suggestion
+from ..spec import Model, Setting, Size, Spec, built, checked, lacks
 from .output import CannotRun, report
 
 UNKNOWN_SETTING, UNKNOWN_CONFIG = "E0601", "E0602"  # without a span: of the command line
@@ -69,8 +69,7 @@ def open_model(args: argparse.Namespace, *, warn: bool = True) -> Model:
     try:
         return spec.model(name)
     except LookupError:
-        known = spec.models + spec.blocks
-        raise CannotRun(f"{file} has no model or block `{name}`{suggestion(name, known)}") from None
+        raise CannotRun(lacks(file, name, spec.models + spec.blocks)) from None
 
 
 def opened(target: str, args: argparse.Namespace) -> tuple[Model, dict[str, Size]]:

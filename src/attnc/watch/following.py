@@ -14,7 +14,7 @@ from ..dsl.diagnostic import Severity
 from ..dsl.errors import AttnError
 from ..dsl.files import FileProblem, read
 from ..dsl.render import render_all
-from ..spec import built
+from ..spec import built, lacks
 from .changes import EVERY, Seen, seen
 from .parts import PARTS, made, named, reason
 
@@ -129,10 +129,13 @@ class Following:
             self._files, self._seen = files, seen(files)
         mistakes = render_all(program.diagnostics) if program.diagnostics else ""
         names = (*program.models, *program.blocks)
-        if any(found.severity is Severity.ERROR for found in program.diagnostics):
+        wrong = any(found.severity is Severity.ERROR for found in program.diagnostics)
+        if not wrong and self.asked is not None and self.asked not in names:
+            mistakes, wrong = lacks(self.file, self.asked, names), True
+        if wrong:
             yield replace(before, mistakes=mistakes, wrong=True, stale=every, names=names or before.names)
             return
-        name = self.asked if self.asked in names else next(iter(names), "")
+        name = self.asked or next(iter(names), "")
         shown = replace(before, mistakes=mistakes, wrong=False, stale=tuple(PARTS), names=names, name=name)
         yield shown
         for part, text in _made(program, name):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
+from contextlib import suppress
 
+from ...dsl.errors import AttnError
 from ...dsl.files import read
 from ..arguments import sizes, target
 from ..output import CLEAN, CannotRun, say
-from ..target import STDIN, split
+from ..target import STDIN, open_model, split
 
 SUMMARY = "follow a spec on a page: mistakes, figure, code, cost"
 
@@ -36,7 +38,11 @@ def run(args: argparse.Namespace) -> int:
     file, name = split(args.target)
     if file == STDIN:
         raise CannotRun("a file is followed, not stdin: name one")
-    read(file)  # what cannot be read at first is a slip of the command
+    if name is None:
+        read(file)  # what cannot be read, or is not there, at first is a slip of the command
+    else:
+        with suppress(AttnError):  # mistakes are for the page
+            open_model(args, warn=False)
     following = Following(file, name, args.config, dict(args.set), args.path)
     try:
         server = WatchServer(following, args.port)
