@@ -19,7 +19,6 @@ from ..graph.nodes import (
     makes,
     reads,
 )
-from ..graph.traits import Product, Sum
 from ..graph.typed_value import show_type
 from ..graph.values import Type, Value
 from ..sizes.axes import Axis, show_static
@@ -202,9 +201,9 @@ class _Pair:
         if len(before) != len(after):
             yield f"reads {_counted(len(after), 'value')}, was {len(before)}"
             return
-        if isinstance(new, Apply) and isinstance(new.traits.meaning, Sum | Product):  # in any order
-            wanted = [self._key(value, 1) for value in after]
-            for value in [*before]:
+        if isinstance(new, Apply) and new.traits.commutes:
+            wanted = [self._key(value, 1) for value in new.operands]
+            for value in before[: len(wanted)]:
                 if (key := self._key(value, 0)) in wanted:
                     place = wanted.index(key)
                     before.remove(value)

@@ -314,3 +314,17 @@ class OpTraits:
     def meaning(self) -> Meaning | None:
         """What it computes of one item of each operand; None where it puts items together, or elsewhere."""
         return self.reads.meaning if isinstance(self.reads, Pointwise) else None
+
+    @property
+    def commutes(self) -> bool:
+        """Whether its operands may stand in any order."""
+        match self.reads:
+            case Pointwise(Sum(times)):
+                return len({*times}) == 1
+            case Pointwise(Compared(sign)):
+                return sign in ("==", "!=")
+            case Pointwise(Product() | Extreme() | LogSum() | Conjunction() | Disjunction()):
+                return True
+            case Reduce(multiplies=multiplies):
+                return multiplies
+        return False

@@ -108,6 +108,28 @@ def test_the_same_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("x + y", "y + x", True),
+        ("x * y", "y * x", True),
+        ("max(x, y)", "max(y, x)", True),
+        ("dot[d](x, y, x + y)", "dot[d](y, x + y, x)", True),
+        ("dot[d](x, x, y)", "dot[d](y, x, x)", True),
+        ("dot[d](x, x, y)", "dot[d](y, x, y)", False),
+        ("sum[d](x * y where x == y)", "sum[d](y * x where y == x)", True),
+        ("sum[d](x where p or q)", "sum[d](x where q or p)", True),
+        ("x - y", "y - x", False),
+        ("x / y", "y / x", False),
+        ("x ^ y", "y ^ x", False),
+    ],
+)
+def test_operands_in_another_order(one: str, other: str, same: bool) -> None:
+    text = "depth d = 4\nmodel net(x: [d], y: [d], p: bool[d], q: bool[d]) -> [%s] { return %s }"
+    result = "" if "[d]" in one else "d"
+    assert load(text % (result, one)).diff(load(text % (result, other))).same is same
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("zoo/llama", "zoo/mixtral"),
