@@ -167,12 +167,12 @@ class _Pair:
             self._mark(old, new, DiffKind.CHANGED)
             return DiffPart(DiffKind.CHANGED, label(new), (f"was {label(old)}",), (), old, new)
         within, parts = self._within(old, new)
-        says = [*_details(old, new), *self._operands(old, new), *within]
-        if says:
+        says = (*_details(old, new), *self._operands(old, new))
+        if says or within:
             self._mark(old, new, DiffKind.CHANGED)
-        differs = bool(says) or any(part.change is not DiffKind.SAME for part in parts)
+        differs = bool(says or within) or any(part.change is not DiffKind.SAME for part in parts)
         change = DiffKind.CHANGED if differs else DiffKind.SAME
-        return DiffPart(change, label(new), tuple(says), parts if differs else (), old, new)
+        return DiffPart(change, label(new), says, parts if differs else (), old, new, within)
 
     def _mark(self, old: Node | None, new: Node | None, change: DiffKind) -> None:
         for graph, node, places in (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from ..graph.nodes import Graph, Node
+from ..graph.nodes import Call, Graph, Node, Scan
 
 
 class DiffKind(Enum):
@@ -27,6 +27,7 @@ class DiffPart:
     says:  what differs of the part itself: `over key, was value`.
     parts: of a block or repeat that both have, and that differ within: its own, in order.
     old, new: the nodes; None where a model does not have it.
+    within: of a block or repeat that both have: what differs of it as a whole.
     """
 
     change: DiffKind
@@ -35,6 +36,7 @@ class DiffPart:
     parts: tuple[DiffPart, ...] = ()
     old: Node | None = None
     new: Node | None = None
+    within: tuple[str, ...] = ()
 
     def walk(self) -> Iterator[DiffPart]:
         """This part, and all within it."""
@@ -84,13 +86,13 @@ class Difference:
         return not (self.sizes or self.says) and all(part.change is DiffKind.SAME for part in self.parts)
 
     def __str__(self) -> str:
-        """The report. What is the same is counted."""
+        """The report. What is the same is counted; what differs of a block is told at the first of its calls."""
         if self.same:
             return f"{self.old.name} and {self.new.name} are the same"
         out = [f"{self.old.name} -> {self.new.name}"]
         for kind in dict.fromkeys(size.kind for size in self.sizes):
             out += ["", f"{kind}s", *_sizes([size for size in self.sizes if size.kind == kind])]
-        out += ["", f"  {self.new.name}", *(f"~   {each}" for each in self.says), *_parts(self.parts, 1)]
+        out += ["", f"  {self.new.name}", *(f"~   {each}" for each in self.says), *_parts(self.parts, 1, {})]
         return "\n".join(out)
 
     def data(self) -> dict[str, Any]:
@@ -109,8 +111,8 @@ def _data(part: DiffPart) -> dict[str, Any]:
     return {
         "change": part.change.name.lower(),
         "part": part.title,
-        "says": [*part.says],
-        "parts": [_data(inner) for inner in part.parts if inner.change is not DiffKind.SAME],
+        "says": [*part.says, *part.within],
+        "parts": [*map(_data, _differing(part))],
     }
 
 
@@ -123,7 +125,8 @@ def _sizes(sizes: Sequence[SizeChange]) -> Iterator[str]:
             yield f"~ {size.name:{wide}}  {size.old} -> {size.new}"
 
 
-def _parts(parts: Sequence[DiffPart], level: int) -> Iterator[str]:
+def _parts(parts: Sequence[DiffPart], level: int, told: dict[object, str]) -> Iterator[str]:
+    """told: what was told of blocks before, and at which call."""
     same = 0
     for part in parts:
         if part.change is DiffKind.SAME:
@@ -131,11 +134,36 @@ def _parts(parts: Sequence[DiffPart], level: int) -> Iterator[str]:
             continue
         yield from _passed(same, level)
         same = 0
-        sign = part.change.value if part.says or part.change is not DiffKind.CHANGED else " "
-        yield f"{sign} {'  ' * level}{part.title}{_place(part.new or part.old)}"
-        yield from (f"~ {'  ' * (level + 2)}{each}" for each in part.says)
-        yield from _parts(part.parts, level + 1)
+        inside = _inside(part)
+        known = inside is not None and inside in told
+        says = part.says if known else (*part.says, *part.within)
+        sign = part.change.value if says or part.change is not DiffKind.CHANGED else " "
+        place = _place(part.new or part.old)
+        again = f"  changed as {told[inside]}" if known else ""
+        yield f"{sign} {'  ' * level}{part.title}{place}{again}"
+        yield from (f"~ {'  ' * (level + 2)}{each}" for each in says)
+        if not known:
+            yield from _parts(part.parts, level + 1, told)
+        if inside is not None:
+            told.setdefault(inside, f"at {place.strip()}" if place else "above")
     yield from _passed(same, level)
+
+
+def _inside(part: DiffPart) -> object:
+    """All that is told of a block that both call; None of another part, or where it is the same."""
+    inner = tuple(map(_said, _differing(part)))
+    if isinstance(part.new, Call | Scan) and isinstance(part.old, Call | Scan) and (part.within or inner):
+        return part.old.graph.name, part.new.graph.name, part.within, inner
+    return None
+
+
+def _said(part: DiffPart) -> object:
+    place = _place(part.new or part.old)
+    return part.change, part.title, place, part.says, part.within, tuple(map(_said, _differing(part)))
+
+
+def _differing(part: DiffPart) -> Sequence[DiffPart]:
+    return [inner for inner in part.parts if inner.change is not DiffKind.SAME]
 
 
 def _passed(same: int, level: int) -> Iterator[str]:

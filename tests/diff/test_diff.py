@@ -96,6 +96,25 @@ def test_a_size_of_a_blocks_own() -> None:
     assert not found.same and "its own `wide` is (2 * |model|), was (4 * |model|)" in str(found), f"{found}"
 
 
+def test_what_differs_of_a_block_is_told_once() -> None:
+    """At its first call, by whatever way it is called: later ones say where that was, and what is their own."""
+    again = "x = x + dropout(feed(layernorm.b[model](x)), p = 0.1)"
+    text = BASE.replace(again, f"x = feed.first(x)\n        x = twice(x)\n        {again}")
+    text = text.replace(
+        "model net", "block twice(x: [seq, model]) -> [seq, model] { return feed.one(feed.two(x)) }\nmodel net"
+    )
+    found = load(text).diff(
+        load(text.replace("relu(", "gelu(").replace("feed.one(feed.two(x))", "feed.one(feed.two(2 * x))"))
+    )
+    assert f"{found}".count("gelu") == 1
+    lines = [" ".join(line.split()) for line in f"{found}".splitlines()]
+    first = next(line for line in lines if line.startswith("first (feed)"))
+    at = first.removeprefix("first (feed) ")
+    assert [line.split()[0] for line in lines if line.endswith(f" changed as at {at}")] == ["two", "one", "feed"]
+    assert "+ (*) [<string>:16]" in lines
+    assert json.dumps(found.data()).count("gelu") == 4  # data has each call whole
+
+
 def test_the_same_is_the_same() -> None:
     """Names of values, spaces, comments and the order of a sum are not what a model is."""
     other = BASE.replace("Q = linear", "queries = linear").replace("dot[key](Q, K)", "dot[key](queries, K)")
