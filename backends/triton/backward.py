@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...compiler.masks.bounds import turned
 from ...compiler.sizes.axes import Axis
 from ...compiler.streams.rules import FoldKind
-from .bounds import loop, sides
+from .bounds import limited, loop, numbers, sides
 from .forward import begin_rows, row_bounds
-from .points import gradients, tables
+from .points import AS, gradients, tables
 from .tiles import Kernel, PairNumber, Part, Score
 from .writer import Writer, column_leaves, dense, of_columns, of_rows, results, row_leaves
 
@@ -21,7 +21,7 @@ def back_rows(kernel: Kernel) -> str:
     w.signature(f"{kernel.name}_back_rows", [*_upstream(kernel), *made], [
         f"Gradients of what belongs to {w.rows}: one tile of them, all {w.columns} in turn, scores made again.",
     ])  # fmt: skip
-    these = sides(kernel.term, kernel.seen is not None, kernel.rows, kernel.columns)
+    these = sides(kernel)
     begin_rows(w, these)
     for leaf in tables(kernel):
         w.do(f"d_{leaf.name} += {w.offset(leaf).removeprefix(f'{leaf.name} + ')}")
@@ -78,8 +78,10 @@ def grouped(kernel: Kernel) -> tuple[Axis, ...]:
 def _through_rows(w: Writer, group: tuple[Axis, ...]) -> None:
     """The loop of a tile of columns: through all rows of all who share these."""
     kernel = w.kernel
-    these = turned(sides(kernel.term, kernel.seen is not None, kernel.rows, kernel.columns))
+    these = turned(sides(kernel))
     last = f"tl.minimum(begin + BLOCK_{w.columns}, {w.columns}) - 1"
+    for leaf, name in numbers(kernel, these):
+        w.do(limited(name, f"tl.load({w.offset(leaf)}){AS[leaf.kind]}"))
     lines, parts = loop(these, "begin", last, w.rows, f"BLOCK_{w.rows}")
     w.do(*lines)
     for axis in kernel.batch:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from ...compiler.graph.term import Predicate, Term
+from ...compiler.graph.term import Predicate
+from ...compiler.graph.values import Scalar
 from ...compiler.masks.bounds import KeyBound, KeyBounds, key_bounds
-from ...compiler.sizes.axes import Axis
+from .tiles import Kernel, PairNumber
 
 
-def sides(term: Term | None, masked: bool, rows: Axis, columns: Axis) -> KeyBounds:
-    """What a mask says of the columns that a row sees."""
-    return KeyBounds((), not masked) if term is None else key_bounds(Predicate(rows, columns, term))
+def sides(kernel: Kernel) -> KeyBounds:
+    """What the mask of a kernel says of the columns that a row sees."""
+    if kernel.term is None:
+        return KeyBounds((), kernel.seen is None)
+    names = {leaf.value.id: _bound(leaf) for leaf in kernel.leaves if leaf.kind is Scalar.INT and not leaf.axes}
+    return key_bounds(Predicate(kernel.rows, kernel.columns, kernel.term), names)
+
+
+def numbers(kernel: Kernel, these: KeyBounds) -> list[tuple[PairNumber, str]]:
+    """The numbers of data that are in bounds, each with what it is called there: small enough to be added to places."""
+    used = {side.more for side in these.sides}
+    return [(leaf, _bound(leaf)) for leaf in kernel.leaves if _bound(leaf) in used]
+
+
+def limited(name: str, code: str) -> str:
+    """The line that makes such a number: beyond all places it bounds as much as there."""
+    return f"{name} = tl.minimum(tl.maximum({code}, -(2**30)), 2**30).to(tl.int32)"
+
+
+def _bound(leaf: PairNumber) -> str:
+    return f"{leaf.name}_bound"
 
 
 def _plus(text: str, number: int) -> str:
@@ -20,7 +39,8 @@ def _plus(text: str, number: int) -> str:
 
 def _at(side: KeyBound, end: str, start: str) -> str:
     """The bound at one end of a tile of rows, counted from the first column."""
-    less = f" - {start}" if start else ""
+    less = f" {'+' if side.times > 0 else '-'} {side.more}" if side.more else ""
+    less += f" - {start}" if start else ""
     if side.slope == 0:
         return f"{side.shift}{less}"
     return (_plus(end, side.shift) if side.slope == 1 else f"{side.shift} - ({end})") + less

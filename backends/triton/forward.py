@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...compiler.masks.bounds import KeyBounds
 from ...compiler.streams.rules import FoldKind
-from .bounds import loop, sides
+from .bounds import limited, loop, numbers, sides
 from .tiles import Kernel
 from .writer import Writer, of_rows, results
 
@@ -25,7 +25,7 @@ def forward(kernel: Kernel) -> str:
         f"One tile of {w.rows}, all {w.columns} in turn. What is kept of these is the state of a fold,",
         f"{STATES[kernel.fold].format(reads=', '.join(reads))}.",
     ])  # fmt: skip
-    these = sides(kernel.term, kernel.seen is not None, kernel.rows, kernel.columns)
+    these = sides(kernel)
     begin_rows(w, these)
     if kernel.fold is FoldKind.SHARES:
         w.do(f'largest = tl.full([BLOCK_{w.rows}], float("-inf"), tl.float32)')
@@ -48,7 +48,7 @@ def shares(kernel: Kernel) -> str:
     w.signature(f"{kernel.name}_shares", ["stat", "shares"], [
         f"What each pair weighs, made again from what the fold came to: one tile of {w.rows}, all {w.columns} in turn.",
     ])  # fmt: skip
-    begin_rows(w, sides(kernel.term, kernel.seen is not None, kernel.rows, kernel.columns))
+    begin_rows(w, sides(kernel))
     w.row()
     w.state()
     _chunks(w)
@@ -90,10 +90,12 @@ def begin_rows(w: Writer, these: KeyBounds) -> None:
 
 def row_bounds(w: Writer, these: KeyBounds) -> tuple[list[str], list[tuple[str, str, bool]]]:
     """Which columns a tile of rows goes through: see `loop`."""
+    made = [limited(name, f"{leaf.name}_tile") for leaf, name in numbers(w.kernel, these)]
     row, column = w.kernel.begins(w.kernel.rows), w.kernel.begins(w.kernel.columns)
     more = f"{row} + " if row else ""
     last = f"{more}tl.minimum(begin + BLOCK_{w.rows}, {w.rows}) - 1"
-    return loop(these, f"{more}begin", last, w.columns, f"BLOCK_{w.columns}", column)
+    lines, parts = loop(these, f"{more}begin", last, w.columns, f"BLOCK_{w.columns}", column)
+    return [*made, *lines], parts
 
 
 def _turn(w: Writer, border: bool) -> None:

@@ -18,7 +18,9 @@ seen grown base shrink largest total length stat delta range inside ends at_pair
 columns column logs divisor inverse how given own own_from own_to chunks parts kind ctx inputs output read read_tile
 d_read d_read_tile d_score d_share d_stat stat_tile delta_tile PRECISION CHUNKS ADD shown given_shares d_shares SHOWN"""
 
-PART = "d_{0} {0}_tile d_{0}_tile {0}_item {0}_size {0}_here d_{0}_pairs LEARN_{0} learn_{0} {0}_lead d_{0}_lead"
+PART = (
+    "d_{0} {0}_tile d_{0}_tile {0}_item {0}_size {0}_here {0}_bound d_{0}_pairs LEARN_{0} learn_{0} {0}_lead d_{0}_lead"
+)
 AXIS = "{0}_at BLOCK_{0}"
 SCORE = "d_{0}"
 FOLD = """{0}_score {0}_seen {0}_back {0}_forward {0}_shares {0}_back_rows {0}_back_columns {0}_op {0}_back_op {0}_keep

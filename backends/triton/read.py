@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Constant, Graph, Node, Positions, makes
+from ...compiler.graph.term import Index, Leaf, Number, Term, change
 from ...compiler.graph.traits import (
     Arrange,
     Extreme,
@@ -116,7 +117,7 @@ class KernelReader:
             seen = None
         if isinstance(root, Read | PairPlace | StaticPoint):
             raise NoKernel("its scores are read, not made")
-        term = None if mask is None else Reader(self.graph).term(mask)
+        term = None if mask is None else change(Reader(self.graph).term(mask), self._read_late)
         starts = {axis: self._table(start) for axis, start in self.starts.items() if (start.id, False) in self.leaves}
         if term is not None and {self.rows, self.columns} & self.starts.keys() - starts.keys():
             term = None  # its bounds are of places that the kernel does not know
@@ -150,6 +151,15 @@ class KernelReader:
                 raise NoKernel("a table of several axes is looked up")
         learnt(made)
         return made
+
+    def _read_late(self, part: Index | Number | Leaf) -> Term:
+        """A part of a mask: a number that is known when the model is built (a window of a list) is read as data are."""
+        if isinstance(part, Number) and known(part.static) is None:
+            for leaf in self.leaves.values():
+                node = self.makers.get(leaf.value.id)
+                if isinstance(node, Constant) and node.value == part.static:
+                    return Leaf(leaf.value)
+        return part
 
     def _partition(self) -> None:
         """Which axis has tiles, and of which a program has one item."""

@@ -2,26 +2,30 @@
 
 Each part of a mask that `and` joins and that says `a query + b key + c <= 0`, with a and b of -1, 0 and 1, bounds the
 keys on one side: what no query of a tile sees is left out. What else a mask says bounds nothing: then no tile is known
-to be seen whole.
+to be seen whole. c may have one number of data in it that is the same for all pairs, where who asks has a name for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import ceil, floor
 
-from ..graph.term import Predicate, Term, TermOp, conjuncts, plain
+from ..graph.term import Index, Leaf, Number, Predicate, Term, TermOp, change, conjuncts, parts, plain
+from ..sizes.axes import Literal
 from ..sizes.functions import Compared, Magnitude
 from .kinds import linear
 
 
 @dataclass(frozen=True, slots=True)
 class KeyBound:
-    """`key <= slope * query + shift`, or `>=` where `least`."""
+    """`key <= slope * query + shift + times * more`, or `>=` where `least`. more: the name of a number, or ""."""
 
     least: bool
     slope: int
     shift: int
+    times: int = 0
+    more: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,12 @@ class KeyBounds:
     whole: bool
 
 
-def key_bounds(mask: Predicate) -> KeyBounds:
-    """What a mask says of the keys that a query sees."""
+def key_bounds(mask: Predicate, names: Mapping[int, str] | None = None) -> KeyBounds:
+    """What a mask says of the keys that a query sees. names: of values, by id, that are one number for all pairs."""
     found: list[KeyBound] = []
     whole = True
     for part in conjuncts(plain(mask.term)):
-        these = _of(part, mask)
+        these = _of(part, mask) or _by_number(part, mask, names or {})
         whole = whole and these is not None
         found += these or []
     return KeyBounds(tuple(found), whole)
@@ -48,10 +52,34 @@ def turned(these: KeyBounds) -> KeyBounds:
     found = []
     for side in these.sides:
         if side.slope == 1:  # key <= query + c: query >= key - c
-            found.append(KeyBound(not side.least, 1, -side.shift))
+            found.append(replace(side, least=not side.least, shift=-side.shift, times=-side.times))
         elif side.slope == -1:  # key <= c - query: query <= c - key
-            found.append(KeyBound(side.least, -1, side.shift))
+            found.append(side)
     return KeyBounds(tuple(found), these.whole and len(found) == len(these.sides))
+
+
+def _by_number(part: Term, mask: Predicate, names: Mapping[int, str]) -> list[KeyBound] | None:
+    """Bounds by a number of data that stands once in a part: they move with it, so two of its values tell how."""
+    found = [one for one in parts(part) if isinstance(one, Leaf)]
+    if len(found) != 1 or found[0].value.id not in names:
+        return None
+
+    def sides(number: int) -> list[KeyBound] | None:
+        def one(leaf: Index | Number | Leaf) -> Term:
+            return Number(Literal(number)) if isinstance(leaf, Leaf) else leaf
+
+        term = change(part, one)
+        return None if term is None else _of(term, mask)
+
+    first, second = sides(0), sides(1)
+    if first is None or second is None:
+        return None
+    moves = [
+        (a, b.shift - a.shift) for a, b in zip(first, second, strict=True) if (a.least, a.slope) == (b.least, b.slope)
+    ]
+    if len(moves) != len(first) or any(abs(times) != 1 for _, times in moves):
+        return None
+    return [replace(side, times=times, more=names[found[0].value.id]) for side, times in moves]
 
 
 def _of(part: Term, mask: Predicate) -> list[KeyBound] | None:

@@ -192,6 +192,35 @@ model ragged(Q: [target, key], K: [target, key], V: [target, key]) -> [target, k
         assert not x[1, 5:].any()
 
 
+WINDOWS = {
+    "causal": ("past <= target and target - past < near", 3),
+    "both sides": ("abs(int(target) - int(past)) <= near", 2),
+    "ahead": ("int(past) - int(target) >= near", 2),
+    "mirrored": ("int(past) + int(target) == near", 1),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_read_at_run_time(name: str) -> None:
+    """A number that is read bounds the loop; each example has its own."""
+    mask, bounded = WINDOWS[name]
+    text = f"""width target
+width past like target
+depth key = 8
+model near(Q: [target, key], K: [target, key], V: [target, key], near: int[]) -> [target, key] {{
+    return dot[past](softmax[past](dot[key](Q, K[target as past]) where {mask}), V[target as past])
+}}
+"""
+    model, draw = attnc.loads(text).model("near"), torch.Generator().manual_seed(0)
+    code = model.files("triton")["near_kernels.py"]
+    assert len(re.findall(r"low = .*near_bound|high = .*near_bound", code)) >= bounded
+    near = torch.tensor([-3, 0, 1, 40, 131, 2**62, -(2**62)])
+    inputs = {name: torch.randn(len(near), 150, 8, generator=draw, dtype=torch.float64) for name in "QKV"}
+    mine = run(model.torch(kernels="triton"), {**inputs, "near": near}, torch.float32)
+    for x, y in zip(mine, run(model.torch(dtype="float64"), {**inputs, "near": near}, torch.float64), strict=True):
+        torch.testing.assert_close(x.double(), y, rtol=1e-5, atol=1e-5)
+
+
 def test_ragged_keys_made_by_weights() -> None:
     """Lengths are compared with positions before the loop: keys that weights make of padded items stay outside."""
     text = """width target
