@@ -10,7 +10,7 @@ from ...compiler.sizes.axes import Axis
 from ...dsl.source import Source, Span
 from ..base.text import plain
 from ..canvas.drawing import Canvas
-from ..scene.steps import DrawStep, StepKind
+from ..scene.steps import DrawStep, Path, StepKind
 from .parts import PartFinder
 
 _CALLED = {StepKind.COPY: "copy", StepKind.SINK: "the result", StepKind.ENTER: "begins", StepKind.EXIT: "ends"}
@@ -46,7 +46,16 @@ class PageFacts:
 
     def steps(self, sheet: Canvas, depth: int = 0) -> list[dict[str, object]]:
         """In the order of the scene. depth: how many open blocks the figure itself is in."""
-        return [self._step(step, depth) for step in sheet.scene.steps]
+        found = [self._step(step, depth) for step in sheet.scene.steps]
+        alike: dict[tuple[Path, str], list[dict[str, object]]] = {}
+        for step, facts in zip(sheet.scene.steps, found, strict=True):
+            if step.ins and step.kind not in _CALLED and len(step.outs) == 1:
+                name = step.outs[0].name or step.tip.partition("[")[0]
+                alike.setdefault((step.path, name), []).append(facts)
+        for (_, name), own in alike.items():
+            for k, facts in enumerate(own, 1):  # as paths of values have it
+                facts["l"] = name if k == len(own) else f"{name}:{k}"
+        return found
 
     def _step(self, step: DrawStep, depth: int) -> dict[str, object]:
         said = step.tip or (f"repeat ×{step.border.title} " if step.border is not None and step.border.repeat else "")
@@ -59,7 +68,9 @@ class PageFacts:
             found["p"] = place
         if names:
             found["n"] = ", ".join(names)
-        if inside := sorted(set().union(*step.path[depth:])):  # what paths of values may have for it
+        if inside := [
+            sorted(n for n in names if ":" in n) for names in step.path[depth:]
+        ]:  # what paths of values may have for it
             found["r"] = inside
         if note := plain(step.note):
             found["f"] = note

@@ -12,6 +12,10 @@ class Heads(Protocol):
     """A value as one map for each head."""
 
     @property
+    def full(self) -> str:
+        """The path of the value, with every block in it: at which step it stands."""
+
+    @property
     def rows(self) -> Sequence[Any]:
         """The axes of the rows; each has `outer`, its name in the model."""
 
@@ -35,6 +39,7 @@ def heat(maps: Mapping[str, Heads], item: int) -> list[dict[str, object]]:
     return [
         {
             "path": path,
+            "full": one.full,
             "heads": list(one.names()),
             "rows": [side.outer for side in one.rows],
             "columns": [side.outer for side in one.columns],

@@ -71,7 +71,7 @@ class Levels:
         if node is None or not step.block or (len(self.levels) >= MOST and id(node.graph) not in self._known):
             return
         found["b"] = self.add(node.graph, (*path, called(node)))
-        found["h"], found["k"] = step.title, sorted(called(node))
+        found["h"], found["k"] = step.title, sorted(step.segments)
         inputs = {plain(name_text(entry.name)): entry.name for entry in node.graph.inputs}
         found["u"] = [[inputs[name] for name in plain(port).split(", ") if name in inputs] for port in step.ports]
         found["c"] = self.palette.number(self.theme.region[step.tint % len(self.theme.region)])

@@ -240,6 +240,13 @@ def called(call: Call | Scan) -> frozenset[str]:
     return frozenset({call.graph.name, *call.name.split(".")} - {""})
 
 
+def segments(graph: Graph, node: Call | Repeat) -> frozenset[str]:
+    """What paths of values call what a graph has, each part with its number among those of one name: `attend:2`."""
+    alike = [each.outs for each in graph.nodes if isinstance(each, type(node)) and each.name == node.name]
+    number = alike.index(node.outs) + 1  # the node itself may be a copy in canonical order
+    return frozenset(f"{part}:{number}" for part in node.name.split("."))
+
+
 def is_drawn(node: Apply) -> bool:
     """Whether an op gets a glyph of its own. Not exact, but good enough to estimate the size of a figure."""
     if node.out.role <= Role.TABLE or is_silent(node.traits):

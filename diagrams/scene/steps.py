@@ -109,7 +109,8 @@ class DrawStep:
     late: bool = False  # a SOURCE that stands just before the step that reads it
     first: int = 0  # rank of a SINK's or SOURCE's tensor in declared order
     block: str = ""  # of a closed block: its name,
-    call: Call | Scan | None = None  # and what calls it
+    call: Call | Scan | None = None  # what calls it,
+    segments: frozenset[str] = frozenset()  # and what paths of values may call that
     title: str = ""  # of a block: what it is called, wherever it occurs
     panel: str = ""  # of a closed block: the letter of the panel that shows its contents
     kept: frozenset[int] = frozenset()  # an EXIT's operands (by id) that end there if nothing outside reads them

@@ -26,7 +26,7 @@ from ..base.text import Rich, plain, roman
 from ..base.titles import Titles
 from .copies import prune, split_copies
 from .formulas.symbolic import Symbolic, index, leaf_of, of_static, titled, written
-from .opening import How, Opening, called, pointwise, uses
+from .opening import How, Opening, called, pointwise, segments, uses
 from .opsteps import Steps
 from .passes import BodyPasses, Part, passes_text, plan
 from .selecting import in_box
@@ -209,7 +209,8 @@ class _Unfolding(Steps):
         for entry, item in zip(node.graph.inputs, args, strict=True):
             inner.items[entry.value.id] = item
         around, own = self.path, called(node)
-        self.path = around if loop is not None else (*around, own)
+        if loop is None:
+            self.path = (*around, own | segments(frame.graph, node) if isinstance(node, Call) else own)
         if section is not None and loop is None:
             section.names, section.path = own, around
         self.body(inner)
@@ -252,6 +253,7 @@ class _Unfolding(Steps):
     def repeat(self, frame: Frame, node: Repeat) -> None:
         """The body between brackets; where passes have different bodies, each of them where it runs."""
         self.span = node.span or self.span
+        around, self.path = self.path, (*self.path, segments(frame.graph, node))
         args = [frame.items[v.id] for v in node.args]
         for i in range(node.carried):  # what is carried from pass to pass must be wires
             args[i] = self.tensor(frame, args[i], node.args[i].name or "")
@@ -268,6 +270,7 @@ class _Unfolding(Steps):
         else:
             for part in plan(node.variant):
                 args[: node.carried] = self.part(frame, node, part, args, alone=True)
+        self.path = around
         for value, result in zip(node.outs, args, strict=False):
             frame.items[value.id] = result
 
@@ -515,7 +518,11 @@ class _Unfolding(Steps):
         step.sends = sends_in(node.graph)
         step.panel = self.opening.letter(node)
         step.tint = self.titles.tint(step.title)
-        step.block, step.call = node.graph.name, node
+        step.block, step.call, step.segments = (
+            node.graph.name,
+            node,
+            segments(frame.graph, node) if isinstance(node, Call) else frozenset(),
+        )
         if node.name and isinstance(node, Call) and self.opening.learns(node.graph):
             step.weights, step.whose = self.key(frame, node.name), frame.prefix + node.name
         if node.graph.kind == "op":

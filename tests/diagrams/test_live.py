@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import attnc
@@ -458,6 +459,51 @@ def test_numbers_stand_at_their_steps(chromium: Chromium, tmp_path: Path) -> Non
     chromium.move(x, y)
     number = seen["decode.layers.0.cross.weights"].flat()[0][1][2]
     assert f"row 1, column 2: {round(float(number), 3):g}" in chromium.run("$('about').textContent")
+
+
+CALLS = """
+width seq
+width key like seq
+depth d = 8
+block attend(x: [seq, d]) -> [seq, d] {
+    weights = softmax[key](dot[d](x, x[seq as key]))
+    return dot[key](weights, x[seq as key])
+}
+block two(x: [seq, d]) -> [seq, d] { return attend(attend(x)) * 2 }
+model calls(x: [seq, d]) -> [seq, d] {
+    y = two(attend(attend(x)))
+    weights = softmax[key](dot[d](y, y[seq as key]) * 2)
+    y = dot[key](weights, y[seq as key])
+    weights = softmax[key](dot[d](y, y[seq as key]) * 3)
+    y = dot[key](weights, y[seq as key])
+    y = dot[key](softmax[key](dot[d](y, y[seq as key])), y[seq as key])
+    repeat.near 2 { y = attend(attend(y)) }
+    repeat.far 3 shared { y = attend(y) }
+    return linear.o[d -> d](y)
+}
+"""
+
+
+@pytest.mark.slow
+@in_chromium
+def test_numbers_of_each_call_of_a_block_stand_at_that_call(chromium: Chromium, tmp_path: Path) -> None:
+    """Where nothing but a number tells them apart (`attend:1.weights`), whether blocks are drawn in line or open."""
+    model = attnc.loads(CALLS, name="calls.attn").model("calls")
+    seen = attnc.inspect.look(model, {"x": np.random.default_rng(0).standard_normal((1, 5, 8))}, seed=0)
+    one = ["attend:1.weights", "attend:2.weights", "two.attend:1.weights", "two.attend:2.weights"]
+    passes = [[f"near.{number}.attend:{call}.weights" for number in (0, 1)] for call in (1, 2)]
+    wanted = [*([path] for path in (*one, "weights:1", "weights", "softmax")), *passes, ["far.attend.weights"]]
+    assert sorted(found.full for found in seen.values()) == sorted(path for some in wanted for path in some)
+    for how in ({}, {"depth": 0}):
+        (tmp_path / "page.html").write_text(model.draw(**how).html(seen), encoding="utf-8")
+        chromium.size(1280, 800)
+        chromium.open(tmp_path / "page.html")
+        for _ in range(3):
+            chromium.run("openLevel()")
+        paths = chromium.run("walkable().map(w => mapsOf(aboutOf(w.g)).map(m => m.full)).filter(p => p.length)")
+        assert paths == wanted
+        chromium.run("hold(aboutOf(walkable().find(w => mapsOf(aboutOf(w.g)).length).g))")
+        assert chromium.run("document.querySelectorAll('#about canvas').length") == 1
 
 
 @pytest.mark.slow

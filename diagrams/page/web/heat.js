@@ -1,18 +1,34 @@
 // At a step whose value a run has given: a map for each head, and the number under the pointer.
 function mapsOf(what) {
   const facts = what && what.step !== undefined && data.levels[what.level].steps[what.step];
-  if (!facts || !facts.n || !data.heat.length) return [];
-  const steps = what.path.split("/"), around = new Set(facts.r || []);
+  if (!facts || !(facts.n || facts.l) || !data.heat.length) return [];
+  const steps = what.path.split("/"), around = [];
   let number = Number(steps[0]);
   for (const step of steps.slice(1)) {
     const box = data.levels[number].steps[step];
-    [...(box.r || []), ...box.k].forEach(name => around.add(name));
+    around.push(...(box.r || []), box.k);
     number = box.b;
   }
-  return data.heat.filter(({ path }) => {
-    const parts = path.split("."), last = parts.pop();
-    return facts.n.split(", ").includes(last) && parts.every((part, k) => /^\d+$/.test(part) || /^\d+$/.test(parts[k + 1]) || around.has(part));
-  });
+  around.push(...(facts.r || []));
+  const inside = data.heat.map(one => ({ one, parts: one.full.split(".") })).map(({ one, parts }) => ({ one, last: parts.pop(), parts }))
+    .filter(({ parts }) => leads(parts, around));
+  const numbered = inside.filter(({ last }) => last === facts.l); // of several values of one name in a body
+  return (numbered.length ? numbered : inside.filter(({ last }) => (facts.n || facts.l.split(":")[0]).split(", ").includes(last.split(":")[0]))).map(({ one }) => one);
+}
+
+// Whether a path leads through these blocks and repeats, and no others: of each the parts of its name, with its number among those
+// of one name (`attend:2`), which a path may have; a model in a model has no name. No path leads into a scan.
+function leads(parts, around) {
+  const named = (at, part) => around[at] && around[at].some(name => name === part || name.split(":")[0] === part), nameless = at => named(at, "");
+  let at = -1;
+  for (const part of parts) {
+    if (/^\d+$/.test(part)) continue;
+    let next = at + 1;
+    while (nameless(next)) next += 1;
+    if (named(next, part)) at = next;
+    else if (!named(at, part)) return false; // a name may have several parts
+  }
+  return around.every((_, k) => k <= at || nameless(k));
 }
 
 function heatOf(what) {

@@ -39,6 +39,11 @@ class Map:
         return self.spot.path
 
     @property
+    def full(self) -> str:
+        """The path with every block in it."""
+        return self.spot.full
+
+    @property
     def is_attention(self) -> bool:
         return self.spot.is_attention and {side.name for side in self.columns} == set(self.spot.normalised)
 
