@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -217,3 +218,41 @@ def test_what_a_guard_makes_of_a_table_is_as_exact() -> None:
     y.sum().backward()
     assert x.grad is not None and x.grad.isfinite().all()
     assert y[517] == torch.tensor(517.0, dtype=torch.bfloat16)
+
+
+MASKED = """\
+width before, ship
+depth d = 4
+model f(Q: [ship, d], K: [before, d]) -> [ship] {
+    param rate: []
+    param tau: []
+    s = dot[d](Q, K) / tau - rate * log1p(int(ship) - int(before))
+    return REDUCED
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "reduced",
+    [
+        "sum[before](softmax[before](s where int(before) <= int(ship)) * dot[d](Q, K))",
+        "sum[before](s where int(before) <= int(ship))",
+    ],
+)
+def test_what_a_mask_leaves_out(reduced: str) -> None:
+    """Gradients are those of a score that is written without numbers that are none; what all pairs share stays."""
+    found = []
+    for away in ("int(ship) - int(before)", "max(int(ship) - int(before), 0)"):
+        text = MASKED.replace("REDUCED", reduced).replace("int(ship) - int(before))\n", f"{away})\n")
+        net = attnc.loads(text).model("f").torch(seed=0, dtype="float64")
+        with torch.no_grad():
+            net.tau.fill_(2.0), net.rate.fill_(0.5)
+        draw = torch.Generator().manual_seed(0)
+        Q, K = (torch.randn(7, 4, generator=draw, dtype=torch.float64).requires_grad_() for _ in "QK")
+        y = net(Q, K)
+        code = attnc.loads(text).model("f").files("torch")["f.py"]
+        assert re.search(r"/ self\.tau\b", code)  # not of one where it is seen
+        y.square().sum().backward()
+        found.append([y.detach(), Q.grad, K.grad, net.rate.grad, net.tau.grad])
+    for mine, right in zip(*found, strict=True):
+        torch.testing.assert_close(mine, right)

@@ -4,8 +4,10 @@ The gradient of the side that is not taken is 0, but times an infinite derivativ
 what may be infinite there is made harmless by the same condition before the op, as one would write by hand with two
 choices; it changes no result. A factor that hangs on positions and sizes alone spoils the gradient of the other one:
 there it is made harmless too. Ops on the way are made anew: pointwise ones, those that arrange (the condition is
-arranged the other way round), and dropout that nothing else reads; those of blocks without weights too. What it does
-not do: look through ops that reduce, contract or gather, or into repeats.
+arranged the other way round), and dropout that nothing else reads; those of blocks without weights too. So is what the
+mask of a softmax or sum leaves out, where the operand varies as the mask does: a divisor that all pairs share stays as
+it is. What it does not do: look through ops that reduce, contract or gather, or into repeats; look into blocks for a
+mask.
 """
 
 from __future__ import annotations
@@ -17,7 +19,18 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads
-from ...graph.traits import Choice, Complement, Function, OpTraits, Pointwise, Power, Quotient, Remainder
+from ...graph.traits import (
+    Choice,
+    Complement,
+    Function,
+    Normalise,
+    OpTraits,
+    Pointwise,
+    Power,
+    Quotient,
+    Reduce,
+    Remainder,
+)
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...ops import OPS, op_meaning
 from ...ops.undo import arranges, undone
@@ -49,9 +62,10 @@ class _Guard:
         self.reads = Counter(value.id for node in graph.nodes for value in reads(node))
         self.reads.update(output.value.id for output in graph.outputs)
         self.same: dict[int, Value] = {}  # results of calls that are made here now
-        self.guarded: dict[tuple[int, int], Value] = {}  # by value and condition
+        self.guarded: dict[tuple[int, int, bool], Value] = {}  # by value and condition
         self.conditions: dict[tuple[object, ...], Value] = {}  # by the op and operands that make them
         self.inlined: dict[int, tuple[Value, ...]] = {}  # results of calls that are made here too
+        self.masked = False  # what is guarded is left out by the mask of a reduction
 
     def graph(self) -> Graph:
         for node in self.old.nodes:
@@ -73,6 +87,10 @@ class _Guard:
             if self.risky(y):
                 y = self.harmless(y, self.condition(op_meaning(Complement()), c, c.type.axes))
             node = replace(node, operands=(c, x, y))
+        elif isinstance(node, Apply) and node.mask is not None and isinstance(node.traits.reads, Reduce | Normalise):
+            self.masked, mask = True, node.mask
+            node = replace(node, operands=tuple(self.harmless(operand, mask) for operand in node.operands))
+            self.masked = False
         self.append(node)
 
     def append(self, node: Node) -> None:
@@ -85,7 +103,7 @@ class _Guard:
 
         alone: everything that reads results of the value is itself made harmless.
         """
-        key = value.id, c.id
+        key = value.id, c.id, self.masked
         if key not in self.guarded:
             self.guarded[key] = self._harmless(value, c, alone) if self.risky(value, alone) else value
         return self.guarded[key]
@@ -93,6 +111,8 @@ class _Guard:
     def _harmless(self, value: Value, c: Value, alone: bool) -> Value:
         node = self.makers[value.id]
         if isinstance(node, Call):
+            if self.masked:
+                return value
             return self.harmless(self.here(node)[node.outs.index(value)], c, alone)
         assert isinstance(node, Apply)
         alone = alone and self.reads[value.id] == 1
@@ -104,6 +124,10 @@ class _Guard:
             if not (dangerous or spoils or self.risky(operand, alone)):
                 continue
             before = self.before(c, node, place)
+            if self.masked and not {*before.type.varying} <= {
+                *operand.type.varying
+            }:  # nor is it harmless where it is seen
+                dangerous = spoils = False
             operand = self.harmless(operand, before, alone)
             if dangerous or spoils:
                 number = hazard[1] if hazard is not None and dangerous else 1
