@@ -124,9 +124,8 @@ class _Guard:
             if not (dangerous or spoils or self.risky(operand, alone)):
                 continue
             before = self.before(c, node, place)
-            if self.masked and not {*before.type.varying} <= {
-                *operand.type.varying
-            }:  # nor is it harmless where it is seen
+            shared = not {*before.type.varying} <= {*operand.type.varying}  # it is as dangerous where it is seen
+            if self.masked and (shared or _chooses(self.makers.get(operand.id))):
                 dangerous = spoils = False
             operand = self.harmless(operand, before, alone)
             if dangerous or spoils:
