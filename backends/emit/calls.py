@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -244,7 +245,7 @@ def leading_shape(body: MemoryLayout, args: list[Val], of: Iterable[int]) -> Cod
 
 
 def _foreign(body: MemoryLayout, node: Call) -> None:
-    """A call of an op of the user's own: its inputs in memory order, every declared axis at its extent."""
+    """A call of an op of the user's own: its inputs in memory order, declared axes at their extents; consts by name."""
     graph = node.graph
     to_caller = dict(node.axes)
     formals = [[to_caller.get(a, a) for a in item.value.type.axes if a not in graph.lifted] for item in graph.inputs]
@@ -262,6 +263,9 @@ def _foreign(body: MemoryLayout, node: Call) -> None:
         if item.value.type.element is Scalar.REAL:
             val = body.real(val, False)
         args.append(body.align(body.full(val, formal), (*spread, *formal)).code)
+    for const, static in node.consts:
+        name = f"{const.name}_" if keyword.iskeyword(const.name) else const.name
+        args.append(Code.of("{}={}", name, body.static(static)))
     leading = join_leading(val.leading for val in vals if not val.number)
     needs = needed(val.needs for val in vals)
     outs = []

@@ -12,7 +12,7 @@ from ...compiler.ops import op_reading
 from ...compiler.rewrites.simplify.dead import alive
 from ...compiler.rewrites.tools.order import in_order
 from ...compiler.rewrites.tools.walk import Fresh, Walk
-from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.axes import Axis, Const, known
 from ...compiler.streams.find import find
 from ...dsl.base.records import replace
 from ..text.scopes import names_of
@@ -100,12 +100,17 @@ class Outliner:
                 outputs.append(Output(None, made, axes))
                 outs.append(value)
         axes_used = tuple(dict.fromkeys(axis for part in kernel.inputs for axis in part.axes))
+        consts = {
+            Const(place, name, known(static)): static for place, (name, static) in enumerate(kernel.written.items())
+        }
         op = Graph(
-            kernel.name, "op", axes_used, len(axes_used), (), (), tuple(inputs), (), tuple(outputs),
+            kernel.name, "op", axes_used, len(axes_used), tuple(consts), (), tuple(inputs), (), tuple(outputs),
             target=f"{self.module}:{kernel.name}",
         )  # fmt: skip
         args = tuple(part.value for part in kernel.inputs)
-        return Call(op, kernel.name, args, tuple(outs), tuple((axis, axis) for axis in axes_used), ())
+        return Call(
+            op, kernel.name, args, tuple(outs), tuple((axis, axis) for axis in axes_used), tuple(consts.items())
+        )
 
 
 def _placed(graph: Graph) -> tuple[Graph, dict[Axis, Value], list[Node]]:

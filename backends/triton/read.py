@@ -24,7 +24,7 @@ from ...compiler.graph.traits import (
 )
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.masks.read import Reader
-from ...compiler.sizes.axes import Axis, known
+from ...compiler.sizes.axes import Axis, ConstOf, Literal, SizeOf, Static, axes_in, consts_in, known
 from ...compiler.streams.along import left_out, written
 from ...compiler.streams.region import Fold, StreamingRegion, varies
 from ...compiler.streams.rules import FoldKind
@@ -94,6 +94,7 @@ class KernelReader:
     points: dict[int, Point] = field(default_factory=dict)
     leaves: dict[tuple[int, bool], PairNumber] = field(default_factory=dict)
     vectors: dict[int, Features] = field(default_factory=dict)
+    numbers: list[Static] = field(default_factory=list)  # that are written into the kernel
 
     def kernel(self, fold: Fold, weighed: list[Fold], logs: list[Fold]) -> Kernel:
         self._partition()
@@ -121,14 +122,15 @@ class KernelReader:
         starts = {axis: self._table(start) for axis, start in self.starts.items() if (start.id, False) in self.leaves}
         if term is not None and {self.rows, self.columns} & self.starts.keys() - starts.keys():
             term = None  # its bounds are of places that the kernel does not know
-        eps = known(node.options["eps"]) if fold.kind is FoldKind.ROOT and "eps" in node.options else 0
+        eps = node.options.get("eps", Literal(0)) if fold.kind is FoldKind.ROOT else Literal(0)
+        self.numbers.append(eps)
         made = Kernel(
             "fold",
             self.rows,
             self.columns,
             self.batch,
             fold.kind,
-            float(eps or 0),
+            float(known(eps) or 0),
             root,
             seen,
             term,
@@ -138,6 +140,7 @@ class KernelReader:
             node.out if node.out in self.region.stored else None,
             starts,
             self.graph.stepped is None,
+            self._written(features),
             names=names,
         )
         for part in made.inputs:
@@ -151,6 +154,15 @@ class KernelReader:
                 raise NoKernel("a table of several axes is looked up")
         learnt(made)
         return made
+
+    def _written(self, features: tuple[Features, ...]) -> dict[str, Static]:
+        """What the numbers in it are made of, but for depths, which are seen where it is called."""
+        seen = {part.depth.family for part in (*features, *self.vectors.values())}
+        consts = (const for static in self.numbers for const in consts_in(static))
+        axes = (axis for static in self.numbers for axis in axes_in(static))
+        found: dict[str, Static] = {self.own.give(plain(c.name, "n")): ConstOf(c) for c in dict.fromkeys(consts)}
+        sizes = {axis.family: axis for axis in axes if axis.family not in seen}
+        return found | {self.own.give(plain(axis.name, "n")): SizeOf(axis) for axis in sizes.values()}
 
     def _read_late(self, part: Index | Number | Leaf) -> Term:
         """A part of a mask: a number that is known when the model is built (a window of a list) is read as data are."""
@@ -238,6 +250,7 @@ class KernelReader:
         if isinstance(node, Constant):
             number = known(node.value)
             if number is not None:
+                self.numbers.append(node.value)
                 return StaticPoint(number, _kind(value))
         if not along:
             return self._leaf(value)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ...compiler.graph.term import Term
 from ...compiler.graph.traits import Meaning
 from ...compiler.graph.values import Scalar, Value
-from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.axes import Axis, Static
 from ...compiler.streams.rules import FoldKind
 
 
@@ -120,6 +120,7 @@ class Kernel:
     values:  what is weighed: one result [*batch, rows, depth] each.
     results: the values of the graph that these are; `logsum`: that which is the logarithm of a softmax's sum, if read;
              `shares`: that which is all shares, if read elsewhere, too.
+    written: consts and sizes of which numbers in it are made, by name: it is of those alone.
     starts:  in a step of decoding, the place of the first row and of the first column, where it is not 0.
     trains:  whether a gradient may be wanted; not in steps.
     """
@@ -139,6 +140,7 @@ class Kernel:
     shares: Value | None
     starts: Mapping[Axis, PairNumber]
     trains: bool
+    written: Mapping[str, Static]
     names: dict[Axis, str] = field(default_factory=dict)
 
     def begins(self, axis: Axis) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from ...compiler.sizes.axes import Axis
+from ...compiler.sizes.axes import Axis, known
 from ...compiler.streams.rules import FoldKind
 from .backward import grouped
 from .points import LOG2E, tables, wrapped
@@ -259,6 +259,7 @@ def _function(kernel: Kernel) -> str:
         vectors = next(part for part in kernel.features if part.depth == axis)
         if axis.extent is not None:
             lines.append(f'check_size("{kernel.names[axis]}", {vectors.name}.shape[-1], {axis.extent})')
+    lines += [f'check_size("{name}", {name}, {known(static)})' for name, static in kernel.written.items()]
     for part in kernel.inputs:
         cast = ""
         if isinstance(part, Features) and part is not kernel.features[0]:
@@ -273,8 +274,8 @@ def _function(kernel: Kernel) -> str:
         back.append(f"logs.to({names[0]}.dtype).reshape(*lead, *logs.shape[1:])")
     back += [f"{name}.reshape(*lead, *{name}.shape[1:])" for name in _shares(kernel)]
     lines.append(f"return {', '.join(back)}")
-    head = f"def {kernel.name}({', '.join(names)}):"
-    return "\n".join([head, *_body(paragraph(says)), *_body(lines)])
+    given = [*names, *(["*", *kernel.written] if kernel.written else [])]
+    return "\n".join([f"def {kernel.name}({', '.join(given)}):", *_body(paragraph(says)), *_body(lines)])
 
 
 def paragraph(text: str) -> list[str]:

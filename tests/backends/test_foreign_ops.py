@@ -70,6 +70,34 @@ def test_what_an_op_of_ones_own_is_given(monkeypatch: pytest.MonkeyPatch) -> Non
         ]
 
 
+CONSTS = """\
+width t
+depth m = 4
+const near = 3, quarter = 0.25
+op shifted[a: width, by: const, much: const](x: [a]) -> [a] = "my_ops_of_a_test:shift"
+model f(x: [t, m]) -> [m, t] {
+    y = shifted[t, near, much = 0.5](x)
+    repeat.again i in 2 {
+        y = shifted[t, i, quarter](y)
+    }
+    return y
+}
+"""
+
+
+def test_consts_of_an_op_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go by name: numbers, that of a pass, and those that a class is built with."""
+    given: list[dict[str, Any]] = []
+    module = ModuleType("my_ops_of_a_test")
+    vars(module)["shift"] = lambda x, **consts: given.append(consts) or x
+    monkeypatch.setitem(sys.modules, "my_ops_of_a_test", module)
+    graph, x = graph_of(CONSTS), np.zeros((3, 4), np.float32)
+    for call in (build_numpy(graph), build_torch(graph)):
+        given.clear()
+        call(x if call is not None and not isinstance(call, torch.nn.Module) else torch.tensor(x))
+        assert given == [{"by": 3, "much": 0.5}, {"by": 0, "much": 0.25}, {"by": 1, "much": 0.25}]
+
+
 def test_an_op_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("my_ops_of_a_test")
     module.double = lambda x: x * 2  # type: ignore[attr-defined]

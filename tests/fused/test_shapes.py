@@ -153,6 +153,34 @@ model shown(Q: [heads, target, key], K: [heads, past, key], V: [heads, past, key
             torch.testing.assert_close(x.double(), y, rtol=1e-5, atol=1e-5)
 
 
+WRITTEN = """width n
+width m like n
+depth d = 8, wide = 12
+const near = 5
+block look(Q: [n, d], K: [n, d], V: [n, d], least: []) -> [n, d] {
+    s = dot[d](Q, K[n as m]) / |wide| + broadcast[n, m](least)
+    return dot[m](softmax[m](s where m <= n and n - m < near), V[n as m])
+}
+model net(Q: [n, d], K: [n, d], V: [n, d]) -> [n, wide] { return linear.out[d -> wide](look(Q, K, V, near)) + near }
+"""
+
+
+def test_what_is_written_into_kernels_cannot_be_another() -> None:
+    """Consts and sizes of which their numbers are made, where the class may be built with others."""
+    model = attnc.loads(WRITTEN).model("net")
+    net = model.torch(kernels="triton")
+    x = torch.randn(2, 9, 8)
+    torch.testing.assert_close(net(x, x, x), model.torch(seed=0, weights=weights_of(net))(x, x, x))
+    with pytest.raises(ValueError, match="these kernels are of near = 5, not 6: compile the spec with that size"):
+        type(net)(near=6)(x, x, x)
+    with pytest.raises(ValueError, match="these kernels are of wide = 12, not 16: compile the spec with that size"):
+        type(net)(wide=16)(x, x, x)
+
+
+def weights_of(net: torch.nn.Module) -> dict[str, Any]:
+    return {name: weight.detach().numpy() for name, weight in net.named_parameters()}
+
+
 def test_where_they_cannot_run(tmp_path: Path) -> None:
     """On a CPU, without the interpreter: one message that says what to do."""
     (tmp_path / "net.attn").write_text(SPEC)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
-import numpy as np
 import pytest
 
 import attnc
 from attnc.compiler.streams.device import DEVICES
 from attnc.compiler.streams.report import streams
 
+from .judge import TILE, counted
+
 torch = pytest.importorskip("torch")
 os.environ.setdefault("TRITON_INTERPRET", "1")
 pytest.importorskip("triton", reason="Triton is not installed")
 
-TILE = 16  # of the kernels where they run in Python
 CAUSAL = "softmax[k](scores where k <= q)"
 SPEC = """\
 width q
@@ -45,30 +42,6 @@ BODIES = {
     "shown": f"dot[k]({CAUSAL}, V), {CAUSAL}",
     "sinks": f"sigmoid(logsumexp[k](scores where k <= q) - broadcast[q](c)) * dot[k]({CAUSAL}, V)",
 }
-
-
-@contextmanager
-def counted() -> Iterator[dict[str, int]]:
-    """Bytes that are loaded and stored meanwhile, by the interpreter's own functions."""
-    from triton.runtime.interpreter import InterpreterBuilder as Builder
-
-    moved = {"loads": 0, "stores": 0}
-    load, store = Builder.create_masked_load, Builder.create_masked_store
-
-    def loaded(self: Any, pointers: Any, mask: Any, *more: Any) -> Any:
-        value = load(self, pointers, mask, *more)
-        moved["loads"] += int(np.asarray(mask.data).sum()) * value.data.dtype.itemsize
-        return value
-
-    def stored(self: Any, pointers: Any, value: Any, mask: Any, *more: Any) -> Any:
-        moved["stores"] += int(np.asarray(mask.data).sum()) * value.data.dtype.itemsize
-        return store(self, pointers, value, mask, *more)
-
-    Builder.create_masked_load, Builder.create_masked_store = loaded, stored
-    try:
-        yield moved
-    finally:
-        Builder.create_masked_load, Builder.create_masked_store = load, store
 
 
 @pytest.mark.parametrize(
