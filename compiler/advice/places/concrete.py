@@ -10,7 +10,7 @@ much (`Tired`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 
@@ -65,6 +65,12 @@ class FreeSizes:
             raise Tired
 
 
+@lru_cache(maxsize=64)
+def _makers(graph: Graph) -> dict[int, Node]:
+    """Kept, for a large graph is run again for each of its masks."""
+    return {out.id: each for each in graph.nodes for out in makes(each)}
+
+
 class GraphRun:
     """A graph as it is run once: by a call, in a pass of a repeat, or at an index of a scan."""
 
@@ -78,10 +84,10 @@ class GraphRun:
         self._numbers: dict[object, Number | None] = {}
         self._extents: dict[Axis, int | None] = {}
 
-    @cached_property
+    @property
     def makers(self) -> dict[int, Node]:
         """The node that makes each value."""
-        return {out.id: each for each in self.graph.nodes for out in makes(each)}
+        return _makers(self.graph)
 
     @cached_property
     def entries(self) -> dict[int, int]:
