@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnc.compiler.graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan, nested
-from attnc.compiler.graph.term import WORDS, Index, Leaf, Number, Term, TermOp
+from attnc.compiler.graph.term import WORDS, Leaf, Number, Position, Term, TermOp
 from attnc.compiler.graph.typed_value import show_axes, show_type
 from attnc.compiler.graph.values import Value
 from attnc.compiler.sizes.axes import show_static
@@ -75,7 +75,7 @@ def _kinds(node: Repeat) -> str:
 def _term(term: Term) -> str:
     """A mask of positions, operators before what they act on; data with what it is called, and a number known of it."""
     match term:
-        case Index(axis):
+        case Position(axis):
             return axis.name
         case Number(static):
             return show_static(static)

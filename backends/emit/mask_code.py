@@ -9,7 +9,7 @@ bound when it is defined, so that the function and its defaults tell one mask fr
 
 from __future__ import annotations
 
-from ...compiler.graph.term import WORDS, Index, Leaf, Number, Predicate, Term, TermOp, leaves
+from ...compiler.graph.term import WORDS, Leaf, Number, Position, Predicate, Term, TermOp, leaves
 from ...compiler.sizes.axes import Literal
 from ...compiler.sizes.functions import Complement, Magnitude, Meaning
 from ..text.expressions import BITAND, BITOR, Attribute, Code, Variable, joined, number, operator
@@ -38,7 +38,7 @@ def define(body: CodeBody, predicate: Predicate, data: list[Val]) -> tuple[Code,
 
     def code(term: Term) -> Code:
         match term:
-            case Index(axis):
+            case Position(axis):
                 return Code("q" if axis == predicate.q else "k")
             case Leaf(value):
                 return Code(names[value.id])

@@ -30,7 +30,7 @@ from ...compiler.graph.nodes import (
     nested,
 )
 from ...compiler.graph.sources import Sources
-from ...compiler.graph.term import WORDS, Index, Leaf, Number, Term, TermOp
+from ...compiler.graph.term import WORDS, Leaf, Number, Position, Term, TermOp
 from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
 from ...compiler.sizes.arithmetic import substitute
@@ -124,7 +124,7 @@ class _Canon:
 
     def term(self, term: Term) -> object:
         match term:
-            case Index(axis):
+            case Position(axis):
                 return ("position", self.axis(axis))
             case Number(static):
                 return ("number", self.static(static))

@@ -27,7 +27,7 @@ from ...compiler.graph.values import Scalar
 from ...compiler.streams.rules import FoldKind
 from .names import FreeNames
 from .ops import FUNCTIONS, LARGEST, ROUNDED, SIGNS, STOPS
-from .tiles import Done, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint, ordered
+from .tiles import Done, Kernel, Load, NoKernel, PairNumber, PairPlace, Point, Score, StaticPoint, ordered
 
 LOG2E = 1.4426950408889634
 AS = {
@@ -62,7 +62,7 @@ class Points:
                 return number(value)
             case PairPlace(axis):
                 return f"{self.kernel.names[axis]}_at"
-            case Read(leaf, None):
+            case Load(leaf, None):
                 return leaf.name
             case Score(name):
                 return name
@@ -73,7 +73,7 @@ class Points:
         """The lines of all that these are made of."""
         for point in ordered(roots):
             match point:
-                case Read(leaf, at) if at is not None:
+                case Load(leaf, at) if at is not None:
                     code, wish = self._item(leaf, self.name(at)), f"{leaf.name}_here"
                 case Done(name=wish):
                     code = written(point, [self.name(arg) for arg in point.args])
@@ -210,7 +210,7 @@ def learnt(kernel: Kernel) -> set[int]:
         match point:
             case Score():
                 found.add(id(point))
-            case Read(leaf) if leaf.learns:
+            case Load(leaf) if leaf.learns:
                 found.add(id(point))
             case Done() if point.kind is Scalar.REAL and point.op not in STOPS:
                 if any(id(arg) in found for arg in point.args):
@@ -243,9 +243,9 @@ def backwards(points: Points, gradient: str) -> tuple[list[str], dict[str, str]]
         match point:
             case Score(name):
                 of_leaf[name] = d
-            case Read(leaf, None):
+            case Load(leaf, None):
                 of_leaf[leaf.name] = d
-            case Read(leaf, at):
+            case Load(leaf, at):
                 assert at is not None
                 axis, place = kernel.names[leaf.own[0]], points.name(at)
                 lines += [
@@ -329,9 +329,9 @@ def parameters(kernel: Kernel, roots: list[Point]) -> list[str]:
                 found.append(name)
             case PairPlace(axis):
                 found.append(f"{kernel.names[axis]}_at")
-            case Read(leaf, None):
+            case Load(leaf, None):
                 found.append(leaf.name)
-            case Read(leaf, _):
+            case Load(leaf, _):
                 found += [leaf.name, f"{leaf.name}_size", f"{leaf.name}_{kernel.names[leaf.own[0]]}"]
             case _:
                 pass
@@ -389,7 +389,7 @@ def gradients(kernel: Kernel) -> list[str]:
     """What `_back` returns, in order: the gradients of these."""
     through = learnt(kernel)
     found = [p.name for p in ordered([kernel.score]) if isinstance(p, Score)]
-    reads = [p for p in ordered([kernel.score]) if isinstance(p, Read) and p.at is None and id(p) in through]
+    reads = [p for p in ordered([kernel.score]) if isinstance(p, Load) and p.at is None and id(p) in through]
     return [*found, *(p.leaf.name for p in reads)]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...compiler.graph.nodes import Apply, Constant, Graph, Node, Positions, makes
-from ...compiler.graph.term import Index, Leaf, Number, Term, change
+from ...compiler.graph.term import Leaf, Number, Position, Term, change
 from ...compiler.graph.traits import (
     Arrange,
     Extreme,
@@ -30,7 +30,7 @@ from ...compiler.streams.region import Fold, StreamingRegion, varies
 from ...compiler.streams.rules import FoldKind
 from .names import AXIS, PART, SCORE, KernelNames, plain
 from .points import learnt
-from .tiles import Done, Features, Kernel, NoKernel, PairNumber, PairPlace, Point, Read, Score, StaticPoint
+from .tiles import Done, Features, Kernel, Load, NoKernel, PairNumber, PairPlace, Point, Score, StaticPoint
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class KernelReader:
             if not seen.number:
                 raise NoKernel("its mask hides everything")
             seen = None
-        if isinstance(root, Read | PairPlace | StaticPoint):
+        if isinstance(root, Load | PairPlace | StaticPoint):
             raise NoKernel("its scores are read, not made")
         term = None if mask is None else change(Reader(self.graph).term(mask), self._read_late)
         starts = {axis: self._table(start) for axis, start in self.starts.items() if (start.id, False) in self.leaves}
@@ -164,7 +164,7 @@ class KernelReader:
         sizes = {axis.family: axis for axis in axes if axis.family not in seen}
         return found | {self.own.give(plain(axis.name, "n")): SizeOf(axis) for axis in sizes.values()}
 
-    def _read_late(self, part: Index | Number | Leaf) -> Term:
+    def _read_late(self, part: Position | Number | Leaf) -> Term:
         """A part of a mask: a number that is known when the model is built (a window of a list) is read as data are."""
         if isinstance(part, Number) and known(part.static) is None:
             for leaf in self.leaves.values():
@@ -302,7 +302,7 @@ class KernelReader:
                 table, at = node.operands
                 free = [axis for axis in varies(table) if axis not in (*self.batch, *self.graph.lifted)]
                 if free == [node.axes[0]] and not table.type.broadcast_axes & {*free}:
-                    return Read(self._table(table, node.axes[0]), self.point(at))
+                    return Load(self._table(table, node.axes[0]), self.point(at))
                 return None
             case _:
                 return None
@@ -347,8 +347,8 @@ class KernelReader:
             )
         return self.leaves[key]
 
-    def _leaf(self, value: Value) -> Read:
-        return Read(self._table(value))
+    def _leaf(self, value: Value) -> Load:
+        return Load(self._table(value))
 
     def _of_places(self, value: Value) -> bool:
         """Whether it is arithmetic of positions and numbers alone."""

@@ -69,7 +69,7 @@ class PairPlace:
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class Load:
     """A number of a leaf; of a table, that at an index."""
 
     leaf: PairNumber
@@ -107,7 +107,7 @@ class NoKernel(ValueError):
 
 
 Part = Features | PairNumber
-Point = StaticPoint | PairPlace | Read | Score | Done
+Point = StaticPoint | PairPlace | Load | Score | Done
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class Kernel:
 
     @property
     def leaves(self) -> tuple[PairNumber, ...]:
-        return tuple(dict.fromkeys(point.leaf for point in self.points() if isinstance(point, Read)))
+        return tuple(dict.fromkeys(point.leaf for point in self.points() if isinstance(point, Load)))
 
     @property
     def features(self) -> tuple[Features, ...]:
@@ -178,7 +178,7 @@ def ordered(roots: list[Point]) -> list[Point]:
     def add(point: Point) -> None:
         if id(point) in found:
             return
-        for arg in point.args if isinstance(point, Done) else (point.at,) if isinstance(point, Read) else ():
+        for arg in point.args if isinstance(point, Done) else (point.at,) if isinstance(point, Load) else ():
             if arg is not None:
                 add(arg)
         found[id(point)] = point

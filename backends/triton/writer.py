@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ...compiler.sizes.axes import Axis
 from ...compiler.streams.rules import FoldKind
 from .points import AS, learnt, parameters, wrapped
-from .tiles import Features, Kernel, PairNumber, Point, Read
+from .tiles import Features, Kernel, Load, PairNumber, Point
 
 
 def results(kernel: Kernel) -> list[str]:
@@ -45,7 +45,7 @@ def of_columns(kernel: Kernel) -> list[Features]:
 
 def _summed(kernel: Kernel) -> list[PairNumber]:
     through = learnt(kernel)
-    names = {p.leaf.name for p in kernel.points() if isinstance(p, Read) and p.at is None and id(p) in through}
+    names = {p.leaf.name for p in kernel.points() if isinstance(p, Load) and p.at is None and id(p) in through}
     return [leaf for leaf in kernel.leaves if leaf.name in names and len(leaf.own) < 2 and not leaf.looked_up]
 
 

@@ -32,7 +32,7 @@ from .facts import SiteFacts
 from .finality import Finality, finality
 from .lengths import lengths
 from .prepare import Prepare
-from .sites import TIME, Cell, Demand, NoStep, Site, Sites, grouped
+from .sites import TIME, Cell, Demand, NoStep, Sites, StepSite, grouped
 from .steps.tail import take_tail
 from .visible_range import ENTIRE, Need, VisibleRange
 
@@ -191,7 +191,7 @@ def _results(graph: Graph, time: Axis) -> list[int]:
     return results
 
 
-def _analysed(root: Site, time: Axis, results: list[int], facts: SiteFacts) -> DemandAnalysis:
+def _analysed(root: StepSite, time: Axis, results: list[int], facts: SiteFacts) -> DemandAnalysis:
     """What a step needs of each value, once it is chosen what to remember. What may change yet is not kept."""
     first = DemandAnalysis(root, results, facts, None)
     found = finality(root, time) if first.at_once or first.open else Finality()
@@ -207,7 +207,7 @@ def _analysed(root: Site, time: Axis, results: list[int], facts: SiteFacts) -> D
     return analysis
 
 
-def _entering(root: Site, time: Axis) -> list[tuple[Cell, tuple[None]]]:
+def _entering(root: StepSite, time: Axis) -> list[tuple[Cell, tuple[None]]]:
     """The inputs that come item by item, each with the demand for its new items. NoStep for those that cannot."""
     cells = [root.cells[item.value.id] for item in root.graph.inputs]
     entering: list[tuple[Cell, tuple[None]]] = [(cell, (None,)) for cell in cells if cell.kind == TIME]
@@ -263,7 +263,7 @@ def _prompt(graph: Graph, results: Sequence[int], entering: Sequence[Value]) -> 
     return value.name, ""
 
 
-def _keep(visible: VisibleRange, site: Site | None) -> Need:
+def _keep(visible: VisibleRange, site: StepSite | None) -> Need:
     """How many items, for each of the passes in which this body of the repeat runs."""
     repeat = visible.repeat
     while site is not None and site.repeat is not repeat:

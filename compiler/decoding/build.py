@@ -46,7 +46,7 @@ from ..sizes.axes import Arith, Axis, ConstOf, Literal, SizeOf, Static, axes_in
 from ..sizes.ids import STEPS
 from .demand import DemandAnalysis, Modes, Reads, groups, grows
 from .pace import TICK, Pace
-from .sites import STATIC, Cell, Demand, Site, by_place, held_to_lengths, is_kept_whole, same_along
+from .sites import STATIC, Cell, Demand, StepSite, by_place, held_to_lengths, is_kept_whole, same_along
 from .visible_range import ENTIRE, Aligned, Mode, VisibleRange, is_range
 
 EVERY = VisibleRange((None,))
@@ -71,10 +71,10 @@ class Axes:
     time: Axis
     lengths: tuple[int, int] = (0, 1)
     ids: count[int] = field(default_factory=lambda: count(STEPS))
-    by_origin: dict[tuple[Site, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
+    by_origin: dict[tuple[StepSite, Axis, VisibleRange | None], Axis] = field(default_factory=dict)
     families: dict[tuple[Pace, VisibleRange | None], int] = field(default_factory=dict)
     along: dict[Axis, Pace] = field(default_factory=dict)
-    groups: dict[tuple[Site, int], int] = field(default_factory=dict)
+    groups: dict[tuple[StepSite, int], int] = field(default_factory=dict)
     alike: dict[tuple[object, ...], VisibleRange] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Axes:
     def _fresh(self, axis: Axis, family: int) -> Axis:
         return replace(axis, id=next(self.ids), extent=None, size=None, bound=None, family=family)
 
-    def at(self, site: Site, axis: Axis, mode: Mode) -> Axis:
+    def at(self, site: StepSite, axis: Axis, mode: Mode) -> Axis:
         """The axis of the graph of `site` that stands for one of time in this mode."""
         if not site.timed(axis):
             return axis
@@ -109,7 +109,7 @@ class Axes:
                 self.by_origin[key] = axis
         return self.by_origin[key]
 
-    def _size(self, site: Site, axis: Axis) -> Static | None:
+    def _size(self, site: StepSite, axis: Axis) -> Static | None:
         """The formula of an axis that follows from time, over all items."""
         whole = next(
             (a for a in site.graph.axes if site.timed(a) and a.size is not None and axis in axes_in(a.size)), None
@@ -117,11 +117,11 @@ class Axes:
         size = axis.size or (solved(whole, axis) if whole is not None else None)
         return None if size is None else self.sizes(site, size)
 
-    def sizes(self, site: Site, static: Static) -> Static:
+    def sizes(self, site: StepSite, static: Static) -> Static:
         """A number in which the extent of time is that of all items so far."""
         return replaced(static, lambda part: SizeOf(self.extent(site, part.axis)) if isinstance(part, SizeOf) else part)
 
-    def extent(self, site: Site, axis: Axis) -> Axis:
+    def extent(self, site: StepSite, axis: Axis) -> Axis:
         """The axis whose extent a number means: that of time is as long as all items so far, if it is not given."""
         if not site.timed(axis) or axis.extent is not None:
             return axis
@@ -144,7 +144,7 @@ class Axes:
 class GraphBuilder:
     """One graph under construction: fresh values, nodes in order."""
 
-    def __init__(self, site: Site, axes: Axes) -> None:
+    def __init__(self, site: StepSite, axes: Axes) -> None:
         self.site, self.axes = site, axes
         self.nodes: list[Node] = []
         self.values: dict[tuple[Cell, Demand], Value] = {}
@@ -229,7 +229,7 @@ class StepBuilder:
         self.kept: list[Kept] = []
         self.keys: dict[Cell, str] = {}  # of static cells that are stored
 
-    def graph(self, site: Site, entering: list[tuple[Cell, Demand]], leaving: list[tuple[Cell, Demand]],
+    def graph(self, site: StepSite, entering: list[tuple[Cell, Demand]], leaving: list[tuple[Cell, Demand]],
               outputs: Sequence[Output] = ()) -> Graph:  # fmt: skip
         """The step of one site, with these inputs and outputs."""
         b = GraphBuilder(site, self.axes)
@@ -256,7 +256,7 @@ class StepBuilder:
             results.append(Output(shown.name if shown else None, value, order))
         return self._finish(b, tuple(inputs), tuple(results))
 
-    def _lifted(self, site: Site) -> tuple[Axis, ...]:
+    def _lifted(self, site: StepSite) -> tuple[Axis, ...]:
         """The axes over which a site lifts, in the decoding graph."""
         found = [axis for axis in site.graph.lifted if not site.timed(axis)]
         found += [
@@ -294,7 +294,7 @@ class StepBuilder:
             nodes=tuple(b.nodes), outputs=outputs, stepped=stepped,
         )  # fmt: skip
 
-    def _keep(self, site: Site, visible: VisibleRange, pace: Pace) -> Static | None:
+    def _keep(self, site: StepSite, visible: VisibleRange, pace: Pace) -> Static | None:
         """How many items a range has before the new ones, as a number of this site; None where it cannot be said."""
         whole: Static = SizeOf(self.axes.whole)
         if pace.before != TICK.before:
@@ -686,7 +686,7 @@ class StepBuilder:
             self._remember(b, site.cells[out.id])
 
 
-def several(site: Site) -> bool:
+def several(site: StepSite) -> bool:
     """Whether the site is one of the several bodies of a repeat."""
     return site.repeat is not None and len(site.repeat.bodies) > 1
 

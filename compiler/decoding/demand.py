@@ -37,7 +37,7 @@ from .sites import (
     TIME,
     Cell,
     Demand,
-    Site,
+    StepSite,
     by_place,
     costly,
     families_inside,
@@ -71,7 +71,7 @@ class Reads:
     open: bool = False
 
 
-def through(site: Site, node: Apply, modes: Modes, facts: SiteFacts, going_on: bool = True) -> Reads:
+def through(site: StepSite, node: Apply, modes: Modes, facts: SiteFacts, going_on: bool = True) -> Reads:
     """How one op reads for a result in these modes: an op with no form in time is done for all items.
 
     going_on: whether what it reads is settled, so that a running result may go on from the last one.
@@ -137,7 +137,7 @@ def _across(use: _Use, axis: Axis, going_on: bool) -> Reads:
             raise use.refuse(f"acts on `{axis.name}`, whose items come one by one")
 
 
-def reduces(site: Site, node: Apply) -> bool:
+def reduces(site: StepSite, node: Apply) -> bool:
     """Whether an op that reduces can do so over a visible range: it has no weights for each item, and ranks none."""
     match node.traits.reads:
         case Reduce(combination=None, indices=False):  # how it combines items is not known
@@ -151,7 +151,7 @@ def reduces(site: Site, node: Apply) -> bool:
 class _Use:
     """One op that is read through, for a result in these modes."""
 
-    def __init__(self, site: Site, node: Apply, modes: Modes, facts: SiteFacts) -> None:
+    def __init__(self, site: StepSite, node: Apply, modes: Modes, facts: SiteFacts) -> None:
         self.site, self.node, self.modes, self.facts = site, node, modes, facts
         self.values = reads(node)
         self.eaten = site.time(node.axes)
@@ -347,7 +347,7 @@ class _Use:
         return Reads(self._each(made_in), ranges, made_in)
 
 
-def _anew(site: Site, node: Apply) -> bool:
+def _anew(site: StepSite, node: Apply) -> bool:
     """Whether an op could be done anew for a visible range: what it does to an item depends on that item alone."""
     return not site.time(node.axes) or node.traits.reads == Arrange(IndexMap.SAME)
 
@@ -365,7 +365,7 @@ class DemandAnalysis:
     """
 
     def __init__(
-        self, root: Site, results: Iterable[int], facts: SiteFacts, remembered: set[Cell] | None,
+        self, root: StepSite, results: Iterable[int], facts: SiteFacts, remembered: set[Cell] | None,
         unsettled: Collection[Cell] = frozenset(),
     ) -> None:  # fmt: skip
         self.facts, self.remembered, self.unsettled = facts, remembered, unsettled
@@ -470,7 +470,7 @@ class DemandAnalysis:
 
     # -- one site ------------------------------------------------------------------------------------------------
 
-    def _site(self, site: Site) -> None:
+    def _site(self, site: StepSite) -> None:
         for place in reversed(range(len(site.graph.nodes))):
             node = site.graph.nodes[place]
             match node:
@@ -491,7 +491,7 @@ class DemandAnalysis:
             return []
         return [demand for demand in cell.demands if not grows(cell, demand)]
 
-    def _apply(self, site: Site, node: Apply) -> None:
+    def _apply(self, site: StepSite, node: Apply) -> None:
         cell = site.cells[node.out.id]
         if cell.kind == STATIC:
             if self._computed(cell):
@@ -517,13 +517,13 @@ class DemandAnalysis:
             self.at_once[found.why or f"`{node.op}` reads all of a width"] = None
         return found
 
-    def _made_in(self, site: Site, node: Call | Scan, modes: Modes) -> Modes:
+    def _made_in(self, site: StepSite, node: Call | Scan, modes: Modes) -> Modes:
         found = self.made_in(site, node, modes)
         if found is not modes:
             self.at_once[f"`{node.graph.name}` is done for all items"] = None
         return found
 
-    def made_in(self, site: Site, node: Call | Scan, modes: Modes) -> Modes:
+    def made_in(self, site: StepSite, node: Call | Scan, modes: Modes) -> Modes:
         """The modes in which a call that is kept whole is done for results in these: item by item, or for all items."""
         item_by_item = is_itemwise(node.graph, families_inside(node, site.families))
         if isinstance(node, Scan) and site.timed(node.axis):
@@ -535,7 +535,7 @@ class DemandAnalysis:
         axes = (axis for value in (*node.args, *node.outs) for axis in value.type.axes)
         return dict.fromkeys((axis for axis in axes if site.timed(axis)), ENTIRE)
 
-    def _whole(self, site: Site, node: Call) -> None:
+    def _whole(self, site: StepSite, node: Call) -> None:
         made = [site.cells[out.id] for out in node.outs if site.cells[out.id] in self.made_of]
         for modes in self.groups(site, node):
             modes = self._made_in(site, node, modes)
@@ -545,11 +545,11 @@ class DemandAnalysis:
                 for reader in made if made and spanned else [None]:
                     self._demand(cell, {axis: modes.get(axis) for axis in cell.axes}, reader)
 
-    def groups(self, site: Site, node: Call | Scan) -> list[Modes]:
+    def groups(self, site: StepSite, node: Call | Scan) -> list[Modes]:
         """The different modes in which the results of a call that is kept whole are demanded."""
         return groups(site, node, self._computed)
 
-    def _call(self, site: Site, place: int, node: Call) -> None:
+    def _call(self, site: StepSite, place: int, node: Call) -> None:
         child = site.inside[place][0]
         for out, output in zip(node.outs, child.graph.outputs, strict=True):
             self._down(site.cells[out.id], child.cells[output.value.id], node, child)
@@ -557,7 +557,7 @@ class DemandAnalysis:
         for item, arg in zip(child.graph.inputs, node.args, strict=True):
             self._up(child.cells[item.value.id], site.cells[arg.id], dict(node.axes))
 
-    def _down(self, outer: Cell, inner: Cell, node: Call, child: Site) -> None:
+    def _down(self, outer: Cell, inner: Cell, node: Call, child: StepSite) -> None:
         """What is demanded of a result is demanded of the value inside the block that becomes it."""
         for demand in self._computed(outer):
             wanted = dict(zip(outer.axes, demand, strict=True))
@@ -571,14 +571,14 @@ class DemandAnalysis:
             modes = {outward.get(axis, axis): mode for axis, mode in zip(inner.axes, demand, strict=True)}
             self._demand(outer, modes, inner)
 
-    def _scan(self, site: Site, node: Scan) -> None:
+    def _scan(self, site: StepSite, node: Scan) -> None:
         for modes in self.groups(site, node):
             modes = self._made_in(site, node, modes)
             for arg in node.args:
                 cell = site.cells[arg.id]
                 self._demand(cell, {axis: modes.get(axis) for axis in cell.axes}, None)
 
-    def _repeat(self, site: Site, place: int, node: Repeat) -> None:
+    def _repeat(self, site: StepSite, place: int, node: Repeat) -> None:
         bodies = site.inside[place]
         before = None
         while before != (now := _count_demands(bodies)):
@@ -627,7 +627,7 @@ def anew(analysis: DemandAnalysis) -> list[str]:
     return [f"{name} may still change with items after it" for name in names]
 
 
-def _count_demands(bodies: list[Site]) -> int:
+def _count_demands(bodies: list[StepSite]) -> int:
     return sum(len(cell.demands) for body in bodies for site in body.walk() for cell in site.cells.values())
 
 
@@ -636,7 +636,7 @@ def grows(cell: Cell, demand: Demand) -> bool:
     return cell.remembered and cell.site.items(cell) and demand[0] is not None
 
 
-def groups(site: Site, node: Call | Scan, made: Callable[[Cell], list[Demand]]) -> list[Modes]:
+def groups(site: StepSite, node: Call | Scan, made: Callable[[Cell], list[Demand]]) -> list[Modes]:
     """The different modes in which the results of a call that is kept whole are demanded."""
     found: list[Modes] = []
     for out in node.outs:

@@ -19,7 +19,7 @@ from ..sizes.arithmetic import replaced
 from ..sizes.axes import Axis, Const, ConstOf, Literal, Number, Static, known
 from ..sizes.forms import LinearForm
 from ..sizes.predicates import ALWAYS, Cases, both, differences
-from .sites import Site
+from .sites import StepSite
 from .visible_range import ENTIRE, Mode, Need
 
 ConstValues = Mapping[Const, Number]
@@ -42,14 +42,14 @@ class SiteFacts:
     fills:   whether all items may be more than there are, copies of the last one.
     """
 
-    root: Site
+    root: StepSite
     inputs: list[Info] | None = None
     outermost: CallerSizes = field(default_factory=CallerSizes)
-    carried: Callable[[Site, int, CallerSizes], Info] | None = None
+    carried: Callable[[StepSite, int, CallerSizes], Info] | None = None
     fills: bool = False
-    sizes: dict[Site, CallerSizes] = field(default_factory=dict)
-    infos: dict[Site, list[dict[int, Info]]] = field(default_factory=dict)
-    where: dict[Site, Where] = field(default_factory=dict)
+    sizes: dict[StepSite, CallerSizes] = field(default_factory=dict)
+    infos: dict[StepSite, list[dict[int, Info]]] = field(default_factory=dict)
+    where: dict[StepSite, Where] = field(default_factory=dict)
     _whole: CausalityAnalysis = field(default_factory=CausalityAnalysis)  # of calls that are kept whole
 
     def __post_init__(self) -> None:
@@ -58,7 +58,9 @@ class SiteFacts:
 
     # -- forward -------------------------------------------------------------------------------------------------
 
-    def _run(self, site: Site, inputs: list[Info], env: ConstValues, sizes: CallerSizes, where: Where) -> list[Info]:
+    def _run(
+        self, site: StepSite, inputs: list[Info], env: ConstValues, sizes: CallerSizes, where: Where
+    ) -> list[Info]:
         infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
         self.infos.setdefault(site, []).append(infos)
         self.where[site], self.sizes[site] = where, sizes
@@ -86,7 +88,7 @@ class SiteFacts:
         return [infos[output.value.id] for output in site.graph.outputs]
 
     def _call(
-        self, site: Site, place: int, node: Call, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
+        self, site: StepSite, place: int, node: Call, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
         where: Where,
     ) -> None:  # fmt: skip
         child = site.inside[place][0]
@@ -97,7 +99,7 @@ class SiteFacts:
             infos[out.id] = outside(believed(info, output, sizes.inside(node)), node)
 
     def _repeat(
-        self, site: Site, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
+        self, site: StepSite, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
         where: Where,
     ) -> None:  # fmt: skip
         args = [infos[arg.id] for arg in node.args]
@@ -128,20 +130,20 @@ class SiteFacts:
         bodies = site.inside[place]
         infos.update({out.id: self._round(bodies[0], number, sizes) for number, out in enumerate(node.outs)})
 
-    def _round(self, body: Site, number: int, sizes: CallerSizes) -> Info:
+    def _round(self, body: StepSite, number: int, sizes: CallerSizes) -> Info:
         return Info({}) if self.carried is None else self.carried(body, number, sizes)
 
     # -- what is asked -------------------------------------------------------------------------------------------
 
-    def number(self, site: Site, static: Static) -> int | None:
+    def number(self, site: StepSite, static: Static) -> int | None:
         found = known(static)
         return found if isinstance(found, int) else None
 
-    def before(self, site: Site, node: Apply) -> int | None:
+    def before(self, site: StepSite, node: Apply) -> int | None:
         """How many items before its own place a window begins."""
         return self.number(site, node.options["pad"])
 
-    def reach(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
+    def reach(self, site: StepSite, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
         """How many items before the new ones an op that sums, picks or normalises over an axis of time reads."""
         now = {axis for axis, mode in modes.items() if mode is None}
         eaten = set(site.time(node.axes))
@@ -159,7 +161,7 @@ class SiteFacts:
 
         return self._passes(site, back)
 
-    def ahead(self, site: Site, node: Apply, axis: Axis, modes: Mapping[Axis, Mode]) -> int | None:
+    def ahead(self, site: StepSite, node: Apply, axis: Axis, modes: Mapping[Axis, Mode]) -> int | None:
         """How many items after the new ones an op reads along this axis, at most; None if it may be any."""
         here = {a for a, mode in modes.items() if mode is not ENTIRE}
         limits = self._read_at_most
@@ -178,7 +180,7 @@ class SiteFacts:
         return max(known)
 
     def _read_at_most(
-        self, site: Site, node: Apply, axis: Axis, infos: dict[int, Info]
+        self, site: StepSite, node: Apply, axis: Axis, infos: dict[int, Info]
     ) -> list[tuple[Axis | None, int]]:
         """Of an op that sums, picks or normalises: it reads nothing beyond each `axis + k`; None: it reads nothing."""
         support = self._support(node, infos)
@@ -188,7 +190,7 @@ class SiteFacts:
         return [(b, k) for (a, b), k in both if a == axis and b not in node.axes and _as_often(site, a, b)]
 
     def _index_at_most(
-        self, site: Site, node: Apply, axis: Axis, infos: dict[int, Info]
+        self, site: StepSite, node: Apply, axis: Axis, infos: dict[int, Info]
     ) -> list[tuple[Axis | None, int]]:
         """Of `x[a = e]`; None: it reads the first item."""
         index = infos[node.operands[1].id]
@@ -211,7 +213,7 @@ class SiteFacts:
             support = both(support, infos[value.id].true)
         return support
 
-    def back(self, site: Site, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
+    def back(self, site: StepSite, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
         """How many items before the new ones `x[a = e]` reads."""
         now = {axis for axis, mode in modes.items() if mode is None}
         axis = node.axes[0]
@@ -223,7 +225,7 @@ class SiteFacts:
 
         return self._passes(site, back)
 
-    def own_item(self, site: Site, node: Apply, modes: Mapping[Axis, Mode]) -> bool:
+    def own_item(self, site: StepSite, node: Apply, modes: Mapping[Axis, Mode]) -> bool:
         """Whether `x[a = e]` is at each new item what stands at its own place, along an axis with more in front."""
         axis, rows = node.axes[0], [*modes]
         if len(rows) != 1 or modes[rows[0]] is not None or _as_often(site, axis, rows[0]):
@@ -231,7 +233,7 @@ class SiteFacts:
         forms = [infos[node.operands[1].id].form for infos in self.infos[site]]
         return all(form is not None and _from_place(site, axis, form) == (rows[0], 0) for form in forms)
 
-    def in_own_chunk(self, site: Site, node: Apply, modes: Mapping[Axis, Mode]) -> int:
+    def in_own_chunk(self, site: StepSite, node: Apply, modes: Mapping[Axis, Mode]) -> int:
         """How many items a chunk has, where `x[a = e]` reads one of it for each chunk; 0 where it may read others."""
         axis, rows = node.axes[0], [*modes]
         if len(rows) != 1 or modes[rows[0]] is not None:
@@ -245,7 +247,7 @@ class SiteFacts:
         places = [None if form is None else (form - first).value for form in forms]
         return size if all(place is not None and 0 <= place < size for place in places) else 0
 
-    def _passes(self, site: Site, ask: Callable[[dict[int, Info]], int | None]) -> tuple[Need, Repeat | None]:
+    def _passes(self, site: StepSite, ask: Callable[[dict[int, Info]], int | None]) -> tuple[Need, Repeat | None]:
         where = self.where[site]
         answers = [ask(infos) for infos in self.infos[site]]
         if where.repeat is None:
@@ -253,12 +255,12 @@ class SiteFacts:
         return tuple(answers[place] for place in where.chosen), where.repeat
 
 
-def _as_often(site: Site, a: Axis, b: Axis) -> bool:
+def _as_often(site: StepSite, a: Axis, b: Axis) -> bool:
     """Whether items of two axes come at the same time, so that their indices can be compared."""
     return site.paces.get(a.family) == site.paces.get(b.family)
 
 
-def _from_place(site: Site, axis: Axis, index: LinearForm) -> tuple[Axis, int] | None:
+def _from_place(site: StepSite, axis: Axis, index: LinearForm) -> tuple[Axis, int] | None:
     """`(b, k)` where an index along an axis is k items behind the place of item b of another, or of a copy."""
     if len(index.indices) != 1:
         return None

@@ -23,7 +23,7 @@ from ..sizes.arithmetic import replaced
 from ..sizes.axes import Axis, SizeOf, Static
 from ..sizes.forms import LinearForm, holds
 from .facts import SiteFacts
-from .sites import TIME, Cell, Site
+from .sites import TIME, Cell, StepSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Finality:
     early: frozenset[Cell] = frozenset()
 
 
-def finality(root: Site, time: Axis) -> Finality:
+def finality(root: StepSite, time: Axis) -> Finality:
     claimed = frozenset({time.family})
     sizes = CallerSizes(frozenset(part.family for part in made_of(time)), claimed=claimed)
     direct = any(axis.family == time.family for entry in root.graph.inputs for axis in entry.value.type.axes)
     inputs = [reach_of_input(entry, time, sizes, direct) for entry in root.graph.inputs]
     changing: set[tuple[int, int]] = set()  # of repeats, by id, and the numbers of what they carry
 
-    def carried(site: Site, number: int, sizes: CallerSizes) -> Info:
+    def carried(site: StepSite, number: int, sizes: CallerSizes) -> Info:
         """What goes round is taken to be settled until it is found not to be."""
         assert site.repeat is not None
         here = _place(site, site.graph.inputs[number].value)
@@ -68,13 +68,13 @@ def finality(root: Site, time: Axis) -> Finality:
     )
 
 
-def _bodies(root: Site) -> Iterator[tuple[Site, Repeat]]:
+def _bodies(root: StepSite) -> Iterator[tuple[StepSite, Repeat]]:
     for site in root.walk():
         if site.repeat is not None:
             yield site, site.repeat
 
 
-def _settled(facts: SiteFacts, site: Site, value: Value) -> bool:
+def _settled(facts: SiteFacts, site: StepSite, value: Value) -> bool:
     here = _place(site, value)
     reaches = [infos[value.id].reach for infos in facts.infos[site]]
     if here is None:
@@ -83,7 +83,7 @@ def _settled(facts: SiteFacts, site: Site, value: Value) -> bool:
     return all(any(holds(here - form) or holds(none - form) for form in bound) for reach in reaches for bound in reach)
 
 
-def _early(facts: SiteFacts, site: Site, value: Value) -> bool:
+def _early(facts: SiteFacts, site: StepSite, value: Value) -> bool:
     """Whether an item of a chunk to come may be needed before its first item of time is there."""
     last = _place(site, value)
     if last is None:
@@ -112,7 +112,7 @@ def _read_by_choice(cell: Cell) -> bool:
     return False
 
 
-def _is_gather(site: Site, node: Apply) -> bool:
+def _is_gather(site: StepSite, node: Apply) -> bool:
     return isinstance(node.traits.reads, Gather) and bool(site.time(node.axes))
 
 
@@ -128,7 +128,7 @@ def _pointwise_above(graph: Graph, node: Apply) -> Iterator[Apply]:
                 todo += [value.id for value in above.operands]
 
 
-def _place(site: Site, value: Value) -> LinearForm | None:
+def _place(site: StepSite, value: Value) -> LinearForm | None:
     """The last item of time that an item of the value may depend on: what is in a chunk is kept once that is over."""
     axes = _paced(site, value)
     if not axes:
@@ -137,7 +137,7 @@ def _place(site: Site, value: Value) -> LinearForm | None:
     return replace(pace, before=_in_words_of(site, pace.before)).place(axes[0])
 
 
-def _in_words_of(site: Site, size: Static) -> Static:
+def _in_words_of(site: StepSite, size: Static) -> Static:
     """A size of those who call a block, in the axes that are given to it."""
     if site.parent is None:
         return size
@@ -147,5 +147,5 @@ def _in_words_of(site: Site, size: Static) -> Static:
     return replaced(outer, lambda part: SizeOf(given.get(part.axis, part.axis)) if isinstance(part, SizeOf) else part)
 
 
-def _paced(site: Site, value: Value) -> list[Axis]:
+def _paced(site: StepSite, value: Value) -> list[Axis]:
     return [axis for axis in site.time(value.type.axes) if axis.family in site.paces]

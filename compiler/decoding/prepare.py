@@ -7,13 +7,13 @@ from dataclasses import replace
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Output, Parameter, Positions, Repeat, Scan, Stepped, reads
 from ..graph.values import Role
 from .build import Axes, GraphBuilder, several
-from .sites import STATIC, Cell, Site, is_kept_whole
+from .sites import STATIC, Cell, StepSite, is_kept_whole
 
 
 class Prepare:
     """Builds it for the static cells in `keys`: each with the name under which it is kept."""
 
-    def __init__(self, root: Site, keys: dict[Cell, str], axes: Axes) -> None:
+    def __init__(self, root: StepSite, keys: dict[Cell, str], axes: Axes) -> None:
         self.keys, self.axes = keys, axes
         self.needed: set[Cell] = set()
         for cell in keys:
@@ -55,7 +55,7 @@ class Prepare:
             case _:
                 return [site.cells[value.id] for value in reads(node)]
 
-    def graph(self, site: Site, entering: list[Cell], leaving: list[Output]) -> Graph:
+    def graph(self, site: StepSite, entering: list[Cell], leaving: list[Output]) -> Graph:
         b = GraphBuilder(site, self.axes)
         inputs = []
         for item in site.graph.inputs:
@@ -136,7 +136,7 @@ class Prepare:
         return self.graph(self.root, [], [])
 
 
-def _above(site: Site | None) -> list[Site]:
+def _above(site: StepSite | None) -> list[StepSite]:
     found = []
     while site is not None:
         found.append(site)

@@ -1,4 +1,4 @@
-"""The graph of a model taken apart: a `Site` for each place where a nested graph runs, a `Cell` for each value there.
+"""The graph of a model taken apart: a `StepSite` where each nested graph runs, a `Cell` for each value there.
 
 Time is the family of axes along which the model is causal. Against it each value is
 
@@ -46,7 +46,7 @@ class Cell:
     stored:     it is static, made once, and kept for all steps.
     """
 
-    site: Site
+    site: StepSite
     value: Value
     node: Node | None
     kind: int
@@ -57,7 +57,7 @@ class Cell:
 
 
 @dataclass(eq=False)
-class Site:
+class StepSite:
     """Where a graph runs.
 
     origin:   the graph whose class it is.
@@ -70,13 +70,13 @@ class Site:
     origin: Graph | None
     families: frozenset[int]
     paces: Mapping[int, Pace]
-    parent: Site | None
+    parent: StepSite | None
     index: int  # of the node in the parent's graph
     name: str  # what the node adds to the path of a cache, `{i}` for the number of a pass
     repeat: Repeat | None  # it is the body of this one
     passes: int
     cells: dict[int, Cell] = field(default_factory=dict)
-    inside: dict[int, list[Site]] = field(default_factory=dict)
+    inside: dict[int, list[StepSite]] = field(default_factory=dict)
 
     @property
     def grouped(self) -> frozenset[int]:
@@ -96,7 +96,7 @@ class Site:
         """Whether a value is one for each item of time: what is joined to a cache."""
         return len(cell.axes) == 1 and cell.axes[0].family not in self.grouped
 
-    def walk(self) -> Iterator[Site]:
+    def walk(self) -> Iterator[StepSite]:
         yield self
         for sites in self.inside.values():
             for site in sites:
@@ -111,7 +111,7 @@ class Site:
         """Whether the site is lifted over time, so that it runs for each item: what `prepare` keeps lacks that axis."""
         return bool(self.time(self.graph.lifted)) or (self.parent is not None and self.parent.spread())
 
-    def home(self, axis: Axis) -> Site:
+    def home(self, axis: Axis) -> StepSite:
         """The site that the axis belongs to: a repeat's body has those around it, a block those that it lifts over."""
         site = self
         while site.parent is not None and (site.repeat is not None or axis in site.graph.lifted):
@@ -183,7 +183,9 @@ class Sites:
     def __init__(self, graph: Graph, origin: Graph, time: Axis) -> None:
         self.time = time
         families = frozenset({time.family}) | grouped(graph, frozenset({time.family}))
-        self.root = Site(graph, origin, families, paces(graph, {time.family: TICK}, root=True), None, 0, "", None, 1)
+        self.root = StepSite(
+            graph, origin, families, paces(graph, {time.family: TICK}, root=True), None, 0, "", None, 1
+        )
         kinds = [TIME if self.root.time(item.value.type.axes) else STATIC for item in graph.inputs]
         for item, kind in zip(graph.inputs, kinds, strict=True):
             element = item.value.type.element
@@ -191,14 +193,14 @@ class Sites:
                 raise NoStep(f"`{item.name}` says places along `{time.name}`, all at once", item.value.span)
         self._run(self.root, kinds)
 
-    def _cell(self, site: Site, value: Value, node: Node | None, kind: int) -> None:
+    def _cell(self, site: StepSite, value: Value, node: Node | None, kind: int) -> None:
         kind = max(kind, site.cells[value.id].kind if value.id in site.cells else STATIC)
         axes = site.time(value.type.axes)
         if axes:
             kind = max(kind, FREE)
         site.cells[value.id] = Cell(site, value, node, kind, axes)
 
-    def _child(self, site: Site, place: int, number: int, graph: Graph) -> Site:
+    def _child(self, site: StepSite, place: int, number: int, graph: Graph) -> StepSite:
         found = site.inside.setdefault(place, [])
         if len(found) == number:
             node = site.graph.nodes[place]
@@ -223,10 +225,10 @@ class Sites:
             told = (formal.family for formal, _ in node.axes) if isinstance(node, Call) else ()
             families |= grouped(graph, families, frozenset(told))
             name = segment(site.graph, place)
-            found.append(Site(graph, nested, families, paces(graph, known), site, place, name, repeat, passes))
+            found.append(StepSite(graph, nested, families, paces(graph, known), site, place, name, repeat, passes))
         return found[number]
 
-    def _run(self, site: Site, kinds: list[int]) -> list[int]:
+    def _run(self, site: StepSite, kinds: list[int]) -> list[int]:
         for item, kind in zip(site.graph.inputs, kinds, strict=True):
             self._cell(site, item.value, None, kind)
         for place, node in enumerate(site.graph.nodes):
@@ -257,14 +259,14 @@ class Sites:
                     self._repeat(site, place, node)
         return [site.cells[output.value.id].kind for output in site.graph.outputs]
 
-    def _no_late_const(self, site: Site, node: Call | Scan) -> None:
+    def _no_late_const(self, site: StepSite, node: Call | Scan) -> None:
         """A const is one number for all steps: it cannot be how many items there are so far."""
         for formal, static in node.consts:
             loose = [axis for axis in axes_in(static) if axis.extent is None]
             if any(site.timed(axis) for axis in loose):
                 raise NoStep(f"the number of all items is given to `{node.graph.name}` as `{formal.name}`", node.span)
 
-    def _call(self, site: Site, place: int, node: Call) -> None:
+    def _call(self, site: StepSite, place: int, node: Call) -> None:
         kinds = [site.cells[arg.id].kind for arg in node.args]
         if is_kept_whole(site, node):
             kind = max(kinds, default=STATIC)
@@ -275,7 +277,7 @@ class Sites:
         for out, kind in zip(node.outs, self._run(child, kinds), strict=True):
             self._cell(site, out, node, kind)
 
-    def _repeat(self, site: Site, place: int, node: Repeat) -> None:
+    def _repeat(self, site: StepSite, place: int, node: Repeat) -> None:
         kinds = [site.cells[arg.id].kind for arg in node.args]
         before: list[int] | None = None
         while kinds != before:
@@ -287,7 +289,7 @@ class Sites:
             self._cell(site, out, node, kind)
 
 
-def is_kept_whole(site: Site, node: Call) -> bool:
+def is_kept_whole(site: StepSite, node: Call) -> bool:
     """Whether a call is kept as it stands: it is static altogether, done item by item with nothing to keep, or an op of
     the user's own, of which is not known what it does item by item.
 
@@ -310,7 +312,7 @@ def is_kept_whole(site: Site, node: Call) -> bool:
     return all(kind != STATIC or not costly(arg) for arg, kind in zip(node.args, kinds, strict=True))
 
 
-def by_place(site: Site, node: Apply) -> bool:
+def by_place(site: StepSite, node: Apply) -> bool:
     """Whether a running result follows from an item's place alone: a multiple of one number, or that number."""
     match node.traits.reads:
         case Running(Combination(largest=bool()) | Combination(adds=True, averages=False)):
@@ -319,7 +321,7 @@ def by_place(site: Site, node: Apply) -> bool:
             return False
 
 
-def _even(site: Site, value: Value) -> bool:
+def _even(site: StepSite, value: Value) -> bool:
     """Whether a value is the same at every item: made of numbers alone."""
     node = site.cells[value.id].node
     match node:
@@ -331,7 +333,7 @@ def _even(site: Site, value: Value) -> bool:
             return False
 
 
-def held_to_lengths(site: Site, node: Apply) -> bool:
+def held_to_lengths(site: StepSite, node: Apply) -> bool:
     """Whether an op checks indices along time against the lengths of a batch's rows; steps have no such lengths."""
     match node.traits.reads:
         case Pointwise(Sum((1,))):
@@ -340,9 +342,9 @@ def held_to_lengths(site: Site, node: Apply) -> bool:
             return False
 
 
-def same_along(site: Site, value: Value, axis: Axis) -> bool:
+def same_along(site: StepSite, value: Value, axis: Axis) -> bool:
     """Whether a value is the same at every item along an axis: it was spread over it, here or by who calls this."""
-    todo, seen = [(site, value, axis)], set[tuple[Site, int, Axis]]()
+    todo, seen = [(site, value, axis)], set[tuple[StepSite, int, Axis]]()
     while todo:
         site, value, axis = todo.pop()
         if axis not in value.type.axes or axis in value.type.broadcast_axes or (site, value.id, axis) in seen:
@@ -355,7 +357,7 @@ def same_along(site: Site, value: Value, axis: Axis) -> bool:
     return True
 
 
-def _sources(site: Site, value: Value, axis: Axis) -> list[tuple[Site, Value, Axis]] | None:
+def _sources(site: StepSite, value: Value, axis: Axis) -> list[tuple[StepSite, Value, Axis]] | None:
     """What a value is made of where it has an axis from nothing else; None if it may vary along it by itself."""
     node = site.cells[value.id].node
     match node:

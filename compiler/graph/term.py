@@ -37,7 +37,7 @@ LONGEST = 200  # operations of a term that is read
 
 
 @record
-class Index:
+class Position:
     """The position along an axis."""
 
     axis: Axis
@@ -83,7 +83,7 @@ class TermOp:
         return self.size > LONGEST
 
 
-Term = Index | Number | Leaf | TermOp
+Term = Position | Number | Leaf | TermOp
 
 
 @record
@@ -110,10 +110,10 @@ def parts(term: Term) -> Iterator[Term]:
 
 def positional(term: Term) -> bool:
     """Whether it says anything about positions."""
-    return term.positional if isinstance(term, TermOp) else isinstance(term, Index)
+    return term.positional if isinstance(term, TermOp) else isinstance(term, Position)
 
 
-def change(term: Term, one: Callable[[Index | Number | Leaf], Term | None]) -> Term | None:
+def change(term: Term, one: Callable[[Position | Number | Leaf], Term | None]) -> Term | None:
     """The term with each index, number and leaf replaced; None if any of them is None."""
     if not isinstance(term, TermOp):
         return one(term)

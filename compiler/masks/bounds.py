@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import ceil, floor
 
-from ..graph.term import Index, Leaf, Number, Predicate, Term, TermOp, change, conjuncts, parts, plain
+from ..graph.term import Leaf, Number, Position, Predicate, Term, TermOp, change, conjuncts, parts, plain
 from ..sizes.axes import Literal
 from ..sizes.functions import Compared, Magnitude
 from .kinds import linear
@@ -65,7 +65,7 @@ def _by_number(part: Term, mask: Predicate, names: Mapping[int, str]) -> list[Ke
         return None
 
     def sides(number: int) -> list[KeyBound] | None:
-        def one(leaf: Index | Number | Leaf) -> Term:
+        def one(leaf: Position | Number | Leaf) -> Term:
             return Number(Literal(number)) if isinstance(leaf, Leaf) else leaf
 
         term = change(part, one)

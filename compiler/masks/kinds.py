@@ -13,9 +13,9 @@ from math import ceil, floor
 
 from ..graph.term import (
     WORDS,
-    Index,
     Leaf,
     Number,
+    Position,
     Predicate,
     Term,
     TermOp,
@@ -242,7 +242,7 @@ Linear = tuple[int, int, int | float, str]  # of q, of k, a number, and in words
 def linear(term: Term, predicate: Predicate) -> Linear | None:
     """The term as `a q + b k + c`."""
     match term:
-        case Index(axis):
+        case Position(axis):
             return (1, 0, 0, "") if axis == predicate.q else (0, 1, 0, "") if axis == predicate.k else None
         case Number(static):
             number = known(static)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Positions
-from ..graph.term import LONGEST, WORDS, Index, Leaf, Number, Term, TermOp, change, leaves, positional
+from ..graph.term import LONGEST, WORDS, Leaf, Number, Position, Term, TermOp, change, leaves, positional
 from ..graph.traits import (
     Arrange,
     Extreme,
@@ -58,7 +58,7 @@ class Reader:
         node = self._makers.get(value.id)
         match node:
             case Positions(axis, _):
-                return Index(axis)
+                return Position(axis)
             case Constant(static, _):
                 return Number(static)
             case Apply():
@@ -143,10 +143,10 @@ class Reader:
         consts = {const.id: static for const, static in node.consts}
         axes = dict(node.axes)
 
-        def outside(part: Index | Number | Leaf) -> Term | None:
+        def outside(part: Position | Number | Leaf) -> Term | None:
             match part:
-                case Index(axis):
-                    return Index(axes.get(axis, axis))
+                case Position(axis):
+                    return Position(axes.get(axis, axis))
                 case Number(static):
                     return Number(substitute(static, sizes, consts))
                 case Leaf(of):
@@ -189,8 +189,8 @@ def _over(term: Term, names: Mapping[Axis, Axis]) -> Term | None:
     if leaves(term):
         return None
 
-    def other(part: Index | Number | Leaf) -> Term | None:
-        return Index(names.get(part.axis, part.axis)) if isinstance(part, Index) else part
+    def other(part: Position | Number | Leaf) -> Term | None:
+        return Position(names.get(part.axis, part.axis)) if isinstance(part, Position) else part
 
     return change(term, other)
 

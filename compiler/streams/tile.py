@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..graph.nodes import Apply, Constant, Node, Positions, makes, reads
-from ..graph.term import Index, Predicate, parts
+from ..graph.term import Position, Predicate, parts
 from ..graph.traits import (
     ADDED,
     ALL_TRUE,
@@ -271,7 +271,7 @@ class RegionBuilder:
         if masks[0] is None or any(mask is None or mask.id != masks[0].id for mask in masks):
             return None
         term = Reader(self.along.graph).term(masks[0])
-        moves = any(isinstance(part, Index) and part.axis == self.axis for part in parts(term))
+        moves = any(isinstance(part, Position) and part.axis == self.axis for part in parts(term))
         rows = tiled(queries)
         return Predicate(rows, self.axis, term) if moves and rows is not None else None
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 from ...base.problems import Problem
-from ...graph.flows.flow import Flow, Known
+from ...graph.flows.flow import Forward, Known
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan
 from ...sizes.axes import Axis
 from ...sizes.axes import known as known_static
@@ -26,7 +26,7 @@ def known_number(node: Constant) -> KnownNumber | None:
     return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
-class Follower(Flow[K, tuple[tuple[Axis, Axis], ...]]):
+class Follower(Forward[K, tuple[tuple[Axis, Axis], ...]]):
     """What is known of a value is said in the axes of the first caller: `here` has those that a graph's own stand for,
     several of them maybe for one.
 

@@ -18,7 +18,7 @@ C = TypeVar("C", bound=Hashable)
 Known = dict[int, K]  # by the ids of values
 
 
-class Flow(ABC, Generic[K, C]):
+class Forward(ABC, Generic[K, C]):
     """Reads a graph and all that it calls, in order.
 
     home: the graph that is read.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight
 from ..traits import Arrange, Combination, Function, Gather, Pointwise, Product, Quotient, Reduce, Sum
 from ..values import Value, is_real
-from .flow import Flow
+from .flow import Forward
 
 NONE: frozenset[str] = frozenset()
 Given = tuple[str | None, ...]
@@ -42,7 +42,7 @@ def factors(node: Apply) -> tuple[Value | Weight, ...]:
             return ()
 
 
-class Zeros(Flow[str, frozenset[str]]):
+class Zeros(Forward[str, frozenset[str]]):
     """Graphs forward: of each value that is 0 the path of a weight that makes it so. `here` has the paths of those that
     are. Of what is not known it says that it is not 0.
     """

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Parameter, Positions, Scan, children, makes, reads
-from ...graph.term import Index, Leaf, Predicate, Term, TermOp, leaves
+from ...graph.term import Leaf, Position, Predicate, Term, TermOp, leaves
 from ...graph.values import Role, Scalar, Type, Value
 from ...masks.kinds import is_causal
 from ...sizes.axes import Axis, Literal, show_static
@@ -216,7 +216,7 @@ def _calling(old: Graph, new: Graph, ways: Ways, wanted: Mapping[int, Arguments]
 
 def seen(q: Axis, k: Axis, mask: Value | None, causal: Value) -> Predicate:
     """What such attention sees."""
-    at_or_before = TermOp(Compared("<="), (Index(k), Index(q)))
+    at_or_before = TermOp(Compared("<="), (Position(k), Position(q)))
     term: Term = TermOp(Disjunction(), (at_or_before, TermOp(Complement(), (Leaf(causal, "causal"),))))
     return Predicate(q, k, term if mask is None else TermOp(Conjunction(), (Leaf(mask, mask.name or ""), term)))
 

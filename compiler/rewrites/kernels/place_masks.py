@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from ....dsl.source import Span
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, owns, reads, values_of
-from ...graph.term import Index, Leaf, Number, Predicate, Term, change, leaves, parts, plain, positional
+from ...graph.term import Leaf, Number, Position, Predicate, Term, change, leaves, parts, plain, positional
 from ...graph.traits import keeps_truths
 from ...graph.typed_value import static_element
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
@@ -191,7 +191,7 @@ def _settle(node: Apply, term: Term, fresh: _Fresh) -> list[Node]:
     query's and a key's position: those along other axes (heads that see unlike spans) are made, and read as data.
     """
     q, k = node.made[0], node.axes[1]
-    others = {part.axis for part in parts(term) if isinstance(part, Index)} - {q, k}
+    others = {part.axis for part in parts(term) if isinstance(part, Position)} - {q, k}
     made = _Made(fresh)
     found = made.known(term, others)
     if not _structured(found, {q, k}) and "cap" not in node.options:
@@ -213,8 +213,8 @@ class _Made:
     def known(self, term: Term, axes: Collection[Axis]) -> Term:
         """The term with these positions as data."""
 
-        def data(part: Index | Number | Leaf) -> Term:
-            if not isinstance(part, Index) or part.axis not in axes:
+        def data(part: Position | Number | Leaf) -> Term:
+            if not isinstance(part, Position) or part.axis not in axes:
                 return part
             if part.axis not in self._made:
                 out = self._fresh.value(Type(IndexInto(part.axis), (part.axis,)), Role.TABLE, part.axis.name)
@@ -231,9 +231,9 @@ def _transported(term: Term, back: Mapping[Axis, Axis]) -> Term | None:
     if not _structured(term, set(back)):
         return None
 
-    def inside(part: Index | Number | Leaf) -> Term | None:
-        if isinstance(part, Index):
-            return Index(back[part.axis]) if part.axis in back else None
+    def inside(part: Position | Number | Leaf) -> Term | None:
+        if isinstance(part, Position):
+            return Position(back[part.axis]) if part.axis in back else None
         if isinstance(part, Leaf):
             kind = part.value.type
             there = Type(
@@ -264,7 +264,7 @@ def _entries(term: Term) -> list[_Entry]:
     """What of a term is passed as an argument: data, and numbers that are no literals."""
     found: dict[Leaf | Number, _Entry] = {}
 
-    def one(part: Index | Number | Leaf) -> Term | None:
+    def one(part: Position | Number | Leaf) -> Term | None:
         if isinstance(part, Leaf) and part not in found:
             value = part.value
             name = part.name or value.name or "data"
@@ -293,7 +293,7 @@ def _argument(place: int, term: Term, entries: list[_Entry], fresh: _Fresh) -> t
         inside[entry.part] = Leaf(
             value, entry.spelled, entry.part.why if isinstance(entry.part, Leaf) else "", entry.known
         )
-    found = change(term, lambda part: part if isinstance(part, Index) else inside.get(part, part))
+    found = change(term, lambda part: part if isinstance(part, Position) else inside.get(part, part))
     assert found is not None
     return place, found, tuple(leaf.value for leaf in inside.values())
 
@@ -325,7 +325,7 @@ def _spell(term: Term, values: tuple[Value, ...]) -> object:
 
     def spell(part: Term) -> object:
         match part:
-            case Index(axis):
+            case Position(axis):
                 return ("axis", axis.id)
             case Number(static):
                 return ("number", repr(static))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads, values_of
-from ...graph.term import Index, Number, parts
+from ...graph.term import Number, Position, parts
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...sizes.axes import Axis, Static, axes_in
 from ..tools.transport import TargetBody, Terms
@@ -150,7 +150,7 @@ def _mentioned(graph: Graph) -> Iterator[Axis]:
                 statics: list[Static] = [*node.options.values()]
                 for part in parts(node.seen.term) if node.seen is not None else ():
                     match part:
-                        case Index(axis):
+                        case Position(axis):
                             yield axis
                         case Number(static):
                             statics.append(static)

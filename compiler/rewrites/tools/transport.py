@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes
-from ...graph.term import Index, Leaf, Number, Predicate, Term, change, leaves
+from ...graph.term import Leaf, Number, Position, Predicate, Term, change, leaves
 from ...graph.values import IndexInto, Type, Value
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis, Const, Static, axes_in
@@ -95,10 +95,10 @@ class Terms:
         )
 
     def _predicate(self, seen: Predicate) -> Predicate:
-        def moved(part: Index | Number | Leaf) -> Term:
+        def moved(part: Position | Number | Leaf) -> Term:
             match part:
-                case Index(axis):
-                    return Index(self.axis(axis))
+                case Position(axis):
+                    return Position(self.axis(axis))
                 case Number(static):
                     return Number(self.static(static))
                 case Leaf(value):

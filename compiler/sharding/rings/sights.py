@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from ...graph.term import Index, Leaf, Number, Term, TermOp
+from ...graph.term import Leaf, Number, Position, Term, TermOp
 from ...graph.traits import (
     Compared,
     Complement,
@@ -38,7 +38,7 @@ def sight(term: Term, places: Mapping[Axis, Range], numbers: Numbers) -> tuple[b
 
 def _range(term: Term, places: Mapping[Axis, Range], numbers: Numbers) -> Range:
     match term:
-        case Index(axis):
+        case Position(axis):
             return places[axis]
         case Leaf(value) if numbers(term) is None:
             return UNSURE if value.type.element is Scalar.BOOL else UNKNOWN
