@@ -289,7 +289,7 @@ class Stepped:
     absent: frozenset[int] = frozenset()
 
 
-@record(eq=False)
+@record(eq=False, slots=False)  # it keeps its index: `index_of` of core/index.py
 class Graph:
     """One specialisation of a block, model, or body of a repeat.
 

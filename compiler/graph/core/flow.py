@@ -1,0 +1,209 @@
+"""One engine for all that is followed through a model: forward from its inputs, or backward from its results.
+
+An analysis says what is known of a value (`V`, hashable), how two such are joined, and what one op makes of them; the
+engine goes through calls, repeats and scans. A graph is read once for each site and each list of what it is given, and
+nothing else is remembered from one node to the next: what an op may ask (`Here`) is handed to it.
+
+What is found on the way (mistakes, weights) is part of the answer, in terms of the graph that it is found in, so that
+an answer that is kept tells it in each place that asks for it. `outward` says it in terms of the graph around.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from functools import reduce
+from itertools import count
+from typing import ClassVar, Generic, TypeVar
+
+from ....dsl.base.records import mutable, record
+from ...sizes.axes import Axis, known
+from ..nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
+from ..values import Value
+from .index import OUTERMOST, Index, Nest, Site, index_of
+
+V = TypeVar("V", bound=Hashable)
+F = TypeVar("F", bound=Hashable)
+Leaf = Constant | Positions | Parameter | Apply
+ROUNDS = 6  # of a loop, before what still grows is widened
+
+
+@record
+class Answer(Generic[V, F]):
+    """values: of what a graph returns, or a node makes; backward, of what it is given. found: on the way."""
+
+    values: tuple[V, ...]
+    found: frozenset[F] = frozenset()
+
+
+@mutable
+class Here(Generic[V]):
+    """What an op may ask: of the graph that it stands in, where that runs, and what is known so far, by value id."""
+
+    index: Index
+    site: Site
+    known: dict[int, V]
+
+
+class Flow(ABC, Generic[V, F]):
+    """nothing: what is known of a value of which nobody has said anything.
+
+    backward:  from the results: `V` says how a value is used, and what several readers say of one value is joined.
+    each_pass: passes are followed one by one where their number is known; else all together, until nothing changes.
+    """
+
+    nothing: V
+    backward: ClassVar[bool] = False
+    each_pass: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Graph, Site, tuple[V, ...]], Answer[V, F]] = {}
+
+    # -- what an analysis says -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def through(self, node: Leaf, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
+        """What is known of what a node makes, from what is known of what it reads; backward the other way round."""
+
+    @abstractmethod
+    def join(self, one: V, other: V) -> V:
+        """What is known where either may be."""
+
+    def widen(self, before: V, after: V, node: Repeat | Scan) -> V:
+        """What is known of a value that was `before` in one round of a loop and is `after` in the next: something that
+        holds of both, and that can grow only so many times. Where no value grows for ever it is `after`.
+        """
+        return after
+
+    def later(self, value: V, axis: Axis) -> V:
+        """Of a state, one step of a scan later; backward, one step earlier."""
+        return value
+
+    def entering(self, node: Nest, given: tuple[V, ...], site: Site) -> tuple[V, ...]:
+        """In the axes of the graph that a node holds, which runs at `site`."""
+        return given
+
+    def leaving(self, node: Nest, made: tuple[V, ...], site: Site) -> tuple[V, ...]:
+        """In the axes of the graph around. site: that of the graph that the node holds."""
+        return made
+
+    def unknown(self, node: Call, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
+        """Of an op of the user's own."""
+        anything = reduce(self.join, given, self.nothing)
+        return Answer((anything,) * len(node.args if self.backward else node.outs))
+
+    def outward(self, node: Nest, number: int | None, found: frozenset[F]) -> frozenset[F]:
+        """What was found in what a node holds, as it is said around it. number: of the pass, where that is known."""
+        return found
+
+    # -- the engine ----------------------------------------------------------------------------------------------
+
+    def of(self, graph: Graph, given: Sequence[V], site: Site = OUTERMOST) -> Answer[V, F]:
+        """Of the results of a graph, from what is known of its inputs; backward, of its inputs, from its results."""
+        key = graph, site, tuple(given)
+        if key not in self._kept:
+            self._kept[key] = self._run(*key)
+        return self._kept[key]
+
+    def _run(self, graph: Graph, site: Site, given: tuple[V, ...]) -> Answer[V, F]:
+        here = Here[V](index_of(graph), site, {})
+        inputs, results = [entry.value for entry in graph.inputs], [output.value for output in graph.outputs]
+        first, last = (results, inputs) if self.backward else (inputs, results)
+        self._note(here, first, given)
+        found: set[F] = set()
+        for node in reversed(graph.nodes) if self.backward else graph.nodes:
+            before, behind = (makes(node), reads(node)) if self.backward else (reads(node), makes(node))
+            answer = self._at(node, self._known(here, before), here)
+            self._note(here, behind, answer.values)
+            found |= answer.found
+        return Answer(self._known(here, last), frozenset(found))
+
+    def _known(self, here: Here[V], values: Sequence[Value]) -> tuple[V, ...]:
+        return tuple(here.known.get(value.id, self.nothing) for value in values)
+
+    def _note(self, here: Here[V], values: Sequence[Value], known: Sequence[V]) -> None:
+        for value, one in zip(values, known, strict=True):
+            here.known[value.id] = self.join(here.known[value.id], one) if value.id in here.known else one
+
+    def _at(self, node: Node, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
+        match node:
+            case Call() if node.graph.target:
+                return self.unknown(node, given, here)
+            case Call():
+                return self._inside(node, node.graph, given, here.site)
+            case Repeat():
+                return self._repeat(node, given, here.site)
+            case Scan():
+                return self._scan(node, given, here.site)
+            case _:
+                return self.through(node, given, here)
+
+    def _inside(
+        self, node: Nest, graph: Graph, given: tuple[V, ...], site: Site, number: int | None = None
+    ) -> Answer[V, F]:
+        inside = site.inside(node)
+        answer = self.of(graph, self.entering(node, given, inside), inside)
+        return Answer(self.leaving(node, answer.values, inside), self.outward(node, number, answer.found))
+
+    # -- loops
+
+    def _repeat(self, node: Repeat, given: tuple[V, ...], site: Site) -> Answer[V, F]:
+        """What goes round, and what enters from outside, the same in every pass: given; backward, found out."""
+        passes = known(node.count)
+        if isinstance(passes, int) and (self.each_pass or passes < 1):
+            return self._one_by_one(node, given, site, passes)
+        state, outside = given[: node.carried], given[node.carried :]
+        found: set[F] = set()
+        for rounds in count():
+            answers = [self._inside(node, body, (*state, *outside), site) for body in node.bodies]
+            found.update(*(answers[body].found for body in self._ran(node, rounds)))
+            after = [answer.values[: node.carried] for answer in answers]
+            state, before = self._next(state, reduce(self._joined, after, state), node, rounds), state
+            if state == before:
+                break
+        if isinstance(passes, int):  # `state` is what every pass is given: of what the last one makes more is known
+            state = after[node.runs(0 if self.backward else passes - 1)]
+        beside = reduce(self._joined, (answer.values[node.carried :] for answer in answers)) if self.backward else ()
+        return Answer((*state, *beside), frozenset(found).union(*(answer.found for answer in answers)))
+
+    def _ran(self, node: Repeat, rounds: int) -> Iterable[int]:
+        """The bodies for which it is true what is known after so many rounds: it holds of no more passes than these."""
+        ran = node.variant[-1 - rounds :] if self.backward else node.variant[: rounds + 1]
+        return dict.fromkeys(ran) if node.variant else range(len(node.bodies))
+
+    def _one_by_one(self, node: Repeat, given: tuple[V, ...], site: Site, passes: int) -> Answer[V, F]:
+        state, outside = given[: node.carried], given[node.carried :]
+        beside = (self.nothing,) * (len(node.args) - node.carried) if self.backward else ()
+        found: set[F] = set()
+        for number in reversed(range(passes)) if self.backward else range(passes):
+            body = node.bodies[node.runs(number)]
+            answer = self._inside(node, body, (*state, *outside), site, number)
+            state = answer.values[: node.carried]
+            beside = self._joined(beside, answer.values[node.carried :]) if self.backward else ()
+            found |= answer.found
+        return Answer((*state, *beside), frozenset(found))
+
+    def _scan(self, node: Scan, given: tuple[V, ...], site: Site) -> Answer[V, F]:
+        """Each step is given what the one before made of its states."""
+        states = [(out, into) for into, out in node.states] if self.backward else node.states
+        start = given
+        found: set[F] = set()
+        for rounds in count():
+            answer = self._inside(node, node.graph, given, site)
+            found |= answer.found
+            after = list(start)
+            for into, out in states:
+                after[into] = self.join(start[into], self.later(answer.values[out], node.axis))
+            given, before = self._next(given, tuple(after), node, rounds), given
+            if given == before:
+                return Answer(answer.values, frozenset(found))
+        raise AssertionError("a loop without end")
+
+    def _next(self, before: tuple[V, ...], after: tuple[V, ...], node: Repeat | Scan, rounds: int) -> tuple[V, ...]:
+        """What the next round is given."""
+        if rounds < ROUNDS:
+            return after
+        return tuple(new if new == old else self.widen(old, new, node) for old, new in zip(before, after, strict=True))
+
+    def _joined(self, some: Sequence[V], others: Sequence[V]) -> tuple[V, ...]:
+        return tuple(self.join(one, other) for one, other in zip(some, others, strict=True))
