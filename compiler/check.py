@@ -15,9 +15,10 @@ from ..dsl.comments.docs import opening
 from ..dsl.diagnostic import Diagnostic, Severity
 from ..dsl.errors import AttnError
 from ..dsl.source import Source, Span
-from .advice import methods
+from .advice.failures import Failure, Failures
 from .advice.meaning import OF_CALLERS, OF_OWN_SIZES, READERS
 from .advice.meaning.unused import unused
+from .advice.methods import taken_step
 from .advice.same_names import SameNames
 from .advice.sizes import unsized_widths
 from .base.problems import Problem, Problems
@@ -57,6 +58,7 @@ class Program:
     axes: Mapping[str, Axis]
     sources: tuple[Source, ...]  # of the file and of all that it uses, in order of loading
     doc: str  # the comment that the file begins with, if it is not that of a block right beneath it
+    failures: tuple[Failure, ...]  # of advisers, which is no mistake of the file
     _graphs: Mapping[str, Graph | Problem]  # or why there is none
 
     @property
@@ -123,6 +125,7 @@ class _Build:
     folders: tuple[Path, ...]
     trials: Trials | None
     unused: list[Allowance] = field(default_factory=list)
+    failures: Failures = field(default_factory=Failures)
 
     def run(self) -> Program:
         session = Session()
@@ -150,6 +153,7 @@ class _Build:
             module.axes if module else {},
             tuple(m.source for m in loader.modules.values()),
             "" if (doc := opening(self.source.text)) in {block.decl.doc for block in own} else doc,
+            tuple(self.failures),
             graphs,
         )
 
@@ -164,7 +168,8 @@ class _Build:
         found = [_tell(problem) for problem in first.values()]
         if files:
             found, unused = split_allowed(files, found)
-            self.unused = [] if problems.errors else unused  # else not all is looked for that might be allowed
+            partly = problems.errors or self.failures  # not all is looked for that might be allowed
+            self.unused = [] if partly else unused
             found += [_tell(_allows_nothing(allowance)) for allowance in self._in_vain(module)]
         return _few(sorted(found, key=lambda each: _order(each, self.source)))
 
@@ -219,7 +224,8 @@ class _Build:
         proved = {block: checker.alone[block].graph for block in graphs}
         if not session.problems.errors:
             self._meant(session, proved)
-            for problem in unused(module, checker.called, checker.closures, [*session.problems.found]):
+            told = [*session.problems.found]
+            for problem in self.failures.heard(unused, module, checker.called, checker.closures, told):
                 session.problems.add(problem)
         if not session.problems.errors and module.own:
             _unused_axes(session, module, same[module])
@@ -233,11 +239,11 @@ class _Build:
         for block, graph in graphs.items():
             if graph is None:
                 continue
-            if block.is_model and (part := methods.taken(graph)) is not None:
-                session.problems.add(part)
             readers = READERS if graph.span in called else (*READERS, *OF_CALLERS)
+            if block.is_model:
+                readers = (taken_step, *readers)
             for read in readers if self.sizes else (*readers, *OF_OWN_SIZES):
-                for problem in read(graph):
+                for problem in self.failures.heard(read, graph):
                     session.problems.add(problem)
 
     def _path(self) -> Path | None:

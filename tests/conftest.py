@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from attnc.compiler.advice.failures import Failure, Failures
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files instead of comparing with them")
@@ -26,6 +28,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def advisers_fail_aloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An adviser that fails is passed over where users are; in a test it raises what it raised."""
+
+    def raised(self: Failures, failure: Failure) -> None:
+        raise failure.bug
+
+    monkeypatch.setattr(Failures, "failed", raised)
 
 
 @pytest.fixture

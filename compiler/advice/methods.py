@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ...dsl.source import Span
 from ..base.names import METHODS
@@ -18,6 +19,13 @@ def why_no_step(graph: Graph) -> str:
     from ..hints.tell import tell
 
     return f"{tell(part).message}: give it another name or label"
+
+
+def taken_step(graph: Graph) -> Iterator[PlainProblem]:
+    """The part, if there is one, of a model."""
+    part = taken(graph)
+    if part is not None:
+        yield part
 
 
 def taken(graph: Graph) -> PlainProblem | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from .backends.emit.file import Writing
     from .backends.files.code import ModelCode
+    from .compiler.advice.failures import Failure
     from .compiler.check import Program
     from .compiler.cost.report import Cost
     from .compiler.decoding import Decoding
@@ -191,6 +192,7 @@ class Spec:
     models, blocks: the names of its own models and blocks, in the order of the file.
     configs:        the names of its configs, whichever of them it was checked with.
     warnings:       what the checker found that is no error.
+    failures:       what failed in attnc itself while it looked for warnings; in a sound version nothing.
     """
 
     def __init__(self, program: Program, figure: Path | None = None) -> None:
@@ -216,6 +218,10 @@ class Spec:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         return self._program.diagnostics
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        return self._program.failures
 
     def model(self, name: str) -> Model:
         """The model of that name. Raises LookupError, with near names, if there is none."""

@@ -221,7 +221,7 @@ class GraphRun:
 
     def _arranged(self, map: IndexMap, node: Apply, point: Point) -> tuple[Value, Point] | None:
         x, axes, made = node.operands[0], node.axes, node.made
-        if not all(b in point for b in made):
+        if not all(b in point for b in made or axes):
             return None if any(axis.is_width for axis in (*axes, *made)) else (x, point)  # all along depths
         extents = {axis: self.extent(axis) for axis in (*axes, *made)}
         if any(extent is None for extent in extents.values()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ...dsl.base.records import replace
 from ...dsl.diagnostic import Diagnostic, Severity, error
@@ -13,6 +14,9 @@ from ...dsl.source import Source
 from ..arguments import sizes
 from ..output import CLEAN, COULD_NOT_RUN, WRONG, CannotRun, complain, report, say
 from ..target import content_of, open_spec, specs, split
+
+if TYPE_CHECKING:
+    from ...compiler.advice.failures import Failure
 
 # A spec is read anew with each config: so many, or as many as read this many characters in all.
 LEAST, TEXT = 4, 2**18
@@ -43,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
             source, _ = content_of(file)
             spec = open_spec(source, args)
             diagnostics: Sequence[Diagnostic] = spec.warnings
+            for failure in spec.failures if args.strict else ():
+                _say_failed(source.name, failure)
             if args.config is None and not args.set:
                 tried = spec.configs[: max(LEAST, TEXT // max(len(source.text), 1))]
                 if wrong_with := list(_of_configs(source, tried, args)):
@@ -77,6 +83,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         report(found)
     return status
+
+
+def _say_failed(name: str, failure: Failure) -> None:
+    """That an adviser failed: no mistake of the file, so it changes no exit status."""
+    if os.environ.get("ATTNC_DEBUG") == "1":
+        raise failure.bug
+    say(
+        f"{name}: note: internal error: {type(failure.bug).__name__} in `{failure.adviser}`: not all warnings were "
+        "looked for. Please report it with the spec; ATTNC_DEBUG=1 shows where it happened"
+    )
 
 
 def _of_configs(source: Source, configs: Sequence[str], args: argparse.Namespace) -> Iterator[Diagnostic]:
