@@ -25,8 +25,8 @@ from .base.problems import Problem, Problems
 from .base.session import Session
 from .calls.calls import Calls
 from .calls.checker import Checker
-from .causality.places import place_of
 from .causality.proof import check_causal
+from .graph.core.places import place_of
 from .graph.nodes import Call, Graph, Repeat, Scan, children, nested
 from .names.display import check_displays
 from .names.folders import Folders

@@ -54,17 +54,6 @@ class CallerSizes:
             return None
 
 
-def made_of(axis: Axis) -> set[Axis]:
-    """An axis, and the widths whose sizes its own is made of: of `seq = blk * 2` the size of `blk` reveals as much."""
-    found, left = {axis}, [axis]
-    while left:
-        size = left.pop().size
-        parts = set() if size is None else {part for part in axes_in(size) if part.is_width and part.extent is None}
-        left += parts - found
-        found |= parts
-    return found
-
-
 def reveals_length(axis: Axis, sizes: CallerSizes) -> bool:
     """Whether the number of an axis's items grows with the input, so that it reveals how many come after."""
     seen, left = {axis}, [axis]

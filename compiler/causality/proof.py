@@ -14,6 +14,7 @@ from __future__ import annotations
 from ...dsl.base.records import field, mutable, replace
 from ...dsl.source import Span
 from ...dsl.syntax import Ident
+from ..graph.core.places import group_of, made_of, place, place_of
 from ..graph.nodes import Apply, Call, Constant, Graph, Input, Output, Parameter, Positions, Repeat, Scan
 from ..graph.values import IndexInto
 from ..problems.causality import Trace, Trials, Unproved
@@ -22,9 +23,8 @@ from ..sizes.forms import LinearForm, holds
 from ..sizes.limits import PROOF
 from ..sizes.polynomials import never_negative, poly
 from ..sizes.predicates import ALWAYS, implies
-from .caller_sizes import CallerSizes, constant_info, made_of, reach_of_anything, reach_of_number
+from .caller_sizes import CallerSizes, constant_info, reach_of_anything, reach_of_number
 from .leak import leak_span
-from .places import group_of, place, place_of
 from .reach import Info, Reach, exact, over_info, put_bound, reach_of_everything, unite
 from .step import Step, up_to_here
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 
 from ...dsl.base.records import mutable, replace
+from ..graph.core.access import digits
+from ..graph.core.places import place
+from ..graph.core.term import ONE, ZERO, at_least, larger_of
 from ..graph.nodes import Apply, Graph
 from ..graph.traits import (
     Arrange,
@@ -26,8 +29,7 @@ from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, least, rises, show, upper_bounds, without_quotients
 from ..sizes.predicates import ALWAYS, Cases, Facts, at_least_zero, both, differences, put, shared, without
 from .caller_sizes import CallerSizes, reach_of_anything, reach_of_number, reveals_length
-from .places import place
-from .pointwise import ONE, ZERO, at_least, larger_of, pointwise
+from .pointwise import pointwise, term
 from .reach import TOP, Bound, Info, Reach, over_info, put_bound, unite
 
 
@@ -223,7 +225,7 @@ class Step:
     def gather(self, x: Info, e: Info, mask: Info | None) -> Info:
         """An index that may be less than 0 would count from the end. What the mask leaves out reads nothing."""
         node, axis = self.node, self.node.axes[0]
-        sure = node.operands[1].role <= Role.TABLE or at_least(e, ZERO)
+        sure = node.operands[1].role <= Role.TABLE or at_least(term(e), ZERO)
         uppers, lowers = (e.uppers, e.lowers) if sure else ((), ())
         if self._ranged(axis):
             uppers, lowers = (*uppers, LinearForm.extent(axis) - ONE), (*lowers, ZERO)
@@ -261,7 +263,7 @@ class Step:
             case IndexMap.PARTS:
                 return self._concat(parts)
             case IndexMap.DIGITS:
-                return self._put(x, {node.axes[0]: _number(node.made)})
+                return self._put(x, {node.axes[0]: digits(node.made)})
             case IndexMap.NUMBER:
                 return self._merge(x)
             case IndexMap.MIRRORED:
@@ -315,7 +317,7 @@ class Step:
     def _merge(self, x: Info) -> Info:
         """The axes are digits of the one made, from the coarsest."""
         node, axes, made = self.node, set(self.node.axes), LinearForm.index(self.node.made[0])
-        number = _number(node.axes)
+        number = digits(node.axes)
         facts = frozenset({made - number, number - made})
 
         def said(bound: Bound, new: Bound, trace: Trace) -> str:
@@ -327,16 +329,6 @@ class Step:
         reach = self._replaced([x.reach], axes, change, said)
         true, false = (tuple(case | facts for case in cases) for cases in (x.true, x.false))
         return Info(reach, without(true, axes), without(false, axes))
-
-
-def _number(axes: Sequence[Axis]) -> LinearForm:
-    """The index that these digits make."""
-    total = ZERO
-    for axis in axes:
-        shifted = total.times(LinearForm.extent(axis))
-        assert shifted is not None  # an extent has no index in it
-        total = shifted + LinearForm.index(axis)
-    return total
 
 
 def _told(trace: Trace, axes: set[Axis]) -> bool:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..causality.caller_sizes import CallerSizes, made_of
+from ..causality.caller_sizes import CallerSizes
 from ..causality.proof import reach_of_input
 from ..causality.reach import TOP, Info
+from ..graph.core.places import made_of
 from ..graph.nodes import Apply, Call, Graph, Repeat
 from ..graph.traits import Arrange, Choice, Gather, IndexMap, OpTraits, Pointwise
 from ..graph.values import Value

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ....dsl.base.records import replace
-from ...causality.places import place_of
 from ...causality.proof import check_causal
+from ...graph.core.places import place_of
 from ...graph.nodes import Apply, Call, Graph, Output, reads
 from ...graph.traits import Choice, Compared, Gather, Normalise, Pointwise, Product, Reduce, Sum
 from ...graph.values import IndexInto, Value

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.causality.places import group_of, place, place_of
+from ..compiler.graph.core.places import group_of, place, place_of
 from ..compiler.graph.nodes import Graph, Input
 from ..compiler.sizes.axes import Axis, Const
 from ..compiler.sizes.forms import LinearForm

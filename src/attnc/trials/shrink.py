@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-from ..compiler.causality.caller_sizes import made_of
+from ..compiler.graph.core.places import made_of
 from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
 from ..compiler.graph.traits import Arrange, Gather, IndexMap, OpTraits, Window
 from ..compiler.graph.values import IndexInto, Role, Scalar, Value

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..compiler.causality.caller_sizes import made_of
 from ..compiler.decoding.lengths import lengths
+from ..compiler.graph.core.places import made_of
 from ..compiler.graph.nodes import Apply, Call, Constant, Graph, Scan, nested
 from ..compiler.sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, decided, known
 from ..compiler.sizes.functions import OPERATIONS

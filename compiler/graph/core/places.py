@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..sizes.axes import Arith, Axis, SizeOf, Static, axes_in
-from ..sizes.forms import LinearForm, floored, quotient
+from ...sizes.axes import Arith, Axis, SizeOf, Static, axes_in
+from ...sizes.forms import LinearForm, floored, quotient
 
 ONE = LinearForm.number(1)
+
+
+def made_of(axis: Axis) -> set[Axis]:
+    """An axis, and the widths whose sizes its own is made of: of `seq = blk * 2` the size of `blk` reveals as much."""
+    found, left = {axis}, [axis]
+    while left:
+        size = left.pop().size
+        parts = set() if size is None else {part for part in axes_in(size) if part.is_width and part.extent is None}
+        left += parts - found
+        found |= parts
+    return found
 
 
 def place(axis: Axis, claimed: Collection[int], beside: Collection[Axis] = ()) -> LinearForm | None:
