@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 
 from ...dsl.base.records import mutable, replace
-from ..graph.core.access import digits
+from ..graph.core.access import access, digits
 from ..graph.core.places import place
 from ..graph.core.term import ONE, ZERO, at_least, larger_of
 from ..graph.nodes import Apply, Graph
@@ -303,15 +303,15 @@ class Step:
         """Tap t of the window at s reads s * stride + t - pad."""
         node = self.node
         axis, (at, tap) = node.axes[0], node.made
-        first = LinearForm.index(at).times(LinearForm.static(node.options["stride"]))
-        pad = LinearForm.static(node.options["pad"])
+        (read,) = access(node)
         ended = self._ended(x, axis)
-        if first is None:
+        if read.free:
             return Info({TOP: self._step(f"`{node.op}` reads along another axis", None)})
-        ahead = ((LinearForm.extent(tap) - ONE) - pad).value if at == axis else None
+        there = read.at[axis]
+        last = there.put({tap: LinearForm.extent(tap) - ONE})
+        ahead = (last - LinearForm.index(at)).value if at == axis else None
         many = f"`{node.op}` reads up to {ahead} item{'s' if ahead is not None and ahead > 1 else ''} ahead"
         said = many if ahead is not None and ahead > 0 else ""
-        there = first + LinearForm.index(tap) - pad
         return Info(self._replaced([ended], {axis}, lambda form: [form.put({axis: there})], lambda *_: said))
 
     def _merge(self, x: Info) -> Info:

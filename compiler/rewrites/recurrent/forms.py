@@ -20,14 +20,14 @@ from .widen import CONTRACT
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Summand:
     """A product of values, which may be none, times 1 or -1."""
 
     factors: tuple[Value, ...] = ()
     sign: int = 1
 
-    def times(self, factors: Iterable[Value], sign: int = 1) -> Term:
-        return Term((*self.factors, *factors), self.sign * sign)
+    def times(self, factors: Iterable[Value], sign: int = 1) -> Summand:
+        return Summand((*self.factors, *factors), self.sign * sign)
 
     def having(self, axes: Iterable[Axis]) -> tuple[Value, ...]:
         """The factors with one of these axes."""
@@ -41,8 +41,8 @@ class Term:
 class RankOne:
     """`by` times the sum over `axes` of `of` times the state."""
 
-    by: Term
-    of: Term
+    by: Summand
+    of: Summand
     axes: frozenset[Axis]
 
 
@@ -52,9 +52,9 @@ class StateForm:
 
     state: int
     before: bool
-    scale: tuple[Term, ...] = ()
+    scale: tuple[Summand, ...] = ()
     ranks: tuple[RankOne, ...] = ()
-    plus: tuple[Term, ...] = ()
+    plus: tuple[Summand, ...] = ()
 
     def times(self, factors: Sequence[Value], sign: int = 1) -> StateForm:
         return replace(
@@ -111,7 +111,7 @@ class Maker:
         out = self.fresh((*x.type.axes, *y.type.axes), (x, y))
         return self.apply(Apply(op_meaning(meaning), (x, y), out))
 
-    def product(self, term: Term) -> Value:
+    def product(self, term: Summand) -> Value:
         """The value of a term, the smallest factors first."""
         if not term.factors:
             return self.number(term.sign)
@@ -122,7 +122,7 @@ class Maker:
             first = self.apply(Apply(op_meaning(Sum((-1,))), (first,), self.fresh(first.type.axes, (first,))))
         return first
 
-    def total(self, terms: Sequence[Term]) -> Value:
+    def total(self, terms: Sequence[Summand]) -> Value:
         """The sum of terms: at least one."""
         first, *rest = sorted(terms, key=lambda term: -term.sign)
         made = self.product(first)
@@ -136,7 +136,7 @@ class Maker:
         assert self._contract is not None  # what is contracted anew was contracted before
         return self.apply(Apply(self._contract, tuple(values), self.fresh(kept, values), axes=eaten))
 
-    def factors(self, value: Value) -> Term:
+    def factors(self, value: Value) -> Summand:
         """A value as a product: what multiplies or spreads is looked through."""
         match self.makers.get(value.id):
             case Apply(traits, (x, y)) if traits.reads == Pointwise(Product()) and _real(value):
@@ -147,7 +147,7 @@ class Maker:
             case Apply(traits, (x,)) if traits.reads == Arrange(IndexMap.NEW):
                 return self.factors(x)
             case _:
-                return Term((value,))
+                return Summand((value,))
 
     # -- what a node makes of a state ----------------------------------------------------------------------------
 
@@ -188,14 +188,14 @@ class Maker:
                 return None
 
     def _contracted(self, form: StateForm, free: Sequence[Value], axes: Sequence[Axis]) -> StateForm | None:
-        given = Term()
+        given = Summand()
         for value in free:
             term = self.factors(value)
             given = given.times(term.factors, term.sign)
         ranks = []
         if form.scale:
             scale = form.scale[0] if len(form.scale) == 1 else self.factors(self.total(form.scale))
-            ranks.append(RankOne(Term(), given.times(scale.factors, scale.sign), frozenset(axes)))
+            ranks.append(RankOne(Summand(), given.times(scale.factors, scale.sign), frozenset(axes)))
         for rank in form.ranks:
             of = {*self.states[form.state], *(axis for value in rank.of.factors for axis in value.type.axes)}
             by = self._summed(rank.by.times(given.factors, given.sign), axes)
@@ -207,12 +207,12 @@ class Maker:
             return None
         return replace(form, scale=(), ranks=tuple(ranks), plus=tuple(term for term in plus if term is not None))
 
-    def _summed(self, term: Term, axes: Sequence[Axis]) -> Term | None:
+    def _summed(self, term: Summand, axes: Sequence[Axis]) -> Summand | None:
         """A product summed over axes, each of which a factor has."""
         inside = term.having(axes)
         if not all(any(axis in value.type.axes for value in inside) for axis in axes):
             return None
-        return Term((*term.without(axes), self.dot(inside, axes)), term.sign)
+        return Summand((*term.without(axes), self.dot(inside, axes)), term.sign)
 
 
 def _real(value: Value) -> bool:

@@ -19,7 +19,7 @@ from ...graph.values import Scalar, Value
 from ...ops import op_named
 from ...sizes.axes import Axis, Literal, known
 from ..simplify.dead import alive
-from .forms import Maker, RankOne, StateForm, Term
+from .forms import Maker, RankOne, StateForm, Summand
 from .replaced import Numbers, with_calls
 from .sums import counted_beside
 from .widen import (
@@ -88,7 +88,7 @@ class _Linear:
                 self._widen(node)
         self.states = self._states()
         self.reads = self._forms(
-            {state.next.id: StateForm(at, False, (Term(),)) for at, state in enumerate(self.states)}
+            {state.next.id: StateForm(at, False, (Summand(),)) for at, state in enumerate(self.states)}
         )
         for node in graph.nodes:  # a weight is part of a model whether it is read or not
             if isinstance(node, Apply) and node.weights:
@@ -117,7 +117,7 @@ class _Linear:
 
     def _states(self) -> list[_State]:
         """The states, each linear in itself alone."""
-        old = {value.id: StateForm(at, True, (Term(),)) for at, value in enumerate(self.starts)}
+        old = {value.id: StateForm(at, True, (Summand(),)) for at, value in enumerate(self.starts)}
         forms = self._forms({})
         found = []
         for at, (place, result) in enumerate(self.scan.states):
@@ -130,7 +130,7 @@ class _Linear:
 
     def _forms(self, after: dict[int, StateForm]) -> dict[int, StateForm]:
         """What each value that hangs on states is made of. after: of the states as an item leaves them."""
-        forms = {value.id: StateForm(at, True, (Term(),)) for at, value in enumerate(self.starts)} | after
+        forms = {value.id: StateForm(at, True, (Summand(),)) for at, value in enumerate(self.starts)} | after
         for node in self.graph.nodes:
             for out in makes(node):
                 if out.id in self.held and out.id not in forms:
@@ -171,7 +171,7 @@ class _Linear:
                 raise _NotLinear
             given = [self.make.total(form.plus)]
             options = {}
-            if form.scale != (Term(),):
+            if form.scale != (Summand(),):
                 options["decay"] = Literal(1)
                 given.append(self.make.total(form.scale) if form.scale else self.make.number(0))
             if state.start is not None:
@@ -202,7 +202,7 @@ class _Linear:
             return None
         if not change.scale:
             return None
-        decay = None if change.scale == (Term(),) else self.make.total(change.scale)
+        decay = None if change.scale == (Summand(),) else self.make.total(change.scale)
         erase = self._erased(change, rank.axes) if change.ranks else None
         if change.ranks and erase is None:
             return None
@@ -215,7 +215,7 @@ class _Linear:
                 return None
             if erase is not None and rank.axes & _axes([] if decay is None else [decay]):
                 return None
-            given = [q, self.make.product(Term(keys)), self.make.product(Term(rest, term.sign))]
+            given = [q, self.make.product(Summand(keys)), self.make.product(Summand(rest, term.sign))]
             options = {}
             for name, more in (("decay", decay), ("erase", erase)):
                 if more is not None:
@@ -245,7 +245,7 @@ class _Linear:
         keys = rank.by.having(axes)
         if sorted(value.id for value in keys) != sorted(value.id for value in plus.having(axes)):
             return None
-        by = Term(rank.by.without(axes), -rank.by.sign)
+        by = Summand(rank.by.without(axes), -rank.by.sign)
         erase = self.make.product(by.times(rank.of.factors, rank.of.sign))
         return erase if _axes([erase]) >= axes else None
 

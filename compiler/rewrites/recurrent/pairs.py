@@ -14,7 +14,7 @@ from ...graph.traits import ADDED, Arrange, Choice, Compared, IndexMap, Pointwis
 from ...graph.values import Value
 from ...ops import op_named
 from ...sizes.axes import Axis, Literal, known
-from .forms import Maker, Term, counting, is_product
+from .forms import Maker, Summand, counting, is_product
 
 SUMMED = Reduce(ADDED, skips_zeros=True)
 
@@ -30,8 +30,8 @@ class Pairs:
     target: Axis
     past: Axis
     axes: tuple[Axis, ...]
-    q: Term
-    k: Term
+    q: Summand
+    k: Summand
     base: tuple[Value, ...]
     itself: bool
 
@@ -46,7 +46,7 @@ def pairs_of(make: Maker, value: Value) -> Pairs | None:
     if order is None:
         return None
     target, past, itself = order
-    q, k, base, scores = Term(), Term(), list[Value](), list[Apply]()
+    q, k, base, scores = Summand(), Summand(), list[Value](), list[Apply]()
     term = make.factors(made.operands[1])
     for factor in term.factors:
         one = make.makers.get(factor.id)
@@ -125,7 +125,7 @@ def weighed(make: Maker, node: Node, pairs: Pairs, by: Value) -> Apply | None:
     shared = sides[0] | sides[1] | {axis for x in pairs.base for axis in x.type.axes}
     if not d <= sides[0] & sides[1] or pairs.target not in sides[0] or pairs.past not in sides[1]:
         return None
-    given = Term(tuple(v))
+    given = Summand(tuple(v))
     e = tuple(a for x in v for a in x.type.axes if a not in shared and a != pairs.past)
     if v and (not e or any(pairs.target in x.type.axes or d & {*x.type.axes} for x in v)):
         return None
@@ -135,7 +135,7 @@ def weighed(make: Maker, node: Node, pairs: Pairs, by: Value) -> Apply | None:
     options = {}
     if pairs.base:
         options["decay"] = Literal(1)
-        operands.append(make.product(Term(pairs.base)))
+        operands.append(make.product(Summand(pairs.base)))
     if not pairs.itself:
         options["before"] = Literal(1)
     traits, axes = op_named("linear_attention"), (pairs.target, *pairs.axes)

@@ -16,7 +16,7 @@ from ...ops import op_named
 from ..simplify.dead import alive
 from ..tools.order import in_order
 from ..tools.walk import Walk
-from .forms import Maker, Term, counting, is_product
+from .forms import Maker, Summand, counting, is_product
 from .pairs import summed_pairs
 
 ALONE = ("start", "erase")  # options of an attention that counts nothing beside
@@ -63,7 +63,7 @@ def _in_chunks(make: Maker, node: Node, readers: dict[int, list[Node]]) -> Apply
     fits = d <= seen & known and t in seen & known & given and value and value <= given
     if not fits or frozenset(node.out.type.axes) != (seen | known | given) - d:
         return None
-    operands = make.product(Term(queries)), make.product(Term(keys)), make.product(Term(rest, term.sign))
+    operands = make.product(Summand(queries)), make.product(Summand(keys)), make.product(Summand(rest, term.sign))
     axes, values = ([axis for axis in made.out.type.axes if axis in some] for some in (d, value))
     return replace(node, traits=op_named("linear_attention"), operands=operands, axes=(t, *axes), made=tuple(values))
 
