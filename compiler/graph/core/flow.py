@@ -79,12 +79,12 @@ class Flow(ABC, Generic[V, F]):
         """Of a state, one step of a scan later; backward, one step earlier."""
         return value
 
-    def entering(self, node: Nest, given: tuple[V, ...], site: Site) -> tuple[V, ...]:
-        """In the axes of the graph that a node holds, which runs at `site`."""
+    def entering(self, node: Nest, given: tuple[V, ...], here: Here[V], inner: Graph) -> tuple[V, ...]:
+        """In the axes of a graph that a node holds. here: around it."""
         return given
 
-    def leaving(self, node: Nest, made: tuple[V, ...], site: Site) -> tuple[V, ...]:
-        """In the axes of the graph around. site: that of the graph that the node holds."""
+    def leaving(self, node: Nest, made: tuple[V, ...], here: Here[V], inner: Graph) -> tuple[V, ...]:
+        """In the axes of the graph around, from those of a graph that a node holds."""
         return made
 
     def unknown(self, node: Call, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
@@ -130,32 +130,31 @@ class Flow(ABC, Generic[V, F]):
             case Call() if node.graph.target:
                 return self.unknown(node, given, here)
             case Call():
-                return self._inside(node, node.graph, given, here.site)
+                return self._inside(node, node.graph, given, here)
             case Repeat():
-                return self._repeat(node, given, here.site)
+                return self._repeat(node, given, here)
             case Scan():
-                return self._scan(node, given, here.site)
+                return self._scan(node, given, here)
             case _:
                 return self.through(node, given, here)
 
     def _inside(
-        self, node: Nest, graph: Graph, given: tuple[V, ...], site: Site, number: int | None = None
+        self, node: Nest, graph: Graph, given: tuple[V, ...], here: Here[V], number: int | None = None
     ) -> Answer[V, F]:
-        inside = site.inside(node)
-        answer = self.of(graph, self.entering(node, given, inside), inside)
-        return Answer(self.leaving(node, answer.values, inside), self.outward(node, number, answer.found))
+        answer = self.of(graph, self.entering(node, given, here, graph), here.site.inside(node))
+        return Answer(self.leaving(node, answer.values, here, graph), self.outward(node, number, answer.found))
 
     # -- loops
 
-    def _repeat(self, node: Repeat, given: tuple[V, ...], site: Site) -> Answer[V, F]:
+    def _repeat(self, node: Repeat, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
         """What goes round, and what enters from outside, the same in every pass: given; backward, found out."""
         passes = known(node.count)
         if isinstance(passes, int) and (self.each_pass or passes < 1):
-            return self._one_by_one(node, given, site, passes)
+            return self._one_by_one(node, given, here, passes)
         state, outside = given[: node.carried], given[node.carried :]
         found: set[F] = set()
         for rounds in count():
-            answers = [self._inside(node, body, (*state, *outside), site) for body in node.bodies]
+            answers = [self._inside(node, body, (*state, *outside), here) for body in node.bodies]
             found.update(*(answers[body].found for body in self._ran(node, rounds)))
             after = [answer.values[: node.carried] for answer in answers]
             state, before = self._next(state, reduce(self._joined, after, state), node, rounds), state
@@ -171,25 +170,25 @@ class Flow(ABC, Generic[V, F]):
         ran = node.variant[-1 - rounds :] if self.backward else node.variant[: rounds + 1]
         return dict.fromkeys(ran) if node.variant else range(len(node.bodies))
 
-    def _one_by_one(self, node: Repeat, given: tuple[V, ...], site: Site, passes: int) -> Answer[V, F]:
+    def _one_by_one(self, node: Repeat, given: tuple[V, ...], here: Here[V], passes: int) -> Answer[V, F]:
         state, outside = given[: node.carried], given[node.carried :]
         beside = (self.nothing,) * (len(node.args) - node.carried) if self.backward else ()
         found: set[F] = set()
         for number in reversed(range(passes)) if self.backward else range(passes):
             body = node.bodies[node.runs(number)]
-            answer = self._inside(node, body, (*state, *outside), site, number)
+            answer = self._inside(node, body, (*state, *outside), here, number)
             state = answer.values[: node.carried]
             beside = self._joined(beside, answer.values[node.carried :]) if self.backward else ()
             found |= answer.found
         return Answer((*state, *beside), frozenset(found))
 
-    def _scan(self, node: Scan, given: tuple[V, ...], site: Site) -> Answer[V, F]:
+    def _scan(self, node: Scan, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
         """Each step is given what the one before made of its states."""
         states = [(out, into) for into, out in node.states] if self.backward else node.states
         start = given
         found: set[F] = set()
         for rounds in count():
-            answer = self._inside(node, node.graph, given, site)
+            answer = self._inside(node, node.graph, given, here)
             found |= answer.found
             after = list(start)
             for into, out in states:
