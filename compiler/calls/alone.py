@@ -174,7 +174,7 @@ def _formal(env: Environment, formal: s.Formal, open_mark: bool) -> Environment:
             wrong = DefaultIndex if whole else DefaultElement
             problems.add(wrong(formal.default.span, name, type, default.type))
         inputs[-1] = replace(inputs[-1], default=default.static)
-    wire = replace(wire, mark_unknown=open_mark, span=formal.name.span.to(formal.type.span))
+    wire = replace(wire, mark_unknown=open_mark and not wire.is_bool, span=formal.name.span.to(formal.type.span))
     env.noted(formal.name.span, wire)
     return env.bound(name, wire)
 

@@ -119,6 +119,7 @@ def _axes(
         or (carries and any(a.name == b.name or a.family == b.family for a in seen for b in missing))
         or (carries and missing and seen and not wrong)
     ):
+        caller.by_roles |= carries
         _lacks(site, sub, inputs, arguments, formal, (tuple(actuals), tuple(missing), tuple(extra)))
         return False
     if wrong:

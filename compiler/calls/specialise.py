@@ -12,6 +12,7 @@ from ..graph.values import IndexInto
 from ..ops import OPS
 from ..problems.relayed import AtCall, CalledFrom
 from ..sizes.axes import Axis, Number, known
+from ..sizes.limits import Exhausted, TooMuch
 from ..typing.application import op_use
 from ..typing.environment import Environment, Specialisation
 from ..typing.expressions.dispatch import expression
@@ -28,19 +29,36 @@ Entering = Sequence[tuple[s.Formal, TypedValue | None]]
 def specialised(site: CallSite, sub: Substitution, entering: Entering) -> tuple[Specialisation, Substitution]:
     """The body that a call stands for, and what of the caller its parameters stand for. Calls that are alike in sizes,
     copies and kinds of arguments share one.
+
+    While it is not known which arguments of the caller carry data, some refusals are left to its callers; but a body in
+    which nothing is refused by what carries data is the same for both, and is elaborated once.
     """
+    if not site.env.signature.roles_known:
+        try:
+            known = _elaborated(site, sub, replace(sub.signature, roles_known=True), entering)
+        except Exhausted:
+            raise
+        except TooMuch:
+            known = None
+        if known is not None and not known.environment.signature.by_roles:
+            return known, sub.onto(known.environment.signature)
+    made = _elaborated(site, sub, sub.signature, entering)
+    site.env.signature.by_roles |= made.environment.signature.by_roles
+    return made, sub.onto(made.environment.signature)
+
+
+def _elaborated(site: CallSite, sub: Substitution, signature: BlockSignature, entering: Entering) -> Specialisation:
     checker, env = site.checker, site.env
     numbers = _numbers(site, sub)
-    found = (repr(numbers.get(const.id)) for const in sub.signature.const_params)
-    key = (_key(site, sub.signature, entering), tuple(found))
+    found = (repr(numbers.get(const.id)) for const in signature.const_params)
+    key = (_key(site, signature, entering), tuple(found))
     if key not in checker.specialisations:
-        inside = Environment.of(checker, sub.signature)
+        inside = Environment.of(checker, signature)
         inside = inside.but(taken=env.taken, numbers=numbers, stack=(*env.stack, site.block))
         for formal, wire in entering:
             inside = inside.bound(formal.name.text, _entered(inside, formal, wire))
         checker.specialisations[key] = elaborate(inside, checker.ranks.get(site.block))
-    specialisation = checker.specialisations[key]
-    return specialisation, sub.onto(specialisation.environment.signature)
+    return checker.specialisations[key]
 
 
 def _entered(env: Environment, formal: s.Formal, wire: TypedValue | None) -> TypedValue | None:

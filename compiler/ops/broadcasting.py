@@ -66,9 +66,7 @@ def _outer(call: OpCall, first: _Lacking, second: _Lacking) -> bool:
     spread = here[0] if here else 0
     argument = "" if here else _argument(call, x_span, x_lacks)
     lacks, places = (tuple(x_lacks), tuple(y_lacks)), (x_span, y_span)
-    return call.at.problems.refuse(
-        OuterPair(call.span, call.shown, (x, y), places, lacks, spread, bool(here), argument)
-    )
+    return call.at.refuse_by_role(OuterPair(call.span, call.shown, (x, y), places, lacks, spread, bool(here), argument))
 
 
 def _argument(call: OpCall, span: Span, lacks: list[Axis]) -> str:
@@ -87,4 +85,4 @@ def _another_width(
     """lacking: the widths of the other operand that it lacks."""
     around = call.at.surroundings
     places = span, other, other_span
-    return call.at.problems.refuse(WidthSpread(call.span, call.shown, wire, *places, axis, tuple(lacking), around))
+    return call.at.refuse_by_role(WidthSpread(call.span, call.shown, wire, *places, axis, tuple(lacking), around))

@@ -182,6 +182,9 @@ class OpPlace(Protocol):
     @property
     def surroundings(self) -> Surroundings: ...
 
+    def refuse_by_role(self, problem: Problem) -> bool:
+        """Reports what is wrong only because it is known which values carry data; False."""
+
     def is_open(self, static: Static | None) -> bool:
         """Whether it is a const parameter without a value: each call says whether it is a number or a truth value."""
 

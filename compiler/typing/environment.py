@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ...dsl import syntax as s
 from ...dsl.base.records import field, mutable, record
 from ...dsl.source import Span
-from ..base.problems import Problems
+from ..base.problems import Problem, Problems
 from ..base.session import Session
 from ..graph.equality import Ways
 from ..graph.nodes import Graph
@@ -142,6 +142,10 @@ class Environment:
     @property
     def roles_known(self) -> bool:
         return self.signature.roles_known
+
+    def refuse_by_role(self, problem: Problem) -> bool:
+        self.signature.by_roles = True
+        return self.problems.refuse(problem)
 
     @property
     def splits(self) -> Splits:

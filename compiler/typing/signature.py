@@ -17,6 +17,7 @@ class BlockSignature:
 
     roles_known: whether it is known which arguments carry data, so that D7 is decided here. While a block that others
         call is checked on its own it is not: only a call decides.
+    by_roles: whether something was refused here, or in what is called, by what is known to carry data.
     of_file, const_of_file: what stands here for an axis or const of a file, by its id.
     lifted: axes that the call brings.
     open: ids of axis parameters whose size is for each call to say, while the block is checked on its own; and those
@@ -28,6 +29,7 @@ class BlockSignature:
 
     block: BlockDef
     roles_known: bool
+    by_roles: bool = False
     names: dict[str, Axis] = field(default_factory=dict)
     consts: dict[str, Static] = field(default_factory=dict)
     of_file: dict[int, Axis] = field(default_factory=dict)

@@ -7,7 +7,7 @@ called, and most never are. To `dataclasses.fields`, `is_dataclass`, `replace` a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
 
@@ -174,18 +174,31 @@ def _compiled(cls: type[Any], members: Mapping[str, _Member], frozen: bool) -> d
             lines.append(f"_put(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
-    mine, theirs = ("".join(f"{of}.{n}, " for n, one in members.items() if one.compare) for of in ("self", "other"))
+    compared = [name for name, one in members.items() if one.compare]
     if len(named) > 1:
         parameters += named
     text = [f"def __init__({', '.join(parameters)}):", *(f" {line}" for line in lines)]
-    text += ["def __eq__(self, other):", f" if other.__class__ is self.__class__: return ({mine}) == ({theirs})"]
-    text += [" return NotImplemented", "def __hash__(self):", f" return hash(({mine}))"]
+    text += ["def __eq__(self, other):", f" if other.__class__ is self.__class__: return {_same(compared)}"]
+    whole = len(compared) == 1 and members[compared[0]].type == "int"  # which is its own hash
+    text += [" return NotImplemented", "def __hash__(self):"]
+    text += [f" return {_tuple('self', compared)}" if whole else f" return hash({_tuple('self', compared)})"]
     exec("\n".join(text), names)
     made = {name: names[name] for name in ("__init__", "__eq__", "__hash__")}
     for name, function in made.items():
         function.__qualname__ = f"{cls.__qualname__}.{name}"
     made["__init__"].__annotations__ = {n: one.type for n, one in members.items() if one.init} | {"return": None}
     return made
+
+
+def _tuple(of: str, names: Sequence[str]) -> str:
+    """What is compared of a record; of a single field itself, for axes and values are looked up by the million."""
+    return f"{of}.{names[0]}" if len(names) == 1 else f"({''.join(f'{of}.{name}, ' for name in names)})"
+
+
+def _same(names: Sequence[str]) -> str:
+    """As tuples are compared, which take one object to equal itself."""
+    mine, theirs = _tuple("self", names), _tuple("other", names)
+    return f"{mine} is {theirs} or {mine} == {theirs}" if len(names) == 1 else f"{mine} == {theirs}"
 
 
 def _replacer(members: Mapping[str, _Member]) -> Any:

@@ -36,6 +36,7 @@ class Follower(Forward[K, tuple[tuple[Axis, Axis], ...]]):
     def __init__(self) -> None:
         super().__init__(())
         self.found: list[Problem] = []
+        self._names: tuple[tuple[tuple[Axis, Axis], ...], dict[Axis, Axis]] = ((), {})
 
     def told(self, graph: Graph) -> list[Problem]:
         """What is wrong in a graph and all that it calls."""
@@ -51,18 +52,16 @@ class Follower(Forward[K, tuple[tuple[Axis, Axis], ...]]):
         return None
 
     def one(self, node: Node, known: Known[K]) -> K | None:
-        match node:
-            case Constant():
-                return self.number(node)
-            case Apply():
-                return self.of(node, [known.get(value.id) for value in node.operands])
-            case _:
-                return None
+        if isinstance(node, Apply):
+            return self.of(node, [known.get(value.id) for value in node.operands])
+        return self.number(node) if isinstance(node, Constant) else None
 
     @property
     def names(self) -> Mapping[Axis, Axis]:
         """The axes of the first caller, by those of the graph that is read."""
-        return dict(self.here)
+        if self._names[0] is not self.here:
+            self._names = self.here, dict(self.here)
+        return self._names[1]
 
     def named(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
         """The first caller's axes for these."""

@@ -10,11 +10,11 @@ much (`Tired`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
 from itertools import product
 from math import prod
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, Scan, makes
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, Scan, reads
 from ...graph.traits import (
     Arrange,
     Choice,
@@ -31,7 +31,7 @@ from ...graph.traits import (
     Sum,
 )
 from ...graph.values import Value
-from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, known
+from ...sizes.axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, known
 from ...sizes.functions import OPERATIONS, Function
 
 Point = Mapping[Axis, int]
@@ -58,6 +58,10 @@ class FreeSizes:
         self.free = free
         self.fuel = FUEL
 
+    def refill(self) -> None:
+        """Another question is asked."""
+        self.fuel = FUEL
+
     def spend(self) -> None:
         """Raises Tired where nothing is left."""
         self.fuel -= 1
@@ -65,34 +69,38 @@ class FreeSizes:
             raise Tired
 
 
-@lru_cache(maxsize=64)
-def _makers(graph: Graph) -> dict[int, Node]:
-    """Kept, for a large graph is run again for each of its masks."""
-    return {out.id: each for each in graph.nodes for out in makes(each)}
-
-
 class GraphRun:
-    """A graph as it is run once: by a call, in a pass of a repeat, or at an index of a scan."""
+    """A graph as it is run once: by a call, in a pass of a repeat, or at an index of a scan.
+
+    actual: the caller's axes, by those that stand for them. unknown: the inputs, by id, of which nothing can be known:
+    those of the outermost graph, and what is given them.
+    """
 
     def __init__(self, graph: Graph, sizes: FreeSizes, outer: GraphRun | None = None, node: Node | None = None,
                  at: int = 0) -> None:  # fmt: skip
         self.graph, self.sizes, self.outer, self.node, self.at = graph, sizes, outer, node, at
         self.actual: dict[Axis, Axis] = dict(node.axes) if isinstance(node, Call | Scan) else {}
-        self._families = {formal.family: actual for formal, actual in self.actual.items()}
-        self._consts: dict[Const, Static] = dict(node.consts) if isinstance(node, Call | Scan) else {}
         self._inside: dict[tuple[int, int], GraphRun] = {}
         self._numbers: dict[object, Number | None] = {}
         self._extents: dict[Axis, int | None] = {}
+        self._index = index_of(graph)
+        self.unknown = self._unknown()
+
+    def _unknown(self) -> set[int]:
+        if self.outer is None:
+            return {entry.value.id for entry in self.graph.inputs}
+        around, again = self.outer.unknown, _going_round(self.node) if self.at else frozenset()
+        given = zip(self.graph.inputs, reads(self.node) if self.node is not None else (), strict=True)
+        return {entry.value.id for place, (entry, arg) in enumerate(given) if arg.id in around and place not in again}
+
+    def maker(self, value: Value) -> Node | None:
+        """The node that makes a value; None if it is an input."""
+        return self._index.maker(value)
 
     @property
-    def makers(self) -> dict[int, Node]:
-        """The node that makes each value."""
-        return _makers(self.graph)
-
-    @cached_property
-    def entries(self) -> dict[int, int]:
+    def entries(self) -> Mapping[int, int]:
         """The number of each input."""
-        return {entry.value.id: place for place, entry in enumerate(self.graph.inputs)}
+        return self._index.inputs
 
     def inside(self, node: Call | Repeat | Scan, at: int = 0) -> GraphRun:
         """The frame that a node runs: the pass, or the index of a scan, at which it does."""
@@ -113,7 +121,7 @@ class GraphRun:
         return self._extents[axis]
 
     def _extent(self, axis: Axis) -> int | None:
-        actual = self.actual.get(axis) or self._families.get(axis.family)
+        actual = self.actual.get(axis) or self._of_family(axis)
         if actual is not None and self.outer is not None:
             return self.outer.extent(actual)
         if axis.size is not None:
@@ -122,6 +130,10 @@ class GraphRun:
         if self.outer is not None:
             return self.outer.extent(axis)
         return self.sizes.free if axis.is_width else None
+
+    def _of_family(self, axis: Axis) -> Axis | None:
+        found = (actual for formal, actual in reversed(self.actual.items()) if formal.family == axis.family)
+        return next(found, None)
 
     def static(self, static: Static) -> Number | None:
         """A number of sizes and consts; None where it is not known, or a size is no whole number."""
@@ -133,8 +145,9 @@ class GraphRun:
             case SizeOf(axis):
                 return self.extent(axis)
             case ConstOf(const):
-                if const in self._consts and self.outer is not None:
-                    return self.outer.static(self._consts[const])
+                given = dict(self.node.consts).get(const) if isinstance(self.node, Call | Scan) else None
+                if given is not None and self.outer is not None:
+                    return self.outer.static(given)
                 if isinstance(self.node, Repeat) and self.outer is not None:
                     return self.at if const == self.node.index else self.outer.static(static)
                 return None
@@ -150,7 +163,7 @@ class GraphRun:
 
     def moved(self, value: Value, point: Point) -> tuple[GraphRun, Value, Point] | None:
         """Where an item is taken from unchanged; None where something is computed, or it is not known."""
-        node = self.makers.get(value.id)
+        node = self.maker(value)
         match node:
             case None:
                 return self._entering(value, point)
@@ -252,6 +265,8 @@ class GraphRun:
 
     def number(self, value: Value, point: Point) -> Number | None:
         """The number or truth value that stands at a point, where positions and sizes say so."""
+        if value.id in self.unknown:
+            return None
         key = (value.id, *(point.get(axis) for axis in value.type.axes))
         if key not in self._numbers:
             self.sizes.spend()
@@ -259,7 +274,7 @@ class GraphRun:
         return self._numbers[key]
 
     def _number(self, value: Value, point: Point) -> Number | None:
-        node = self.makers.get(value.id)
+        node = self.maker(value)
         match node:
             case Constant(static, _):
                 return self.static(static)
@@ -332,6 +347,17 @@ def _applied(function: Callable[..., Number], numbers: Sequence[Number | None]) 
         return None
 
 
+def _going_round(node: Node | None) -> Iterable[int]:
+    """The inputs of what a node runs that a pass, or a step, gives the next."""
+    match node:
+        case Repeat():
+            return range(node.carried)
+        case Scan():
+            return [place for place, _ in node.states]
+        case _:
+            return ()
+
+
 def _place(outs: Sequence[Value], value: Value) -> int:
     return next(place for place, out in enumerate(outs) if out.id == value.id)
 
@@ -340,9 +366,12 @@ def _passes(node: Repeat, count: Number | None) -> int:
     return min(int(count), PASSES) if count is not None and count >= 1 else 1
 
 
-def sized(graph: Graph, sizes: Iterable[int] = SIZES) -> Iterator[GraphRun]:
-    """The graph at each of the sizes at which all that is derived of its axes has one."""
+def sized(graph: Graph, sizes: Iterable[int] = SIZES, made: dict[int, GraphRun] | None = None) -> Iterator[GraphRun]:
+    """The graph at each of the sizes at which all that is derived of its axes has one. made: those made before."""
+    made = {} if made is None else made
     for free in sizes:
-        frame = GraphRun(graph, FreeSizes(free))
+        if free not in made:
+            made[free] = GraphRun(graph, FreeSizes(free))
+        frame = made[free]
         if all(frame.extent(axis) is not None for axis in graph.axes if axis.is_width):
             yield frame

@@ -44,10 +44,12 @@ def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
     """The masks of a graph, and those it gives to what it calls, under which items see nothing."""
     if not _has_mask(graph, {}):
         return
+    made: dict[int, GraphRun] = {}
     try:
-        top = next(sized(graph), None)
-        for way, node, key, item in [] if top is None else list(_sites(top, (), {})):
-            found = _empty(graph, way, node, key, item)
+        if next(sized(graph, made=made), None) is None:
+            return
+        for way, node, key, item in _sites(graph, (), {}):
+            found = _empty(graph, made, way, node, key, item)
             if found is not None:
                 yield found
     except (Tired, RecursionError):
@@ -76,9 +78,9 @@ def _reads_some(node: Apply) -> bool:
             return False
 
 
-def _sites(frame: GraphRun, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way, Apply, Axis, Axis]]:
+def _sites(graph: Graph, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way, Apply, Axis, Axis]]:
     """Masked ops over one width, of each item along another one."""
-    for node in frame.graph.nodes:
+    for node in graph.nodes:
         match node:
             case Apply(mask=Value() as mask) if _reads_some(node):
                 varies = widths(mask)
@@ -86,9 +88,9 @@ def _sites(frame: GraphRun, way: Way, known: dict[int, bool]) -> Iterator[tuple[
                 if keys == [axis for axis in node.axes if axis.is_width] and len(keys) == len(items) == 1:
                     yield way, node, keys[0], items[0]
             case Call() if node.graph.kind == "block" and _has_mask(node.graph, known):
-                yield from _sites(frame.inside(node), (*way, node), known)
+                yield from _sites(node.graph, (*way, node), known)
             case Repeat() if _has_mask(node.bodies[0], known):
-                yield from _sites(frame.inside(node), (*way, node), known)
+                yield from _sites(node.bodies[node.runs(0)], (*way, node), known)
 
 
 def _inner(frame: GraphRun, way: Way) -> GraphRun:
@@ -97,15 +99,20 @@ def _inner(frame: GraphRun, way: Way) -> GraphRun:
     return frame
 
 
-def _empty(graph: Graph, way: Way, node: Apply, key: Axis, item: Axis) -> EmptyQueries | None:
+def _empty(
+    graph: Graph, made: dict[int, GraphRun], way: Way, node: Apply, key: Axis, item: Axis
+) -> EmptyQueries | None:
+    """made: the graph at those sizes at which it was looked at for other masks."""
     assert node.mask is not None
-    small = next(sized(graph))
+    small = next(sized(graph, made=made))
+    small.sizes.refill()
     numbers = _numbers(_inner(small, way), node.mask)
     if numbers is None:
         return None
     least = 2 * max(numbers, default=0) + 4
     said: set[tuple[int, int | None]] = set()
-    for frame in islice(sized(graph, range(least, least + 200)), 2):
+    for frame in islice(sized(graph, range(least, least + 200), made), 2):
+        frame.sizes.refill()
         inner = _inner(frame, way)
         rows = inner.extent(item) or 0
         some = {0, 1, 2, rows // 2, rows - 1, *(n + by for n in numbers for by in (-1, 0, 1, n))}
@@ -137,7 +144,7 @@ def _numbers(frame: GraphRun, mask: Value) -> set[int] | None:
         if (id(at), value.id) in seen:
             continue
         seen.add((id(at), value.id))
-        node = at.makers.get(value.id)
+        node = at.maker(value)
         match node:
             case Constant(static, _):
                 number = at.static(static) if known(static) is None else known(static)
@@ -232,7 +239,7 @@ class _Joins:
     def _is_stream(self, frame: GraphRun, value: Value) -> bool:
         """Whether the op has read this, too."""
         while (id(frame), value.id) not in self.read:
-            maker = frame.makers.get(value.id)
+            maker = frame.maker(value)
             if isinstance(maker, Apply) and maker.traits.random:
                 value = maker.operands[0]
             elif (moved := frame.moved(value, {})) is not None:
@@ -250,7 +257,7 @@ def _read(frame: GraphRun, values: Iterable[Value]) -> dict[tuple[int, int], Nod
         at, value = left.pop()
         if (id(at), value.id) in found:
             continue
-        maker = found[id(at), value.id] = at.makers.get(value.id)
+        maker = found[id(at), value.id] = at.maker(value)
         match maker:
             case Call() | Repeat():
                 inner = at.inside(maker)

@@ -82,7 +82,7 @@ class ItemReading:
         return found
 
     def _of(self, frame: GraphRun, value: Value, point: Point) -> int:
-        node = frame.makers.get(value.id)
+        node = frame.maker(value)
         found = frame.moved(value, point)
         if found is not None:
             return self.of(*found)
@@ -165,7 +165,7 @@ def _kept(frame: GraphRun, node: Apply, point: Point) -> int:
 def _not_zero(frame: GraphRun, value: Value, point: Point, live: bool) -> int:
     """Whether a factor is not 0: data may be, so that it masks; but not what is computed with weights, or a share."""
     frame.sizes.spend()
-    node = frame.makers.get(value.id)
+    node = frame.maker(value)
     if isinstance(node, Parameter):
         return SURELY
     found = frame.moved(value, point)

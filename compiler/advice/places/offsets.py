@@ -78,7 +78,7 @@ def _offsets(graph: Graph, frame: GraphRun) -> Iterator[Problem]:
                         rows.setdefault((id(one.frame), one.value.id), {}).setdefault(query, []).append(one)
         for found in rows.values():
             value = next(iter(found.values()))[0]
-            maker = value.frame.makers.get(value.value.id)
+            maker = value.frame.maker(value.value)
             span = getattr(maker, "span", None)
             if span is not None and span.source is source:
                 yield from _said([*found.values()], span, queries[0], k, node)
@@ -100,7 +100,7 @@ def _said(rows: list[list[_Summand]], span: Span, q: Axis, k: Axis, node: Apply)
 
 def _summands(frame: GraphRun, value: Value, point: Point, sign: float) -> Iterator[_Summand]:
     """The numbers of places that are added, and the rows of tables."""
-    node = frame.makers.get(value.id)
+    node = frame.maker(value)
     match node:
         case _ if value.role <= Role.TABLE:
             number = frame.number(value, point) if by_place(value) else None

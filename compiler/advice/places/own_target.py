@@ -46,12 +46,20 @@ def _has_loss(graph: Graph, known: dict[int, bool]) -> bool:
     """Whether it makes a loss, or a block does that it calls; what a model makes is told of that."""
     if id(graph) not in known:
         known[id(graph)] = any(
-            _is_index(node.operands)
+            _may_be_loss(node)
             if isinstance(node, Apply)
             else isinstance(node, Call) and node.graph.kind == "block" and _has_loss(node.graph, known)
             for node in graph.nodes
         )
     return known[id(graph)]
+
+
+def _may_be_loss(node: Apply) -> bool:
+    """Whether it may be a loss, or choose by its targets what one is made of."""
+    reads = node.traits.reads
+    if node.traits.meaning == Compared("=="):
+        return True
+    return _is_index(node.operands) and (isinstance(reads, Gather) or reads == LOSS)
 
 
 def _is_index(operands: tuple[Value, ...]) -> bool:
@@ -93,10 +101,10 @@ def _loss(frame: GraphRun, node: Apply) -> Loss | None:
         case Reduce() as how if how == LOSS and _is_index(node.operands):
             return node, node.operands[0], node.operands[1]
         case Reduce() as how if how.combination is not None and how.combination.adds and len(node.operands) == 1:
-            chosen = frame.makers.get(node.operands[0].id)
+            chosen = frame.maker(node.operands[0])
             if not isinstance(chosen, Apply) or chosen.traits.meaning != Choice():
                 return None
-            test, logits = frame.makers.get(chosen.operands[0].id), _logits(frame, chosen.operands[1], node.axes)
+            test, logits = frame.maker(chosen.operands[0]), _logits(frame, chosen.operands[1], node.axes)
             if isinstance(test, Apply) and test.traits.meaning == Compared("==") and logits is not None:
                 targets = [each for each in test.operands if frame.number(each, {}) is None
                            and not set(node.axes) & set(each.type.axes)]  # fmt: skip
@@ -109,7 +117,7 @@ def _loss(frame: GraphRun, node: Apply) -> Loss | None:
 
 def _logits(frame: GraphRun, value: Value, axes: tuple[Axis, ...]) -> Value | None:
     """Of which logits these are the logarithms of the shares."""
-    node = frame.makers.get(value.id)
+    node = frame.maker(value)
     match node:
         case Apply(traits=traits) if isinstance(traits.reads, Normalise) and traits.reads.logarithm:
             return node.operands[0] if node.axes == axes else None
@@ -183,7 +191,7 @@ def _causal(frame: GraphRun, logits: Value, axis: Axis) -> bool:
     """Whether logits are proved causal along an axis: in the call that makes them, or in their own graph."""
     seen: GraphRun | None = frame
     while seen is not None:
-        node = seen.makers.get(logits.id)
+        node = seen.maker(logits)
         match node:
             case Call():
                 place = next(place for place, out in enumerate(node.outs) if out.id == logits.id)

@@ -100,7 +100,7 @@ class _Turns:
         found = frame.moved(value, point)
         if found is not None:
             return self.item(*found)
-        match frame.makers.get(value.id):
+        match frame.maker(value):
             case Apply(operands=(one, *_), traits=traits) if traits.random:
                 return self.item(frame, one, point)
             case Apply(operands=operands, traits=traits) if isinstance(traits.meaning, Sum):
@@ -196,7 +196,7 @@ class _Turns:
         """Where in this file it is turned: by a call, or by an op."""
         around = {outer for turn in turns for outer in _outwards(turn)}
         while turns:
-            node = frame.makers.get(value.id)
+            node = frame.maker(value)
             if isinstance(node, Call):
                 here = frame.inside(node) in around
             else:
@@ -326,7 +326,7 @@ def _plain(frame: GraphRun, value: Value, behind: bool = False) -> bool:
 
     behind: it is what such a map is given, and places may be added to it.
     """
-    node = frame.makers.get(value.id)
+    node = frame.maker(value)
     match node:
         case Apply(weights=weights, traits=traits) if weights and isinstance(traits.reads, Reduce | Gather):
             return behind or all(_plain(frame, each, True) for each in node.operands if is_real(each))
@@ -351,7 +351,7 @@ def _plain(frame: GraphRun, value: Value, behind: bool = False) -> bool:
 def _are_shares(frame: GraphRun, value: Value, along: Axis) -> bool:
     """Whether a softmax makes it, but for dropout and names."""
     while True:
-        node = frame.makers.get(value.id)
+        node = frame.maker(value)
         if isinstance(node, Apply) and isinstance(node.traits.reads, Normalise) and node.traits.reads.weights:
             return True
         if isinstance(node, Apply) and node.traits.random:
@@ -395,7 +395,7 @@ def _again(pair: _Meeting, site: Span, side: int) -> str:
     written = re.fullmatch(r"([\w.]+\[[^]]*\])\((\w+)\)", site.text)
     named = re.findall(r"\w+", "" if written is None else written[1])
     while written is not None and (value.name is None or not any(axis.name in named for axis in widths(value))):
-        node = frame.makers.get(value.id)
+        node = frame.maker(value)
         if not isinstance(node, Apply) or node.traits.reads != Arrange(IndexMap.SAME):
             return ""
         value = node.operands[0]

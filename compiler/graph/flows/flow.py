@@ -11,11 +11,12 @@ from collections.abc import Hashable, Sequence
 from typing import Generic, TypeVar
 
 from ...sizes.axes import known as number_of
-from ..nodes import Call, Graph, Node, Repeat, Scan, makes
+from ..nodes import Call, Graph, Node, Repeat, Scan
 
 K = TypeVar("K", bound=Hashable)
 C = TypeVar("C", bound=Hashable)
 Known = dict[int, K]  # by the ids of values
+_NESTS = (Call, Repeat, Scan)
 
 
 class Forward(ABC, Generic[K, C]):
@@ -66,8 +67,11 @@ class Forward(ABC, Generic[K, C]):
             entries = zip(graph.inputs, self.entering(given), strict=True)
             found = self._read[key] = {entry.value.id: of for entry, of in entries if of is not None}
             for node in graph.nodes:
-                made = self._within(node, found) if isinstance(node, Call | Repeat | Scan) else (self.one(node, found),)
-                found.update((value.id, of) for value, of in zip(makes(node), made, strict=True) if of is not None)
+                if isinstance(node, _NESTS):
+                    made = zip(node.outs, self._within(node, found), strict=True)
+                    found.update((value.id, of) for value, of in made if of is not None)
+                elif (one := self.one(node, found)) is not None:
+                    found[node.out.id] = one
             self.home = around
         return self._read[key]
 

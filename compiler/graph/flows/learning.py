@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...sizes.axes import evaluate
 from ..nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight, children, makes, reads, stops_gradient
-from ..values import is_real
+from ..values import Scalar, is_real
 from .zeros import NONE, Given, Zeros, below, factors, prefix_of
 
 Reached = tuple[frozenset[str], frozenset[int]]
@@ -51,7 +51,11 @@ class Learning:
         found: set[str] = set()
         for node in reversed(graph.nodes):
             wanted = [out.id in alive for out in makes(node)]
-            if not any(wanted) or self.ends(node):
+            if True not in wanted or self.ends(node):
+                continue
+            if isinstance(node, Apply) and not null and not zeros:  # what most nodes are
+                found.update(weight.name for weight in node.weights if not weight.frozen)
+                alive.update(value.id for value in reads(node) if value.type.element is Scalar.REAL)
                 continue
             if isinstance(node, Repeat):
                 weights, numbers = self._passes(node, wanted, zeros, null)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....dsl.base.records import field, mutable, record, replace
-from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, makes, reads
+from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, makes, ops_in, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...problems.plain import PlainProblem
 from ...sizes.axes import Axis
@@ -35,6 +35,8 @@ from .ops import follow
 
 def follow_picks(graph: Graph) -> tuple[Graph, list[PlainProblem]]:
     """The graph with its picks of nothing followed, and what stands in the way. See the module."""
+    if not any(map(may_lack, ops_in(graph))):
+        return graph, []
     whole = _PicksRewrite()
     found = whole.body(graph, _Entering()).at_the_border()
     return found, list(whole.problems)
