@@ -24,7 +24,7 @@ import transformers
 
 import attnc
 from attnc.hub.adapter import Adapter
-from attnc.hub.adapters import adapters
+from attnc.hub.adapters import adapters, unread
 from attnc.hub.configuration import configured
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,18 +74,6 @@ as here those of `{inside}`.
 
 ![{inside} from the inside](pictures/models/{inside}.inside.svg)
 """
-REASONS = {  # where they differ from what an adapter can say
-    "xlnet": "it predicts items in an order that is given with them, in two streams of attention (`perm_mask`, "
-    "`target_mapping`), and `generate` adds an item to be filled in at each step; here what is seen follows from "
-    "positions and from what is padding",
-    "longformer": "the few items that see all have weights of their own for queries, keys and values, and which they "
-    "are is an input; [the attention](attentions.md#longformer-a-window-and-a-few-who-see-all) can be written, but "
-    "would be computed twice for every item, where the published model is there to compute less",
-    "wav2vec2": "the convolution over positions is stored as a direction and a length, whose product is the weight: a "
-    "map renames, splits and turns weights, and does not compute with them",
-    "detr": "pictures go through a ResNet first, a model with a configuration of its own inside DETR's "
-    "(`backbone_config`, or a name in another library); an adapter reads one model's configuration",
-}
 REST = """
 ## What is not covered
 
@@ -232,7 +220,7 @@ def page(found: dict[str, list[dict[str, str]]]) -> str:
             HEAD.format(counted=counted, configurations=configurations), "\n".join(rows), "\n",
             SIZES.format(length=LENGTH), "\n".join(sizes), "\n",
             DRAWN.format(inside=INSIDE), *pictures(models, known),
-            REST.format(reasons="\n".join(f"| `{kind}` | {why} |" for kind, why in REASONS.items())),
+            REST.format(reasons="\n".join(f"| `{kind}` | {why} |" for kind, why in unread().items())),
         )
     )  # fmt: skip
 

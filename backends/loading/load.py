@@ -22,6 +22,7 @@ from ...compiler.advice.methods import why_no_step
 from ...compiler.base.names import DECODING, METHODS
 from ...compiler.graph.inventory import Law, WeightSpec, inventory, law
 from ...compiler.graph.nodes import Graph
+from ...dsl.base.escapes import escaped
 from ..emit.file import Writing
 from ..files.code import ModelCode
 from ..numpy.module import numpy_code
@@ -41,6 +42,9 @@ CALLED = (*DECODING, "lay_out_for_decoding", "export_decoding")  # the methods o
 
 class WeightsError(ValueError):
     """Weights that do not fit the model: every missing, unknown and mis-shaped one in one message."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("\n".join(map(escaped, message.split("\n"))))
 
 
 def check_weights(specs: Mapping[str, WeightSpec], given: Mapping[str, Any]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from ...dsl.base.records import record
+from ...dsl.nested import from_toml
 from ..base.names import did_you_mean, listed
 
 
@@ -70,11 +70,11 @@ def device(wish: str) -> Device:
         help = did_you_mean(wish, list(DEVICES)) or f"there are {listed(DEVICES)}; of another write a file, `mine.toml`"
         raise DeviceError(f"no device `{wish}`: {help}")
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = from_toml(path.read_text(encoding="utf-8"))
     except OSError as wrong:
         raise DeviceError(f"{wish}: {wrong.strerror or wrong}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise DeviceError(f"{wish} is no TOML: {wrong}") from None
+    except ValueError as wrong:
+        raise DeviceError(f"{wish} cannot be read as TOML: {wrong}") from None
     return _of(told, wish, path.stem)
 
 

@@ -16,13 +16,13 @@ text = "Learned maps make *Q*, *K* and *V*."
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from ...dsl.diagnostic import Diagnostic, error
 from ...dsl.errors import AttnError
+from ...dsl.nested import from_toml
 from ...dsl.source import Source, Span
 from .hints import SIDES, TINTS, Hints, Note, Said
 from .places import Path, Places
@@ -38,8 +38,8 @@ def read(source: Source, name: str, figures: Collection[str]) -> Hints | None:
     All of its tables are checked. Raises AttnError with every mistake.
     """
     try:
-        tables = tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError as wrong:
+        tables = from_toml(source.text)
+    except ValueError as wrong:
         raise AttnError([_no_toml(source, str(wrong))]) from None
     reading = _Reading(Places(source))
     found = {}
@@ -72,7 +72,7 @@ def _no_toml(source: Source, message: str) -> Diagnostic:
     start = min(start, max(0, len(source.text) - 1))
     said = message[:1].lower() + message[1:]
     return error(
-        "E1001", f"this is no TOML: {said}", Span(source, start, min(start + 1, len(source.text))), "here",
+        "E1001", f"this cannot be read as TOML: {said}", Span(source, start, min(start + 1, len(source.text))), "here",
         help="texts stand in quotation marks, lists in brackets, and a table begins with `[name of the model]`",
     )  # fmt: skip
 

@@ -163,6 +163,19 @@ def test_every_malformed_message_is_survived_and_every_malformed_request_answere
     assert all(note["method"] == "textDocument/publishDiagnostics" for note in client.notes), client.notes
 
 
+def test_messages_that_nest_without_end(client: Raw) -> None:
+    """Also while a check has raised the limit of Python, up to which the parser of JSON would recurse in C."""
+    client.open("file:///long.attn", "depth d = 4\n" + "block b(x: [d]) -> [d] {\n    return x\n}\n" * 200)
+    for start in (
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"jsonrpc": "2.0", "id": 9, "method": "x", "params": ' + "[" * 100_000,
+    ):
+        client.answers.pop(None, None)
+        client.send(start.encode())
+        assert client.wait(None)["error"]["code"] == -32700
+
+
 def test_requests_at_the_wrong_time() -> None:
     client = Raw()
     client.open(URI, TEXT)  # not heard yet

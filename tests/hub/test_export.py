@@ -256,7 +256,7 @@ def test_masks_that_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=re.escape(said)):
             theirs(torch.tensor([[1, 2, 3]]), attention_mask=torch.tensor(mask), use_cache=True)
-    with pytest.raises(TypeError, match="past_key_values: what this model gave, not a DynamicCache"):
+    with pytest.raises(TypeError, match="what this model gave, not a DynamicCache"):
         theirs(torch.tensor([[1, 2, 3]]), past_key_values=transformers.DynamicCache())
     whole = theirs(torch.tensor([[1, 2, 3]]), attention_mask=torch.tensor([[1, 1, 0]])).logits  # that is no prompt
     torch.testing.assert_close(whole[:, :2], theirs(torch.tensor([[1, 2]])).logits)

@@ -112,7 +112,7 @@ def test_devices_are_told_by_files(tmp_path: Path) -> None:
         (good.replace("1e12", "-1"), "`bandwidth` is -1, but it must be a number above 0"),
         (good.replace("bandwidth", "bandwith"), "there is no `bandwith` of a device; did you mean `bandwidth`?"),
         (good.split("[")[0], "for each dtype"),
-        ("a =", "is no TOML"),
+        ("a =", "cannot be read as TOML"),
     ):
         file.write_text(text)
         with pytest.raises(DeviceError, match=re.escape(said)):

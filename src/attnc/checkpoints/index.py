@@ -28,6 +28,7 @@ from torch.distributed.checkpoint.metadata import (
     TensorStorageMetadata,
 )
 
+from ..dsl.nested import from_json
 from .problem import CheckpointError
 
 FILE = "index.json"
@@ -105,7 +106,7 @@ class CheckpointIndex:
 def read_index(folder: Path) -> CheckpointIndex:
     """Raises CheckpointError if it is not there, damaged, or of a later version."""
     try:
-        held = json.loads((folder / FILE).read_bytes())
+        held = from_json((folder / FILE).read_bytes())
         told = held["content"]
         if held["crc32"] != _sum_of(told):
             raise CheckpointError(f"{FILE} is not what was written")
@@ -119,7 +120,9 @@ def read_index(folder: Path) -> CheckpointIndex:
         )
     except OSError as error:
         raise CheckpointError(f"{FILE}: {error.strerror}") from None
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError):
+    except CheckpointError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError):
         raise CheckpointError(f"{FILE} is not what was written") from None
 
 

@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(str(problem))
         return COULD_NOT_RUN
     except OSError as problem:
-        complain(_said(problem))
+        complain(_said(problem).replace("\n", "\\n"))  # in the name of a file
         return COULD_NOT_RUN
     except Exception as bug:
         if os.environ.get("ATTNC_DEBUG") == "1":

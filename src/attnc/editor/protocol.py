@@ -7,7 +7,7 @@ answered whatever is wrong with it: one that cannot be read, one before `initial
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from typing import Any
+from typing import Any, BinaryIO
 
 from lsprotocol import types as lsp
 from pygls.exceptions import (
@@ -19,6 +19,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from ..dsl.nested import too_deep
 from .lines import Lines
 
 
@@ -32,6 +33,19 @@ def edited(text: str, changes: Iterable[lsp.TextDocumentContentChangeEvent], enc
         else:
             text = change.text
     return text
+
+
+class Shallow:
+    """stdin, whose messages pygls reads with `json`: what nests too deep for that comes as what is no JSON."""
+
+    def __init__(self, stdin: BinaryIO) -> None:
+        self._stdin = stdin
+        self.readline = stdin.readline
+
+    def read(self, size: int) -> bytes:
+        """The body of a message."""
+        body = self._stdin.read(size)
+        return b"[" if too_deep(body.decode(errors="replace")) else body
 
 
 class Protocol(LanguageServerProtocol):

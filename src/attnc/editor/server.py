@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 from contextlib import redirect_stdout
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
@@ -26,6 +26,7 @@ from .features.complete import complete
 from .features.hover import hover
 from .features.signature import signature
 from .lexical import around
+from .protocol import Shallow
 from .session import answers, failed, server
 
 REFUSED = -32803  # the protocol's RequestFailed: a request that is understood, but cannot be done
@@ -314,5 +315,5 @@ def serve() -> bool:
     logging.getLogger("pygls").setLevel(logging.DEBUG if os.environ.get("ATTNC_DEBUG") == "1" else logging.CRITICAL)
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")  # pygls closes it
     with redirect_stdout(sys.stderr):  # nothing else may speak on this pipe
-        server.start_io(sys.stdin.buffer, out)
+        server.start_io(cast(BinaryIO, Shallow(sys.stdin.buffer)), out)
     return not server.protocol.hasty

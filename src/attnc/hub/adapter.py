@@ -46,13 +46,13 @@ else c`, lists and their comprehensions, `rope.factor` for what is nested, and t
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..dsl.nested import from_toml
 from .problem import HubError
 
 Table = Mapping[str, Any]
@@ -133,9 +133,9 @@ def _read(path: Path, depth: int) -> dict[str, Any]:
     if depth > _DEEPEST:
         raise HubError(f"{path}: files include each other")
     try:
-        own = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise HubError(f"{path}: {wrong}") from None
+        own = from_toml(path.read_text(encoding="utf-8"))
+    except ValueError as wrong:
+        raise HubError(f"{path}: this cannot be read as TOML: {wrong}") from None
     _check(path, own)
     own |= {name: str(_found(path, own[name])) for name in ("spec", "map") if name in own}
     found: dict[str, Any] = {}

@@ -6,12 +6,15 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from ..spec import Setting
 from .adapter import Adapter
 from .expressions import Evaluator
-from .problem import HubError
+from .problem import HubError, as_json
+
+_MOST = 1 << 62  # what a size is less than
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +32,13 @@ def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.
     Raises HubError for a key or a value that the adapter does not know: it might change what the model computes.
     """
     _known(adapter, config, name)
+    sizes = _sizes(adapter, config, name, adapter.sizes)
     if refused := [why for why, holds in _sizes(adapter, config, name, adapter.refused).items() if holds]:
         raise HubError(f"{name}: {'; '.join(refused)}: {adapter.path.name} has no match for that")
     bounds = _sizes(adapter, config, name, adapter.bounds)
     return Configured(
         _model(adapter, config, name),
-        _sizes(adapter, config, name, adapter.sizes),
+        sizes,
         {width: most for width, most in bounds.items() if most},
     )
 
@@ -51,8 +55,9 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
         )
     for key, possible in adapter.inside.items():
         table = _at(config, key)
-        strange = sorted(set(table) - {*possible, *adapter.harmless}) if isinstance(table, Mapping) else []
-        if strange:
+        if table is not None and not isinstance(table, Mapping):
+            raise HubError(f"{name}: `{key}` is {as_json(table)}, where a table is needed")
+        if strange := sorted(set(table or ()) - {*possible, *adapter.harmless}):
             listed = ", ".join(f"`{inner}`" for inner in strange)
             raise HubError(
                 f"{name}: {adapter.path.name} does not know {listed} of `{key}`; it knows {', '.join(possible)}"
@@ -62,7 +67,7 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
         missing = value is None and (key in adapter.optional or key not in config)
         if not missing and value not in possible:
             allowed = " or ".join(json.dumps(one) for one in possible)
-            raise HubError(f"{name}: `{key}` is {json.dumps(value)}, and {adapter.spec.name} has it as {allowed} alone")
+            raise HubError(f"{name}: `{key}` is {as_json(value)}, and {adapter.spec.name} has it as {allowed} alone")
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:
@@ -76,11 +81,13 @@ def _at(config: Mapping[str, Any], key: str) -> Any:
 def _model(adapter: Adapter, config: Mapping[str, Any], name: str) -> str:
     """The model that its head makes of the spec."""
     listed = config.get("architectures") or [next(iter(adapter.architectures))]
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise HubError(f"{name}: `architectures` is {as_json(listed)}, where a list of names is needed")
     for architecture in listed:
         if architecture in adapter.architectures:
             return adapter.architectures[architecture]
     raise HubError(
-        f"{name}: `architectures` has {', '.join(map(str, listed))}; {adapter.path.name} knows "
+        f"{name}: `architectures` has {', '.join(listed)}; {adapter.path.name} knows "
         + ", ".join(adapter.architectures)
     )
 
@@ -118,6 +125,7 @@ def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str, table: Mappin
 def _setting(value: Any, size: str, told: Any, name: str) -> Setting:
     """A number, or a list of them. Raises HubError."""
     items = value if isinstance(value, list | tuple) else [value]
-    if all(isinstance(item, int | float) for item in items):
+    if all(isinstance(item, int | float) and abs(item) < (_MOST if isinstance(item, int) else inf) for item in items):
         return tuple(items) if isinstance(value, list | tuple) else value
-    raise HubError(f"{name}: `{size}` would be {value!r}, made of {told!r}: a number is needed")
+    made = f"`{size}` would be {as_json(value)}, made of {as_json(told)}"
+    raise HubError(f"{name}: {made}: a number is needed, finite and, if it is whole, below 2^62")

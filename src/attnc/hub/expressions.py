@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .problem import HubError
+from .problem import HubError, as_json
 
 
 def get(table: Mapping[str, Any] | None, name: str, otherwise: Any = None) -> Any:
@@ -55,13 +55,13 @@ class Evaluator:
         def value_of(word: Any, key: str) -> Any:
             name = str(word).lower() if isinstance(word, bool) or word is None else str(word)
             if name not in words:
-                raise HubError(f"`{key}` is {word!r} there: the spec has {', '.join(map(repr, words))}")
+                raise HubError(f"`{key}` is {as_json(word)} there: the spec has {', '.join(map(as_json, words))}")
             return self(words[name])
 
         if "each" in choice:
             items = self(choice["each"])
             if not isinstance(items, list | tuple):
-                raise HubError(f"`{choice['each']}` is {items!r} there, where a list is needed")
+                raise HubError(f"`{choice['each']}` is {as_json(items)} there, where a list is needed")
             return [value_of(item, choice["each"]) for item in items]
         if "of" not in choice:
             raise HubError(f"a choice names its key: {{ of = .. }} or {{ each = .. }}, not {dict(choice)}")

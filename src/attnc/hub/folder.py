@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..dsl.nested import from_json
 from .problem import HubError
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
@@ -52,11 +52,11 @@ class HubFolder:
 def read_json(path: Path) -> dict[str, Any]:
     """An object. Raises HubError."""
     try:
-        found = json.loads(path.read_bytes(), object_hook=_number)
+        found = from_json(path.read_bytes(), _number)
     except FileNotFoundError:
         raise HubError(f"{path.parent}: it has no {path.name}") from None
-    except (ValueError, RecursionError) as wrong:
-        raise HubError(f"{path}: this is no JSON: {' '.join(str(wrong).split())}") from None
+    except ValueError as wrong:
+        raise HubError(f"{path}: this cannot be read as JSON: {' '.join(str(wrong).split())}") from None
     if not isinstance(found, dict):
         raise HubError(f"{path}: this is no JSON object")
     return found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from .problem import HubError
+from .problem import HubError, as_json
 
 _NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "repetition_penalty": (1.0,),
@@ -51,8 +51,32 @@ _HARMLESS = frozenset({
     "target_lookbehind", "transformers_version", "trust_remote_code", "use_cache", "assistant_early_exit",
     "assistant_lookbehind", "assistant_ensemble_size", "token_healing",
 })  # fmt: skip
-_HONOURED = ("do_sample", "temperature", "top_k", "top_p", "num_beams", "length_penalty", "eos_token_id",
-             "max_new_tokens", "max_length")  # fmt: skip
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
+
+
+def _items(value: Any) -> bool:
+    return all(map(_whole, value)) if isinstance(value, list) else _whole(value)
+
+
+_HONOURED: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "do_sample": (lambda value: isinstance(value, bool), "true or false"),
+    "temperature": (_real, "a number"),
+    "top_k": (_whole, "a whole number"),
+    "top_p": (_real, "a number"),
+    "num_beams": (_whole, "a whole number"),
+    "length_penalty": (_real, "a number"),
+    "eos_token_id": (_items, "an item or a list of them"),
+    "max_new_tokens": (_whole, "a whole number"),
+    "max_length": (_whole, "a whole number"),
+}
+"""What becomes an option, what it may be, and that in words."""
 
 
 def options_of(generation: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -61,9 +85,12 @@ def options_of(generation: Mapping[str, Any], name: str) -> dict[str, Any]:
     Raises HubError for a key that is not known, or asks for what `generate` has not.
     """
     for key, value in generation.items():
-        if value is None or key in _HARMLESS or key in _HONOURED or value in _NEUTRAL.get(key, ()):
+        fits, what = _HONOURED.get(key, (lambda _: False, ""))
+        if value is None or key in _HARMLESS or fits(value) or value in _NEUTRAL.get(key, ()):
             continue
-        what = f"asks for `{key}` = {value!r}, which `generate` has not" if key in _NEUTRAL else f"has `{key}`"
+        if what:
+            raise HubError(f"{name}: `{key}` is {as_json(value)}, where {what} is needed")
+        what = f"asks for `{key}` = {as_json(value)}, which `generate` has not" if key in _NEUTRAL else f"has `{key}`"
         raise HubError(f"{name}: it {what}: take it out of the file, or give your own options (`--plain`)")
     options: dict[str, Any] = {}
     if generation.get("do_sample"):

@@ -12,7 +12,7 @@ from ..weights.files import Weights
 from ..weights.files import load as load_weights
 from .folder import CONFIG, GENERATION, TOKENIZER, read_json
 from .importing import ABOUT, INDEX, UNUSED, WEIGHTS
-from .problem import HubError
+from .problem import HubError, as_json
 
 if TYPE_CHECKING:
     import tokenizers
@@ -61,7 +61,11 @@ class Imported:
             from tokenizers import Tokenizer
         except ImportError:
             raise HubError('a prompt in words needs tokenizers: pip install "tokenizers>=0.20"') from None
-        return Tokenizer.from_file(str(self.path / TOKENIZER[0]))
+        file = self.path / TOKENIZER[0]
+        try:
+            return Tokenizer.from_buffer(file.read_bytes())
+        except Exception as wrong:  # the library raises no class of its own
+            raise HubError(f"{file}: tokenizers cannot read it: {' '.join(str(wrong).split())[:300]}") from None
 
 
 def open(path: str | Path) -> Imported:
@@ -72,11 +76,16 @@ def open(path: str | Path) -> Imported:
     about = read_json(folder / ABOUT)
     weights = folder / WEIGHTS if (folder / WEIGHTS).is_file() else folder / INDEX
     generation = read_json(folder / GENERATION) if (folder / GENERATION).is_file() else {}
-    try:
-        model = load(folder / Path(about["spec"]).name).model(about["model"])
-        map, inputs = folder / Path(about["map"]).name, dict(about["inputs"])
-    except (KeyError, LookupError, TypeError):
-        raise HubError(f"{folder / ABOUT}: it does not name the spec, the model, the map and the inputs") from None
+    texts, inputs = [about.get(key) for key in ("spec", "model", "map")], about.get("inputs")
+    named = isinstance(inputs, dict) and all(isinstance(text, str) for text in (*texts, *inputs.values()))
+    if not named or not isinstance(inputs, dict):
+        raise HubError(f"{folder / ABOUT}: it does not name the spec, the model, the map and the inputs")
+    spec, name, weights_map = (str(text) for text in texts)
+    loaded = load(folder / Path(spec).name)
+    if name not in loaded.models:
+        raise HubError(f"{folder / ABOUT}: {spec} has no model {as_json(name)}")
+    model = loaded.model(name)
     config = read_json(folder / CONFIG)
     batched = bool(about.get("batched", True))
+    map = folder / Path(weights_map).name
     return Imported(folder, model, load_weights(weights), map, inputs, config, generation, batched)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..dsl.base.escapes import escaped
 from ..dsl.errors import AttnError
 from ..spec import Model, load
 from ..version import __version__
@@ -19,7 +20,7 @@ from ..weights.files import load as load_weights
 from ..weights.maps import Map, ignored
 from .adapter import Adapter
 from .adapters import adapter_of, adapters
-from .configuration import configured
+from .configuration import Configured, configured
 from .folder import CONFIG, GENERATION, TOKENIZER, HubFolder, whole_folder
 from .problem import HubError
 from .written import written
@@ -45,18 +46,10 @@ def import_folder(source: Path, target: Path, folders: Sequence[Path] = ()) -> M
 
 
 def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model:
-    made = configured(adapter, folder.config, str(folder.path / CONFIG))
-    head = f"# Imported by attnc {__version__} from {folder.path.name} ({folder.model_type}): its sizes stand below."
-    spec = draft / adapter.spec.name
-    texts = written(adapter.spec, made, head)
-    for file, text in texts.items():
-        (draft / file).parent.mkdir(exist_ok=True)
-        (draft / file).write_text(text, encoding="utf-8")
-    try:
-        model = load(spec).model(made.model)
-    except AttnError as wrong:
-        said = "; ".join(dict.fromkeys(one.message for one in wrong.diagnostics))
-        raise HubError(f"{folder.path / CONFIG}: {spec.name} refuses what it makes of it: {said}") from None
+    source = escaped(folder.path.name)
+    head = f"# Imported by attnc {__version__} from {source} ({folder.model_type}): its sizes stand below."
+    told = str(folder.path / CONFIG)
+    texts, model = specified(adapter, configured(adapter, folder.config, told), head, told, draft)
     _convert(folder, adapter, model, draft)
     for file in (CONFIG, GENERATION, *TOKENIZER):
         if (folder.path / file).is_file():
@@ -64,7 +57,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     _copy_map(adapter.map, draft)
     about = {
         "attnc": __version__,
-        "spec": spec.name,
+        "spec": adapter.spec.name,
         "model": model.name,
         "map": adapter.map.name,
         "inputs": dict(adapter.inputs),
@@ -82,8 +75,24 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     }
     (draft / "cost.txt").write_text(f"{model.cost(**widths)}\n", encoding="utf-8")
     runs = first_run(model, adapter.inputs, (folder.path / TOKENIZER[0]).is_file(), name)
-    (draft / "README.md").write_text(_readme(folder, spec.name, model, name, runs), encoding="utf-8")
+    (draft / "README.md").write_text(_readme(folder, adapter.spec.name, model, name, runs), encoding="utf-8")
     return model
+
+
+def specified(adapter: Adapter, made: Configured, head: str, name: str, draft: Path) -> tuple[dict[str, str], Model]:
+    """The spec that a configuration makes of an adapter's, written into a folder with the files that it uses.
+
+    head: what is said before it. name: what messages call the configuration. Raises HubError where it cannot be.
+    """
+    texts = written(adapter.spec, made, head)
+    for file, text in texts.items():
+        (draft / file).parent.mkdir(exist_ok=True)
+        (draft / file).write_text(text, encoding="utf-8")
+    try:
+        return texts, load(draft / adapter.spec.name).model(made.model)
+    except AttnError as wrong:
+        said = "; ".join(dict.fromkeys(one.message for one in wrong.diagnostics))
+        raise HubError(f"{name}: {adapter.spec.name} refuses what it makes of it: {said}") from None
 
 
 def sha256(file: Path) -> str:
@@ -119,6 +128,7 @@ def first_run(model: Model, inputs: Mapping[str, str], tokenizer: bool, name: st
 
 
 def _readme(folder: HubFolder, spec: str, model: Model, name: str, runs: str) -> str:
+    source = escaped(folder.path.name)
     commands = {
         f"attnc run {name} --check": "compare with transformers, where it is installed",
         f"attnc draw {name}/{spec}:{model.name} -o figure.pdf": "the figure, in other formats and styles",
@@ -128,9 +138,9 @@ def _readme(folder: HubFolder, spec: str, model: Model, name: str, runs: str) ->
     width = max(map(len, commands))
     taken = ", ".join(str(port.name) for port in model.inputs)
     listed = "\n".join(f"$ {command:{width}}   # {what}" for command, what in commands.items())
-    return f"""# {folder.path.name}
+    return f"""# {source}
 
-A `{folder.model_type}` model as an attnc spec, imported from `{folder.path.name}`. `{spec}` is the model,
+A `{folder.model_type}` model as an attnc spec, imported from `{source}`. `{spec}` is the model,
 checked; `figure.svg` its diagram; `cost.txt` what it costs.
 
 ```console

@@ -13,6 +13,7 @@ from ..compiler.check import Program
 from ..compiler.sizes.limits import deep
 from ..dsl import catalogue
 from ..dsl.errors import AttnError
+from ..dsl.nested import from_json
 from ..dsl.source import Source
 from ..spec import built, format
 from ..watch.parts import PARTS, made, named, reason
@@ -27,7 +28,7 @@ _last: dict[str, Program] = {}  # the text that was checked last: its parts are 
 @deep()
 def answer(question: str) -> str:
     """question: {"ask": one of those below, and what it needs}. Raises whatever is a mistake of ours."""
-    asked = json.loads(question)
+    asked = from_json(question)
     return json.dumps(_ANSWERS[asked["ask"]](asked))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..backends.loading.load import WeightsError
 from ..backends.loading.memory import as_array
+from ..dsl.nested import from_json
 from .files import Weights, load, save
 from .maps import Map, Rule, Transform, filled, in_full, matched
 
@@ -104,11 +105,11 @@ def convert_file(
         save(target, convert(given, map, model), metadata)
         return
     try:
-        kept = json.loads(given.metadata.get("attnc.foreign", "{}"))
+        kept = from_json(given.metadata.get("attnc.foreign", "{}"))
         names, metadata = kept.get("names"), {str(k): str(v) for k, v in kept.get("metadata", {"format": "pt"}).items()}
         if names is not None and not all(isinstance(name, str) for name in names):
             raise ValueError
-    except (ValueError, AttributeError, TypeError, RecursionError):
+    except (ValueError, AttributeError, TypeError):
         raise WeightsError(f"{source}: its metadata `attnc.foreign` are not what `attnc convert` wrote") from None
     save(target, convert(given, map, model, reverse=True, like=names), metadata)
 

@@ -21,7 +21,9 @@ from safetensors import SafetensorError, safe_open
 
 from ..backends.loading.load import WeightsError
 from ..backends.loading.memory import MappedFile, as_array, mapped_anew
+from ..dsl.base.escapes import escaped
 from ..dsl.files import whole
+from ..dsl.nested import from_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -129,8 +131,7 @@ def largest_file(path: Path) -> int:
     """The bytes of a safetensors file, or of the largest that an index lists."""
     if not path.name.endswith(_INDEX):
         return path.stat().st_size
-    listed = json.loads(path.read_bytes())["weight_map"].values()
-    return max(path.with_name(file).stat().st_size for file in {*listed})
+    return max(path.with_name(file).stat().st_size for file in {*_listed(path).values()})
 
 
 def _write(path: Path, arrays: dict[str, Array], metadata: dict[str, str] | None) -> None:
@@ -196,23 +197,34 @@ def load(path: str | os.PathLike[str]) -> Weights:
 def _load_parts(index: Path) -> dict[str, Array]:
     """The arrays of the files that an index lists: {"weight_map": {name: file beside the index}}."""
 
-    def broken(why: str) -> NoReturn:
-        raise WeightsError(f"{index} is not a readable index of safetensors: {why}")
-
-    _require_file(index)
-    try:
-        listed = json.loads(index.read_bytes())["weight_map"].items()
-        parts = {name: str(part) for name, part in listed}
-    except (ValueError, RecursionError, KeyError, AttributeError, TypeError):
-        broken("it has no weight_map of names to files")
-    for part in parts.values():
-        if not part or part != Path(part).name or not part.isprintable():
-            broken(f"{_shown(part)} is not beside it")
+    parts = _listed(index)
     files = {part: _load_file(index.with_name(part))[0] for part in dict.fromkeys(parts.values())}
     for name, part in parts.items():
         if name not in files[part]:
-            broken(f"{_shown(name)} is not in {part}")
+            _no_index(index, f"{_shown(name)} is not in {part}")
     return {name: files[part][name] for name, part in parts.items()}
+
+
+def _listed(index: Path) -> dict[str, str]:
+    """The file of each name, all beside the index. Raises WeightsError."""
+    _require_file(index)
+    try:
+        listed = from_json(index.read_bytes())
+    except ValueError as wrong:
+        _no_index(index, _one_line(str(wrong)))
+    parts = listed.get("weight_map") if isinstance(listed, dict) else None
+    if not isinstance(parts, dict) or not parts:
+        _no_index(index, "it has no weight_map of names to files")
+    for name, part in parts.items():
+        if not isinstance(part, str):
+            _no_index(index, f"the file of {_shown(name)} is {_shown(part)}, where the name of one is needed")
+        if not part or part != Path(part).name or not part.isprintable():
+            _no_index(index, f"{_shown(part)} is not beside it")
+    return parts
+
+
+def _no_index(index: Path, why: str) -> NoReturn:
+    raise WeightsError(f"{index} is not a readable index of safetensors: {why}")
 
 
 def _load_file(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
@@ -269,7 +281,7 @@ def _words(wrong: SafetensorError) -> str:
 
 
 def _one_line(text: str) -> str:
-    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    text = escaped(text)
     return text if len(text) <= 300 else f"{text[:297]}..."
 
 

@@ -130,6 +130,24 @@ class ServedModel(transformers.PreTrainedModel, transformers.GenerationMixin):  
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
 
+    def prepare_inputs_for_generation(
+        self,
+        input_ids: Tensor,
+        past_key_values: Any = None,
+        cache: Any = None,
+        attention_mask: Tensor | None = None,
+        use_cache: bool | None = None,
+        logits_to_keep: int = 0,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """What `generate` gives to `forward`: the items that the cache has not seen. Versions differ in what is in
+        `more`, which nothing here needs.
+        """
+        cache = past_key_values if cache is None else cache
+        seen = 0 if cache is None else cache.get_seq_length()
+        given = {"cache": cache, "attention_mask": attention_mask, "use_cache": use_cache}
+        return {"input_ids": input_ids[:, seen:], "logits_to_keep": logits_to_keep, **given}
+
     def forward(
         self,
         input_ids: Tensor,
@@ -139,18 +157,22 @@ class ServedModel(transformers.PreTrainedModel, transformers.GenerationMixin):  
         labels: Tensor | None = None,
         logits_to_keep: int = 0,
         return_dict: bool | None = None,
+        cache: Any = None,
     ) -> Any:
         """Scores [batch, items, vocab] of the item after each, where attention_mask says what is no padding.
 
-        past_key_values: what a call before gave (`use_cache=True`): input_ids are then the next items alone.
+        past_key_values, or cache, as transformers calls it since 5.24: what a call before gave (`use_cache=True`):
+        input_ids are then the next items alone.
         labels: the loss is that of each item after the one before it; -100 counts for nothing.
         logits_to_keep: so many of the last results; 0: all.
         """
-        cache = past_key_values
+        result = transformers.modeling_outputs.CausalLMOutputWithPast
+        name = "cache" if "cache" in result.__dataclass_fields__ else "past_key_values"
+        cache = past_key_values if cache is None else cache
         if cache is None and use_cache:
             cache = PaddedCache(paddings(input_ids, attention_mask, True))
         elif cache is not None and not isinstance(cache, PaddedCache):
-            raise TypeError(f"past_key_values: what this model gave, not a {type(cache).__name__}")
+            raise TypeError(f"{name}: what this model gave, not a {type(cache).__name__}")
         elif cache is not None and attention_mask is not None and not bool(attention_mask[:, cache.count :].all()):
             raise ValueError("attention_mask: padding stands in front of the first items alone")
         if cache is not None:
@@ -163,5 +185,5 @@ class ServedModel(transformers.PreTrainedModel, transformers.GenerationMixin):  
         loss = None
         if labels is not None:
             loss = self.loss_function(logits=logits, labels=labels, vocab_size=logits.shape[-1])
-        found = transformers.modeling_outputs.CausalLMOutputWithPast(loss=loss, logits=logits, past_key_values=cache)
+        found = result(loss=loss, logits=logits, **{name: cache})
         return found if return_dict in (None, True) else found.to_tuple()
