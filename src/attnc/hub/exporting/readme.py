@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 README = "README.md"
+TESTED = {"transformers": ("5.0.0", "5.24.0"), "torch": ("2.6.0", "2.15.0"), "onnxruntime": ("1.32.0", "1.32.0")}
+"""The oldest and the newest that tests/hub/test_versions.py has seen export, load, run and generate."""
 
 _TRANSFORMERS = """from transformers import AutoModelForCausalLM
 
@@ -33,6 +35,8 @@ place of the count and what stands behind it."""
 
 def readme(model: str, folder: str, to: str, programs: Sequence[str], own: bool) -> str:
     """programs: their names. own: whether transformers has it by a modelling file of its own."""
+    used = {"transformers": ["transformers", "torch"], "onnx": ["torch", "onnxruntime"], "torch-export": ["torch"]}[to]
+    tested = " and ".join(f"{name} {_span(*TESTED[name])}" for name in used)
     if to == "transformers":
         code = (_TRANSFORMERS if own else _KNOWN).format(folder=folder, trust=", trust_remote_code=True" if own else "")
         more = _CODE.format(model=model) if own else ""
@@ -42,4 +46,8 @@ def readme(model: str, folder: str, to: str, programs: Sequence[str], own: bool)
     else:
         loads = "\n".join(f'{name} = torch.export.load("{folder}/{name}.pt2").module()' for name in programs)
         code, more = _PT2.format(loads=loads), _STEPS if "step" in programs else ""
-    return f"# {model}\n\nExported by attnc.\n\n```python\n{code}\n```{more}\n"
+    return f"# {model}\n\nExported by attnc, whose exports are tested with {tested}.\n\n```python\n{code}\n```{more}\n"
+
+
+def _span(oldest: str, newest: str) -> str:
+    return oldest if oldest == newest else f"{oldest} to {newest}"

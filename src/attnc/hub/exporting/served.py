@@ -135,9 +135,9 @@ class ServedModel(transformers.PreTrainedModel, transformers.GenerationMixin):  
         input_ids: Tensor,
         past_key_values: Any = None,
         cache: Any = None,
-        attention_mask: Tensor | None = None,
-        use_cache: bool | None = None,
-        logits_to_keep: int = 0,
+        attention_mask: Any = None,
+        use_cache: Any = None,
+        logits_to_keep: Any = 0,
         **more: Any,
     ) -> dict[str, Any]:
         """What `generate` gives to `forward`: the items that the cache has not seen. Versions differ in what is in
