@@ -159,7 +159,9 @@ class _Padding(Follower[Items]):
     def _pointwise(self, node: Apply, items: Items) -> Items:
         if node.traits.meaning == Complement():
             return frozenset((axis, -3 - n if n != _SPOKEN else n) for axis, n in items)
-        if any(n in self.truths for _, n in items):  # shares that are set to 0 behind: told of as such (W0525)
+        if any(
+            max(n, -3 - n) in self.truths for _, n in items
+        ):  # shares that are set to 0 behind: told of as such (W0525)
             self.seen = [read for read in self.seen if not any(read.node.out is value for value in node.operands)]
         chosen = self.named(_by_place(node))
         return items | {(axis, _SPOKEN) for axis in chosen} if chosen else items

@@ -29,6 +29,7 @@ from ...graph.traits import (
     Quotient,
     Reduce,
     Sum,
+    Window,
 )
 from ...graph.values import Value
 from ...sizes.axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, known
@@ -227,15 +228,33 @@ class GraphRun:
                 extent = self.extent(axis)
                 found = at is not None and extent is not None and 0 <= at < extent
                 return (x, {**point, axis: int(at)}) if found and at is not None else None
+            case Window() | Arrange(IndexMap.SHIFTED):
+                at, extent = self._shifted(node, point), self.extent(node.axes[0])
+                return (x, {**point, node.axes[0]: at}) if at is not None and at in range(extent or 0) else None
             case Arrange(map):
                 return self._arranged(map, node, point)
             case _:
                 return None
 
+    def _shifted(self, node: Apply, point: Point) -> int | None:
+        """Which item a tap of a window reads, or an item of what is padded; it may lie outside."""
+        place, tap = [*(point.get(axis) for axis in node.made), 0][:2]
+        by = self.static(node.options.get("stride", Literal(1)))
+        less = next(
+            self.static(number) for name, number in node.options.items() if name != "stride"
+        )  # before the first
+        return None if place is None or tap is None or by is None or less is None else int(place * by + tap - less)
+
+    def outside(self, node: Apply, point: Point) -> bool:
+        """Whether what a window or `pad` reads at a point lies outside of its operand."""
+        at, extent = self._shifted(node, point), self.extent(node.axes[0])
+        return at is not None and extent is not None and at not in range(extent)
+
     def _arranged(self, map: IndexMap, node: Apply, point: Point) -> tuple[Value, Point] | None:
         x, axes, made = node.operands[0], node.axes, node.made
         if not all(b in point for b in made or axes):
-            return None if any(axis.is_width for axis in (*axes, *made)) else (x, point)  # all along depths
+            along = any(axis.is_width for axis in (*axes, *made)) or map is IndexMap.PARTS
+            return None if along else (x, point)  # all along depths
         extents = {axis: self.extent(axis) for axis in (*axes, *made)}
         if any(extent is None for extent in extents.values()):
             return None

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from ...graph.nodes import Apply, Call, Node, Parameter, Repeat, Scan, makes
 from ...graph.traits import (
+    Arrange,
     Choice,
     Function,
     Gather,
+    IndexMap,
     Lookup,
     Normalise,
     Pointwise,
@@ -17,6 +19,7 @@ from ...graph.traits import (
     Reduce,
     Running,
     Sum,
+    Window,
 )
 from ...graph.values import Scalar, Value
 from .concrete import GraphRun, Point
@@ -102,11 +105,9 @@ class ItemReading:
                 return max(self.of(frame, each, point) for each in node.operands)
             case Pointwise():
                 return self._product(frame, node, node.operands, point, isinstance(reads.meaning, Product | Quotient))
-            case Reduce(indices=True):
-                return MAYBE
-            case Reduce(multiplies=multiplies):
-                points = frame.points(node.axes, point)
-                return self._most(frame, node, points, multiplies)
+            case Reduce(multiplies=multiplies, indices=indices):
+                found = self._most(frame, node, frame.points(node.axes, point), multiplies)
+                return min(found, MAYBE) if indices else found
             case Normalise():
                 if _kept(frame, node, point) == NO:
                     return NO
@@ -116,6 +117,13 @@ class ItemReading:
                 return self._most(frame, node, ({**point, node.axes[0]: at} for at in range(here + 1)), False)
             case Gather():
                 return self._gather(frame, node, point)
+            case Arrange(IndexMap.PARTS) if not node.made[0].is_width:
+                return max(self.of(frame, each, point) for each in node.operands)
+            case Window() if node.made[1] not in point:
+                taps = range(frame.extent(node.made[1]) or 0)
+                return max((self.of(frame, node.out, {**point, node.made[1]: at}) for at in taps), default=MAYBE)
+            case Window() | Arrange(IndexMap.SHIFTED) if frame.outside(node, point):
+                return NO
             case _:
                 return MAYBE
 

@@ -5,8 +5,9 @@ decoder's input, Vaswani et al. 2017) is missing, turned round, or done twice; o
 item, whose target is then itself, counts. Such a loss falls to nothing, and no shape says why.
 
 It is told where it is surely so: at small sizes the target's item is followed through the graph to the logits
-(`concrete.py`), at two sizes, and the logits are proved causal, and read what stands before them. So a model that is
-to copy (an autoencoder), one that is masked by data, and an item that the loss hides are not spoken of.
+(`concrete.py`), at two sizes, and the logits read what stands before them, and surely nothing behind their own item
+(or, if they are to tell a later one, not all of it). So a model that is to copy (an autoencoder), one that is masked by
+data, and an item that the loss hides are not spoken of.
 """
 
 from __future__ import annotations
@@ -14,14 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ....dsl.base.records import replace
-from ...causality.proof import check_causal
-from ...graph.core.places import place_of
-from ...graph.nodes import Apply, Call, Graph, Output, reads
-from ...graph.traits import Choice, Compared, Gather, Normalise, Pointwise, Product, Reduce, Sum
+from ...graph.nodes import Apply, Call, Graph, reads
+from ...graph.traits import Choice, Compared, Complement, Gather, Normalise, Product, Reduce, Sum
 from ...graph.values import IndexInto, Value
 from ...problems.causality import OwnTarget
-from ...rewrites.picks.follow import follow_picks
 from ...sizes.axes import Axis
 from .concrete import GraphRun, Point, Tired, sized
 from .items import MAYBE, NO, SURELY, ItemReading
@@ -74,11 +71,11 @@ def _told(graph: Graph) -> Iterator[OwnTarget]:
             if not axis.is_width or axis in loss[0].out.type.broadcast_axes:
                 continue
             found = _items(tops[0], frame, loss, axis)
-            if not found[0] or not _causal(frame, loss[1], axis) or not _looks_back(tops[0], frame, loss, axis, found):
+            if not found[0] or not _looks_back(tops[0], frame, loss, axis, found):
                 continue
             again, same = list(_losses(tops[1]))[number]
             larger = _items(tops[1], again, same, axis)
-            if larger[0]:
+            if larger[0] and _one_way(tops[1], again, same, axis, larger[1]):
                 yield _problem(tops[0], frame, loss, axis, found)
 
 
@@ -104,8 +101,9 @@ def _loss(frame: GraphRun, node: Apply) -> Loss | None:
             chosen = frame.maker(node.operands[0])
             if not isinstance(chosen, Apply) or chosen.traits.meaning != Choice():
                 return None
-            test, logits = frame.maker(chosen.operands[0]), _logits(frame, chosen.operands[1], node.axes)
-            if isinstance(test, Apply) and test.traits.meaning == Compared("==") and logits is not None:
+            test, chosen_one = _where_equal(frame, chosen)
+            logits = _logits(frame, chosen_one, node.axes)
+            if test is not None and logits is not None:
                 targets = [each for each in test.operands if frame.number(each, {}) is None
                            and not set(node.axes) & set(each.type.axes)]  # fmt: skip
                 return (node, logits, targets[0]) if len(targets) == 1 else None
@@ -113,6 +111,20 @@ def _loss(frame: GraphRun, node: Apply) -> Loss | None:
             logits = _logits(frame, node.operands[0], node.axes)
             return None if logits is None else (node, logits, node.operands[1])
     return None
+
+
+def _where_equal(frame: GraphRun, choice: Apply) -> tuple[Apply | None, Value]:
+    """The comparison that a choice goes by, None if it is another, and what is chosen where both are equal."""
+    test, *branches = choice.operands
+    node = frame.maker(test)
+    while isinstance(node, Apply) and node.traits.meaning == Complement():
+        branches.reverse()
+        node = frame.maker(node.operands[0])
+    if isinstance(node, Apply) and node.traits.meaning == Compared("!="):
+        branches.reverse()
+    elif not isinstance(node, Apply) or node.traits.meaning != Compared("=="):
+        node = None
+    return node, branches[0]
 
 
 def _logits(frame: GraphRun, value: Value, axes: tuple[Axis, ...]) -> Value | None:
@@ -187,46 +199,33 @@ def _reads(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, source: Value
     return reading.of(frame, loss[1], _point(loss[0], axis, place)) != NO
 
 
-def _causal(frame: GraphRun, logits: Value, axis: Axis) -> bool:
-    """Whether logits are proved causal along an axis: in the call that makes them, or in their own graph."""
-    seen: GraphRun | None = frame
-    while seen is not None:
-        node = seen.maker(logits)
-        match node:
-            case Call():
-                place = next(place for place, out in enumerate(node.outs) if out.id == logits.id)
-                formal = [each for each, actual in node.axes if actual.family == axis.family]
-                output = node.graph.outputs[place]
-                formal = [each for each in formal if each in output.value.type.axes]
-                return any(_proved(node.graph, replace(output, axes=output.value.type.axes), each) for each in formal)
-            case Apply(operands=(one, *_)) if isinstance(node.traits.reads, Pointwise | Reduce):
-                if axis not in one.type.axes:
-                    return False
-                logits = one
-            case None if seen.outer is not None:
-                found = seen.moved(logits, {})
-                if found is None:
-                    return False
-                axis = seen.actual.get(axis, axis)
-                seen, logits, _ = found
-            case _:
-                output = Output(None, logits, logits.type.axes)
-                return _proved(seen.graph, output, axis)
-    return False
+def _one_way(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, source: Value) -> bool:
+    """Whether the logits go by what comes before: they read from the first items on, and not to the last, or nothing
+    behind their own. What reads on either side of an item, and is asked for that item, is to copy it (an autoencoder).
+    """
+    last, by = (frame.extent(axis) or 1) - 1, _asked(frame, loss, axis, source)
 
+    def reads(place: int, item: int) -> bool:
+        return _reads(top, frame, loss, axis, source, place, item)
 
-def _proved(graph: Graph, output: Output, axis: Axis) -> bool:
-    if graph.target or place_of(output.axes, axis, {axis.family}) is None:
+    if reads(1, last):
         return False
-    followed, problems = follow_picks(replace(graph, outputs=(output,)))
-    return not problems and graph.span is not None and check_causal(followed, 0, axis, graph.span) is None
+    return (by is not None and by > 0) or reads(last, 1) or not any(reads(1, item) for item in range(2, last))
+
+
+def _asked(frame: GraphRun, loss: Loss, axis: Axis, source: Value) -> int | None:
+    """How far behind an item its target stands, as the second item has it."""
+    along = next((each for each in source.type.axes if each.is_width), axis)
+    origin = _origin(frame, loss[2], _point(loss[0], axis, 1))
+    asked = None if origin is None else origin[2].get(along)
+    return None if asked is None else asked - 1
 
 
 # -- what is said ----------------------------------------------------------------------------------------------------
 
 
 def _problem(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, found: Found) -> OwnTarget:
-    node, _, targets = loss
+    node = loss[0]
     items, source, most = found
     last = (frame.extent(axis) or 0) - 1
     edge = "" if most else "last" if items == [last] else "first" if items == [0] else ""
@@ -234,9 +233,7 @@ def _problem(top: GraphRun, frame: GraphRun, loss: Loss, axis: Axis, found: Foun
     span = node.span if counts is None else counts.span
     along = next((each for each in source.type.axes if each.is_width), axis)
     ahead = next((item for item in range(last, 0, -1) if _reads(top, frame, loss, axis, source, 1, item)), 1)
-    origin = _origin(frame, targets, _point(node, axis, 1))
-    asked = None if origin is None else origin[2].get(along)
-    by = None if asked is None else asked - 1
+    by = _asked(frame, loss, axis, source)
     return OwnTarget(span, source.name or "", axis, along, edge, node.axes[0], ahead, by, node.span)
 
 

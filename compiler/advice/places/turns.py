@@ -147,8 +147,7 @@ class _Turns:
     def _judged(self, pair: _Meeting) -> Problem | None:
         node, there = pair.node, pair.node.span
         sites = [self._site(pair.frame, pair.sides[side], pair.item(side, 1, 1).turns) for side in (0, 1)]
-        for side, site in enumerate(sites):
-            axis = pair.along(side)
+        for axis, site in zip([pair.along(side) for side in (0, 1)], sites, strict=True):
             if axis is not None and site is not None:
                 text = re.sub(rf"\b{axis.name}\b(?=[^[]*\])", node.axes[0].name, site.text)
                 return Plain.TURNED_ALONG.at(site, axis, node.axes[0], text, there=there)
@@ -269,9 +268,9 @@ class _Meeting:
         for axis in self.sides[side].type.axes:
             size = self.frame.extent(axis) or 1
             if not axis.is_width and axis not in self.node.axes:
-                for index in {1 % size, size // 2} - {0}:
-                    if self.item(side, 1, 1, more={axis: index}).terms.keys() & own:
-                        return axis
+                others = [self.item(side, 1, 1, more={axis: index}).terms for index in {1 % size, size // 2} - {0}]
+                if any(terms.keys() & own and terms != self.item(side, 1, 1).terms for terms in others):
+                    return axis
         raise _NoSum
 
     def varies(self, side: int) -> bool:
