@@ -94,8 +94,13 @@ def test_the_same(place: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_place_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The folder is there; mended, it is the same."""
-    assert main(["adopt", f"{HERE}.others:Capped", "--to", str(tmp_path / "mine")]) == 1
+    """In one line; or the folder is there, and mended, it is the same."""
+    command = ["adopt", f"{HERE}.others:Capped", "--to", str(tmp_path / "mine")]
+    assert main(command) == 2
+    said = capsys.readouterr()
+    assert "does not compute the same" in said.err and "its scores are no multiple of the products" in said.err
+    assert len(said.err.splitlines()) == 1 and not list(tmp_path.iterdir())
+    assert main([*command, "--anyway"]) == 1
     said = capsys.readouterr()
     assert "they differ first before `blocks.0.attn.proj.weight` (ours `layers.0.self.O.weight`)" in said.out
     assert "layer 0, self: its scores are no multiple of the products of queries and keys" in said.err
@@ -110,7 +115,7 @@ def test_a_place_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHER)
 def test_where_it_differs(name: str, tmp_path: Path) -> None:
-    found = hub.adopt(f"{HERE}.others:{name}", tmp_path / "mine")
+    found = hub.adopt(f"{HERE}.others:{name}", tmp_path / "mine", anyway=True)
     before, doubt = OTHER[name]
     assert not found.verdict.same
     assert f"they differ first before `{before}`" in found.verdict.where

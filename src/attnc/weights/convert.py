@@ -114,6 +114,36 @@ def convert_file(
     save(target, convert(given, map, model, reverse=True, like=names), metadata)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """What one rule makes: these weights of theirs are those of ours."""
+
+    theirs: tuple[str, ...]
+    ours: tuple[str, ...]
+    _link: _Link
+
+    def of(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        """Ours by path, of theirs by name. Raises WeightsError."""
+        problems: list[str] = []
+        held = {full: given[name] for full, name in zip(self._link.theirs, self.theirs, strict=True)}
+        made = dict(_made(self._link, held, problems))
+        if problems:
+            raise WeightsError(problems[0])
+        return made
+
+
+def made_of(shapes: Mapping[str, Array], map: Map, model: Model) -> list[Made]:
+    """Which of theirs make which of ours, rule by rule. shapes: arrays of all of theirs. Raises as `convert` does."""
+    problems: list[str] = []
+    _, links = _planned(map, _ways(map, model.weights, problems), shapes, problems)
+    _raise(problems, map, model)
+    names, _ = in_full(map, shapes)
+    return [
+        Made(tuple(names.get(name, name) for name in link.theirs), tuple(spec.path for spec in link.ours), link)
+        for link in links
+    ]
+
+
 def _there(map: Map, ways: _Ways, given: dict[str, Array], problems: list[str]) -> dict[str, Array]:
     """Theirs -> ours, in the order of the spec."""
     names: list[str] = []

@@ -21,12 +21,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FUNCTION",
         help="package.module:function, which returns the arguments of one call: a tensor, a tuple or a dict",
     )
+    parser.add_argument(
+        "--anyway",
+        action="store_true",
+        help="write the folder, too, where the spec does not compute the same: its README says where it differs",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Read a PyTorch module of your own: write a folder with a spec that computes the same, the map of its weights,
-    these weights, and a check of results and gradients. MODULE's package is imported, and the module run. Exit status 1
-    if they differ: the place is told, and the folder is there to be mended.
+    these weights, and a check of results and gradients. MODULE's package is imported, and the module run. What is not
+    the same is not written, unless --anyway: then the place is told, the folder is there to be mended, and the exit
+    status is 1.
     """
     try:
         import torch  # noqa: F401
@@ -37,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     target = args.to or re.sub(r"\W+", "_", args.module.rpartition(":")[2]) or "adopted"
     try:
-        adopted = adopt(args.module, target, args.inputs)
+        adopted = adopt(args.module, target, args.inputs, args.anyway)
     except (HubError, WeightsError) as wrong:
         raise CannotRun(str(wrong)) from None
     parameters = sum(spec.size for spec in adopted.model.weights.values())
@@ -45,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     for name in adopted.unused:
         say(f"the result does not hang on `{name}`: the map ignores it")
     if adopted.verdict.same:
-        say(f"{target}: `{adopted.model.name}`, {parameters:,} parameters, the same. Next: see README.md there")
+        form = " but for the form of its result" if adopted.verdict.form else ""
+        say(f"{target}: `{adopted.model.name}`, {parameters:,} parameters, the same{form}. Next: see README.md there")
         return CLEAN
     for doubt in adopted.doubts:
         print(doubt, file=sys.stderr)

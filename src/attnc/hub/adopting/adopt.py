@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Sequence
@@ -24,10 +25,11 @@ from .attention import BASES, NotUnderstood
 from .composing import Composed, compose
 from .listening.factory import module as module_of
 from .listening.inputs import Inputs, inputs_of
+from .listening.redrawn import redrawn
 from .listening.uses import WeightUses
 from .mapping import map_text
 from .reading import Reading, read
-from .verifying import Verdict, compare, epsilons, heard, numbers, parameters, precise, redrawn
+from .verifying import Verdict, compare, epsilons, heard, numbers, parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,46 +44,31 @@ class Adopted:
     unused: tuple[str, ...]
 
 
-def adopt(place: str, target: str | Path, inputs: str | None = None) -> Adopted:
+def adopt(place: str, target: str | Path, inputs: str | None = None, anyway: bool = False) -> Adopted:
     """Read a module, given as `package.module:factory`, and write a folder of its spec to `target`, which must be new.
 
-    inputs: `package.module:function`, which gives the arguments of one call; None: they are guessed.
+    inputs: `package.module:function`, which gives the arguments of one call; None: they are guessed. anyway: the folder
+    is written where results differ, too: the verdict and the doubts say so, and the README.
 
-    The user's package is imported, and the module run, on random inputs and with random weights in a copy. The folder
-    is written, too, where results differ: the verdict and the doubts say so, and the README. Raises HubError where the
-    module is not understood, with the parameters that found no place; nothing is written then.
+    The user's package is imported, and the module run, on random inputs, its weights random for that time. Raises
+    HubError where the module is not understood, with the parameters that found no place, and where what was made of it
+    does not compute the same; nothing is written then.
     """
     module = module_of(place)
     given = inputs_of(module, inputs)
-    reading, uses = _read(module, given)
     name = _name(type(module).__name__)
-    composed, text = _composed(module, reading, uses, name, place)
-    about: dict[str, Any] = {
-        "attnc": __version__,
-        "adopted": place,
-        "given": inputs,
-        "spec": f"{name}.attn",
-        "model": name,
-        "map": f"{name}.map",
-        "inputs": composed.inputs,
-        "result": reading.decoder.ending.result,
-        "last": _last(reading),
-    }
-    needed = uses.trace.behind(uses.trace.results[reading.decoder.ending.result])
-    unused = tuple(one for one in parameters(module) if one not in needed)
     with whole_folder(Path(target)) as draft:
-        (draft / about["spec"]).write_text(composed.text, encoding="utf-8")
-        (draft / about["map"]).write_text(text, encoding="utf-8")
-        try:
-            model = load(draft / about["spec"]).model(name)
-        except AttnError as wrong:
-            said = "; ".join(dict.fromkeys(one.message for one in wrong.diagnostics))
-            raise HubError(f"{place}: the spec that was made of it is refused: {said}") from None
-        map = Map.read(draft / about["map"])
-        verdict = compare(module, given, model, map, about)
+        with redrawn(module, given, draft) as dtype:
+            read, doubts, unused = _read(module, given, dtype, name, place)
+            gc.collect()  # the run: its steps and values hold each other
+            about = {"attnc": __version__, "adopted": place, "given": inputs, **read.about}
+            model, map = _written(draft, about, read.spec, read.map)
+            verdict = compare(module, given, dtype, model, map, about)
+        adopted = Adopted(model, verdict, doubts, unused)
+        if not verdict.same and not anyway:
+            raise HubError(_differs(adopted, place))
         weights = {one: tensor.detach() for one, tensor in module.state_dict().items()}
         save(draft / WEIGHTS, convert(weights, map, model))
-        (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         model.draw().save(draft / "figure.svg")
         widths: dict[str, Any] = {
             axis.name: min(LENGTH, axis.bound or LENGTH)
@@ -90,20 +77,64 @@ def adopt(place: str, target: str | Path, inputs: str | None = None) -> Adopted:
             if axis.extent is None
         }
         (draft / "cost.txt").write_text(f"{model.cost(**widths)}\n", encoding="utf-8")
-        adopted = Adopted(model, verdict, tuple(reading.doubts), unused)
         (draft / "check.py").write_text(_check(name, place), encoding="utf-8")
         (draft / "README.md").write_text(_readme(adopted, Path(target).name, name, place), encoding="utf-8")
     return adopted
 
 
-def _read(module: torch.nn.Module, given: Inputs) -> tuple[Reading, WeightUses]:
-    """What a run of a redrawn copy shows. Raises HubError for what is not understood."""
-    copied, dtype = precise(redrawn(module), given)
-    uses = WeightUses(heard(copied, given.again(5), dtype), parameters(copied), epsilons(copied))
+def _written(draft: Path, about: dict[str, Any], spec: str, map: str) -> tuple[Model, Map]:
+    """The spec and the map, on disk and read again. Raises HubError where the spec is refused."""
+    (draft / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    (draft / about["spec"]).write_text(spec, encoding="utf-8")
+    (draft / about["map"]).write_text(map, encoding="utf-8")
     try:
-        return read(uses, _bases(copied)), uses
+        return load(draft / about["spec"]).model(about["model"]), Map.read(draft / about["map"])
+    except AttnError as wrong:
+        said = "; ".join(dict.fromkeys(one.message for one in wrong.diagnostics))
+        raise HubError(f"{about['adopted']}: the spec that was made of it is refused: {said}") from None
+
+
+def _differs(adopted: Adopted, place: str) -> str:
+    """One line: what was not read, or where results begin to differ."""
+    said = "; ".join(adopted.doubts[:2]) or adopted.verdict.where or "nothing was found that does not fit"
+    return (
+        f"{place}: what was read of it does not compute the same (results are {adopted.verdict.outputs:.1e} of the "
+        f"standard deviation away, gradients {adopted.verdict.gradients:.1e}): {said}. To have it none the less, to be "
+        "mended: --anyway"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    spec: str
+    map: str
+    about: dict[str, Any]
+
+
+def _read(
+    module: torch.nn.Module, given: Inputs, dtype: torch.dtype, name: str, place: str
+) -> tuple[_Texts, tuple[str, ...], tuple[str, ...]]:
+    """What a run shows of the module, with weights drawn anew: texts, doubts, and what is unused; nothing that holds
+    the run. Raises HubError for what is not understood.
+    """
+    uses = WeightUses(heard(module, given.again(5), dtype), parameters(module), epsilons(module))
+    try:
+        reading = read(uses, _bases(module))
     except NotUnderstood as unread:
         raise HubError(f"{type(module).__name__} is not understood: {unread}") from None
+    composed, map = _composed(module, reading, uses, name, place)
+    result = reading.decoder.ending.result
+    about = {
+        "spec": f"{name}.attn",
+        "model": name,
+        "map": f"{name}.map",
+        "inputs": composed.inputs,
+        "result": result,
+        "last": _last(reading),
+    }
+    needed = uses.trace.behind(uses.trace.results[result])
+    unused = tuple(one for one in parameters(module) if one not in needed)
+    return _Texts(composed.text, map, about), tuple(reading.doubts), unused
 
 
 def _bases(module: torch.nn.Module) -> list[float]:
@@ -171,7 +202,8 @@ if __name__ == "__main__":
 
 def _readme(adopted: Adopted, folder: str, name: str, place: str) -> str:
     verdict = adopted.verdict
-    said = "It computes the same" if verdict.same else "**It does not compute the same**"
+    form = ", but for the form of its result" if verdict.form else ""
+    said = f"It computes the same{form}" if verdict.same else "**It does not compute the same**"
     doubts = "".join(f"- {doubt}\n" for doubt in adopted.doubts)
     doubts = f"\nWhat did not fit when it was read:\n\n{doubts}" if doubts else ""
     unused = "".join(f"- `{one}`\n" for one in adopted.unused)

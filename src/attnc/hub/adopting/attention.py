@@ -41,11 +41,11 @@ class Rotary:
 class ManyElements(Elements):
     """Equal parts of several parameters, one after the other."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 def _of(piece: Elements, rows: Tensor) -> Elements:
-    return piece if isinstance(piece, ManyElements) else Elements(piece.name, piece.at[rows])
+    return piece if isinstance(piece, ManyElements) else Elements(piece.name, piece.rows[rows], piece.columns)
 
 
 @dataclass(frozen=True)
@@ -290,18 +290,21 @@ def _fits(scores: Tensor, Q: Tensor, K: Tensor) -> bool:
 def _joined(linears: list[LinearUse]) -> Split:
     """Several maps of one value as if they were one."""
     first = linears[0]
-    weight = torch.cat([one.weight.at for one in linears])
     biases = [one.bias for one in linears if one.bias is not None]
-    names = [one.weight.name for one in linears]
     joined = LinearUse(
         first.step,
         first.last,
-        ManyElements("", weight, tuple(names)),
-        ManyElements("", torch.cat([one.at for one in biases]), tuple(one.name for one in biases)) if biases else None,
+        _many([one.weight for one in linears]),
+        _many(biases) if biases else None,
         first.x,
         torch.cat([one.y for one in linears], -1),
     )
-    return Split(joined, torch.arange(len(weight)))
+    return Split(joined, torch.arange(joined.y.shape[-1]))
+
+
+def _many(pieces: Sequence[Elements]) -> ManyElements:
+    rows = torch.cat([one.rows for one in pieces])
+    return ManyElements("", rows, pieces[0].columns, tuple(one.name for one in pieces))
 
 
 # -- scores --------------------------------------------------------------------------------------------------------

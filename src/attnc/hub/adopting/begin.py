@@ -140,13 +140,13 @@ def _places(uses: WeightUses, rest: Tensor, x: Tensor, known: Tensor) -> tuple[A
         rows = table.detach().reshape(-1, model) if table.numel() % model == 0 and table.shape[-1] == model else None
         if rows is None or name not in uses.trace.used or len(rows) > 1 << 20:
             continue
-        at = Elements(name, torch.arange(rows.numel()).reshape(rows.shape))
+        at = Elements.whole(name, rows.shape)
         if len(rows) >= count:
             offset, factor = _rows(rest, rows)
             tried(factor * rows[offset : offset + count], AddedPlaces("learned", at, offset, _neat(factor, model)))
             for other, small in tables.items():
                 if other != name and small.ndim == 2 and small.shape[1] == model and len(small) < count:
-                    segment = Elements(other, torch.arange(small.numel()).reshape(small.shape))
+                    segment = Elements.whole(other, small.shape)
                     offset, _ = _rows(rest - small[0].detach(), rows)
                     tried(
                         rows[offset : offset + count] + small[0].detach(), AddedPlaces("learned", at, offset), segment
@@ -221,9 +221,7 @@ def _placed(uses: WeightUses, x: Tensor, y: Tensor, rest: Tensor, extra: int) ->
     tables: list[tuple[Elements | None, Tensor]] = [(None, torch.zeros_like(x[0]))]
     for name, table in uses.parameters.items():
         if name in uses.trace.used and table.shape[-1:] == (model,) and table.numel() == x.shape[1] * model:
-            tables.append(
-                (Elements(name, torch.arange(table.numel()).reshape(-1, model)), table.detach().reshape(-1, model))
-            )
+            tables.append((Elements.whole(name, (x.shape[1], model)), table.detach().reshape(-1, model)))
     firsts = [
         (name, table.detach().reshape(-1, model))
         for name, table in uses.parameters.items()
@@ -239,7 +237,7 @@ def _placed(uses: WeightUses, x: Tensor, y: Tensor, rest: Tensor, extra: int) ->
             fits = [(n, t) for n, t in firsts if at + len(t) <= extra and same(t, wanted[at : at + len(t)])]
             if not fits:
                 break
-            first.append(Elements(fits[0][0], torch.arange(fits[0][1].numel()).reshape(-1, model)))
+            first.append(Elements.whole(fits[0][0], fits[0][1].shape))
             made.append(fits[0][1])
         head = torch.cat([*made, wanted.new_zeros(extra - sum(len(one) for one in made), model)])
         whole = torch.cat([head.expand(len(x), -1, -1), y], 1) + added

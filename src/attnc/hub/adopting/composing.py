@@ -61,7 +61,7 @@ def compose(reading: Reading, name: str, head: str) -> Composed:
     """The spec of a reading, with one model of that name; `head` is the comment before it. Raises NotUnderstood."""
     writer = _Writer()
     every = [norm for stack in reading.stacks for norm in _norms(stack)]
-    counted = Counter(norm.eps for norm in every)
+    counted = Counter(norm.eps for norm in every if norm.eps)
     if counted:
         writer.eps = counted.most_common(1)[0][0]
         writer.consts["eps"] = _number(writer.eps)
@@ -152,7 +152,7 @@ def _begin(
     places = begin.places
     bound = ""
     if places.table is not None:
-        rows = writer.depths[words.size("places")] = str(places.table.at.shape[0])
+        rows = writer.depths[words.size("places")] = str(places.table.shape[0])
         bound = f" <= {int(rows) - places.offset}"
     writer.widths += [f"width {seq}{bound}", f"width {other} like {seq}  # a second copy of {seq}, for keys"]
     if begin.table is None:
@@ -160,7 +160,7 @@ def _begin(
         lines, asked = ["x = states"], f"states: [{seq}, model]"
     else:
         ids, vocab = ("ids" if not words.prefix else f"{seq}_ids"), "vocab"
-        size = str(begin.table.at.shape[0])
+        size = str(begin.table.shape[0])
         known = writer.weights.get("E", [begin.table])
         if writer.depths.get("vocab", size) != size or known[0].name != begin.table.name:
             vocab = words.size("vocab")
@@ -173,7 +173,7 @@ def _begin(
             f"x = {_times(begin.factor)}E[{vocab} = {ids}]",
         ]
     if begin.segment is not None:
-        writer.depths["segments"] = str(begin.segment.at.shape[0])
+        writer.depths["segments"] = str(begin.segment.shape[0])
         writer.weights[f"{path}S"] = [begin.segment]
         lines += ["param S: [segments, model] ~ normal(0.02)", "x = x + S[segments = 0]"]
     if places.kind == "learned" and places.table is not None:
@@ -216,7 +216,7 @@ def _begin_patches(
     assert patch is not None
     high, wide, down, across, colour = begin.sizes
     inputs["image"] = begin.source
-    extra = sum(len(one.at) for one in begin.first)
+    extra = sum(len(one.rows) for one in begin.first)
     writer.widths += [
         f"width high = {high}, wide = {wide}  # pixels",
         "width rows = high / down, columns = wide / across",
@@ -467,7 +467,7 @@ def _mapped(
             lines += [f"param bias: [{vocab}] ~ zeros", "x = x + bias"]
         return vocab, lines
     size, name = linear.made, "logits" if final else f"mapped_{count}"
-    if final and table is not None and size == table.at.shape[0] and items:
+    if final and table is not None and size == table.shape[0] and items:
         out = vocab
     else:
         out = "label" if final else "model" if size == _model(stack) else f"{name}_size"
@@ -506,20 +506,23 @@ def _norm_call(writer: _Writer, norm: NormUse, name: str, axis: str, x: str) -> 
     bias = "" if norm.bias is not None else ", bias = false"
     if norm.kind == "layer" and not norm.plus:
         return f"layernorm.{name}[{axis}]({x}, {eps}{scale}{bias})"
-    if norm.kind == "rms" and norm.bias is None and not norm.plus:
+    if norm.kind == "rms" and norm.bias is None and not norm.plus and norm.eps:
         return f"rmsnorm.{name}[{axis}]({x}, {eps}{scale})"
     return f"{_own_norm(writer, norm, eps)}.{name}[{axis}]({x})"
 
 
 def _own_norm(writer: _Writer, norm: NormUse, eps: str) -> str:
-    """A norm that no op is: with the gain 1 + weight, by the unbiased deviation, or RMS with a bias."""
-    name = {"layer": "gain_norm", "rms": "rms_gain_norm", "spread": "spread_norm"}[norm.kind]
+    """A norm that no op is: with the gain 1 + weight, by the unbiased deviation, RMS with a bias or no epsilon."""
+    root = "rms_gain_norm" if norm.eps else "length_norm"
+    name = {"layer": "gain_norm", "rms": root, "spread": "spread_norm"}[norm.kind]
     if name in writer.spelled:
         return name
     writer.spelled.add(name)
     lines = []
     if norm.kind == "spread":
         lines += ["y = x - mean[d](x)", f"y = y / (sqrt(sum[d](y * y) / (|d| - 1)) + {eps})"]
+    elif not norm.eps and norm.kind == "rms":
+        lines += ["y = x / sqrt(mean[d](x * x))"]
     else:
         none = ", scale = false, bias = false" if norm.kind == "layer" else ", scale = false"
         op = "layer" if norm.kind == "layer" else "rms"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
 from .attention import ManyElements, NotUnderstood
-from .listening.trace import Tensor
 from .listening.uses import Elements
 
 _LAYER = re.compile(r"(?<=layers\.)\d+(?=\.)")
@@ -105,45 +105,67 @@ def _merged(path: str, pieces: list[Elements], shapes: Mapping[str, Sequence[int
 
 def _one(name: str, some: list[tuple[str, Elements]], shape: Sequence[int]) -> _Line:
     """What one parameter makes: all of it, in its order or transposed, cut into parts or not."""
-    total = torch.Size(shape).numel()
-    places = torch.arange(total)
+    total = prod(shape)
     for turned in (False, True):
         if turned and len(shape) != 2:
             continue
-        rows = places.reshape(*shape).T if turned else places.reshape(*shape)
         steps = ["transpose"] if turned else []
-        flat = [(path, piece.at.reshape(len(piece.at), -1)) for path, piece in some]
-        if len(flat) == 1:
-            path, at = flat[0]
-            if torch.equal(at.reshape(-1), rows.reshape(-1)):
-                same_shape = tuple(rows.shape) == tuple(some[0][1].at.shape)
-                told = [] if same_shape else [f"shape [{', '.join(map(str, shape))}]"]
-                return _Line((name,), (path,), ", ".join([*steps, *told]))
+        if len(some) == 1:
+            path, piece = some[0]
+            if turned:
+                alike = piece.shape == tuple(shape[::-1]) and _in_order(piece.turned)
+            else:
+                alike = piece.count == total and _in_order(piece)
+            if alike:
+                kept = piece.shape == tuple(shape[::-1] if turned else shape)
+                return _Line((name,), (path,), ", ".join([*steps, *([] if kept else [f"shape {_listed(shape)}"])]))
             continue
         if len(shape) > 2:
             continue
-        whole = rows.reshape(rows.shape[0], -1)
-        cut = _cut(flat, whole)
+        cut = _cut(some, list(shape), turned)
         if cut is not None:
             return _Line((name,), cut[0], ", ".join([*steps, cut[1]]))
     listed = ", ".join(f"`{path}`" for path, _ in some)
     raise NotUnderstood(f"`{name}` {list(shape)} is used as {listed}, in an order, or in parts, that a map cannot say")
 
 
-def _cut(parts: list[tuple[str, Tensor]], whole: Tensor) -> tuple[tuple[str, ...], str] | None:
+def _listed(shape: Sequence[int]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def _in_order(piece: Elements) -> bool:
+    """Whether its elements are those of a parameter from the first on, one after the other."""
+    if piece.columns is None:
+        return torch.equal(piece.rows, torch.arange(len(piece.rows)))
+    whole = Elements.whole(piece.name, piece.shape)
+    return torch.equal(piece.rows + piece.columns[0], whole.rows) and _are_columns(piece, whole)
+
+
+def _are_columns(piece: Elements, whole: Elements) -> bool:
+    """Whether the columns are as far from the first as those of the whole."""
+    if piece.columns is None or whole.columns is None:
+        return piece.columns is whole.columns
+    return torch.equal(piece.columns - piece.columns[0], whole.columns)
+
+
+def _cut(parts: list[tuple[str, Elements]], shape: list[int], turned: bool) -> tuple[tuple[str, ...], str] | None:
     """The parts in their order, and `split` or `split per N`, where they are cut so of the rows of the whole."""
-    place = {int(first): row for row, first in enumerate(whole[:, 0])}
-    if any(int(at[0, 0]) not in place for _, at in parts):
+    if len(shape) == 1:
+        whole = Elements("", torch.arange(shape[0]))
+    else:
+        whole = Elements.whole("", shape).turned if turned else Elements.whole("", shape)
+    firsts = [piece.rows + (0 if piece.columns is None else piece.columns[0]) for _, piece in parts]
+    if any(not _are_columns(piece, whole) for _, piece in parts):
         return None
-    ordered = sorted(parts, key=lambda one: place[int(one[1][0, 0])])
-    sizes = [len(at) for _, at in ordered]
-    if sum(sizes) != len(whole):
+    order = sorted(range(len(parts)), key=lambda i: int(firsts[i][0]))
+    sizes = [len(firsts[i]) for i in order]
+    if sum(sizes) != len(whole.rows):
         return None
     counts = [1, *(n for n in range(2, min(sizes) + 1) if all(size % n == 0 for size in sizes))]
     for count in counts:
-        made = torch.cat([at.reshape(count, len(at) // count, -1) for _, at in ordered], 1).reshape(whole.shape)
-        if torch.equal(made, whole):
-            return tuple(path for path, _ in ordered), f"split per {count}".removesuffix(" per 1")
+        made = torch.cat([firsts[i].reshape(count, -1) for i in order], 1).reshape(-1)
+        if torch.equal(made, whole.rows):
+            return tuple(parts[i][0] for i in order), f"split per {count}".removesuffix(" per 1")
     return None
 
 

@@ -164,7 +164,7 @@ class _Walk:
     def _heard(self, part: LayerPart) -> list[tuple[Tensor, NormUse | None]]:
         """What a part may add: what it makes, or the norm of that."""
         y = part.does.y
-        return [(y, None), *((norm.y, norm) for norm in self.uses.norms if same(norm.x, y) and norm.weight is not None)]
+        return [(y, None), *((norm.y, norm) for norm in self.uses.norms if same(norm.x, y))]
 
     def _on(
         self,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import torch
 
 from ...problem import HubError
 from .factory import made, theirs
+from .trace import tensors
 
 BATCH = 3
 _LENGTHS = (11, 8, 5)
-_SIDES = (384, 256, 224, 128, 96, 64, 48, 32, 28, 24, 16)
+_SIDES = (16, 24, 28, 32, 48, 64, 96, 128, 224, 256, 384)
+_DEPTHS = 4
 _SIZES = ("image_size", "img_size", "imagesize", "input_size")
 
 
@@ -23,13 +26,20 @@ class Inputs:
     """Arguments of one call, by their names in `forward`; tensors of the same kinds can be drawn again.
 
     given: by the user. bounds: of indices, what they stay below. padding: indices that are not drawn, since theirs
-    holds the gradients of their rows at zero.
+    holds the gradients of their rows at zero. items_first: the module wants [items, batch, ...]; here all are
+    [batch, items, ...].
     """
 
     values: Mapping[str, Any]
     bounds: Mapping[str, int]
     given: bool = False
     padding: frozenset[int] = frozenset()
+    items_first: bool = False
+
+    @property
+    def batch(self) -> int:
+        """How many examples there are."""
+        return next(iter(self.drawn.values())).shape[0]
 
     @property
     def tensors(self) -> dict[str, torch.Tensor]:
@@ -42,7 +52,11 @@ class Inputs:
 
     def call(self, module: torch.nn.Module, dtype: torch.dtype) -> Any:
         """What the module gives. Raises what it raises."""
-        return _call(module, self.of(dtype).values)
+        return _call(module, self.of(dtype)._as_wanted())
+
+    def _as_wanted(self) -> dict[str, Any]:
+        turned = {name: one.transpose(0, 1) for name, one in self.drawn.items() if self.items_first and one.ndim < 4}
+        return {**self.values, **turned}
 
     def of(self, dtype: torch.dtype) -> Inputs:
         """The same, reals of another type."""
@@ -60,12 +74,39 @@ class Inputs:
             shape = list(value.shape)
             if shorter and not self.given and len(shape) in (2, 3):
                 shape[1] -= shorter
-            if value.is_floating_point():
-                values[name] = torch.randn(shape, generator=draw, dtype=value.dtype)
-            else:
-                free = torch.tensor([i for i in range(self.bounds[name]) if i not in self.padding])
-                values[name] = free[torch.randint(0, len(free), shape, generator=draw)]
+            values[name] = self._drawn(name, shape, draw)
         return replace(self, values=values)
+
+    def _drawn(self, name: str, shape: list[int], draw: torch.Generator) -> torch.Tensor:
+        if not self.bounds[name]:
+            return torch.randn(shape, generator=draw, dtype=self.values[name].dtype)
+        free = torch.tensor([i for i in range(self.bounds[name]) if i not in self.padding])
+        return free[torch.randint(0, len(free), shape, generator=draw)]
+
+    def is_batched(self, module: torch.nn.Module) -> bool:
+        """Whether an example changes its own results alone."""
+        if self.batch < 2:
+            return False
+        other = {
+            name: torch.cat([(one[:1] + 1) % bound if (bound := self.bounds[name]) else one[:1].flip(-1) + 1, one[1:]])
+            for name, one in self.drawn.items()
+        }
+        runs = (self, replace(self, values={**self.values, **other}))
+        with torch.no_grad():
+            one, another = (tensors(each.call(module, torch.get_default_dtype())) for each in runs)
+        return any(_is_own(a, b, self.batch) for a, b in zip(one[:1], another[:1], strict=True))
+
+
+def _is_own(one: torch.Tensor, another: torch.Tensor, batch: int) -> bool:
+    """Whether there is an axis of examples, of which the first alone may have changed."""
+    if one.shape != another.shape:
+        return False
+    axes = [axis for axis, size in enumerate(one.shape) if size == batch]
+    if not axes and one.ndim and one.shape[0] % batch == 0:  # examples and items are one axis
+        one, another, axes = one.reshape(batch, -1), another.reshape(batch, -1), [0]
+    rest = [tuple(each.narrow(axis, 1, batch - 1) for each in (one, another)) for axis in axes]
+    limit = 1e-5 * float(one.double().std())
+    return any(float((a - b).abs().max()) <= limit for a, b in rest)
 
 
 def _call(module: torch.nn.Module, values: Mapping[str, Any]) -> Any:
@@ -91,14 +132,20 @@ def inputs_of(module: torch.nn.Module, place: str | None) -> Inputs:
 
 def _guessed(module: torch.nn.Module) -> Inputs:
     wrong: Exception | None = None
+    ran = False
     for guess in _guesses(module):
-        try:
-            with torch.no_grad():
-                guess.call(module, torch.get_default_dtype())
-        except Exception as failed:
-            wrong = wrong or failed
-            continue
-        return guess
+        for items_first in (False, True):
+            tried = replace(guess, items_first=items_first)
+            try:
+                with torch.no_grad():
+                    tried.call(module, torch.get_default_dtype())
+                if tried.is_batched(module):
+                    return tried
+                ran = True
+            except Exception as failed:
+                wrong = wrong or failed
+    if ran:
+        raise HubError(f"{type(module).__name__} is not understood: an example changes the results of others")
     why = f" ({theirs(wrong, 'called with what seemed to fit')})" if wrong is not None else ""
     raise HubError(
         f"{type(module).__name__}{inspect.signature(module.forward)}: its inputs could not be guessed{why}: "
@@ -120,7 +167,7 @@ def _given(module: torch.nn.Module, found: Any, place: str) -> Inputs:
         if isinstance(value, torch.Tensor) and value.dtype != torch.bool and "mask" not in name:
             bounds[name] = 0 if value.is_floating_point() else int(value.max()) + 1
     first = next((one for name, one in found.items() if name in bounds), None)
-    if first is None or first.ndim < 2 or first.shape[0] < 2:
+    if first is None or first.ndim < 2 or max(first.shape[:2]) < 2:
         raise HubError(f"{place}: the first input should be a batch of two examples or more, [batch, ...]")
     if first.ndim > 1 and not first.is_floating_point() and first.shape[0] == first.shape[1]:
         raise HubError(f"{place}: give as many examples as not items, [2, 7] say: the axes could not be told apart")
@@ -130,7 +177,13 @@ def _given(module: torch.nn.Module, found: Any, place: str) -> Inputs:
             inputs.call(module, torch.get_default_dtype())
     except Exception as failed:
         raise HubError(theirs(failed, f"called with what {place} gives")) from None
-    return inputs
+    turned = {name: one.transpose(0, 1).contiguous() for name, one in inputs.drawn.items() if 1 < one.ndim < 4}
+    for tried in (inputs, replace(inputs, values={**found, **turned}, items_first=True)):
+        if tried.is_batched(module):
+            return tried
+    raise HubError(
+        f"{place}: the first input should be a batch of two examples or more, [batch, ...], each computed on its own"
+    )
 
 
 # -- guesses -------------------------------------------------------------------------------------------------------
@@ -149,9 +202,9 @@ def _guesses(module: torch.nn.Module) -> Iterator[Inputs]:
         return
     masks = [name for name in asked if "mask" in name]
     reading = [name for name in asked if name not in masks]
-    if len(reading) not in (1, 2):
-        return
     tables = [one for one in module.modules() if isinstance(one, torch.nn.Embedding)]
+    if not 1 <= len(reading) <= (2 if tables else 3):
+        return
     kinds = [_ids, _pictures, _vectors] if tables else [_pictures, _vectors]
     for kind in kinds:
         for values, bounds in kind(module, reading):
@@ -172,6 +225,8 @@ def _ids(module: torch.nn.Module, names: list[str]) -> Iterator[Guess]:
                 name: torch.randint(0, size, (BATCH, count), generator=draw)
                 for name, count in zip(names, lengths, strict=True)
             }
+            for one in values.values():
+                one[0, 0] = size - 1  # so that too large a guess is seen
             yield values, dict.fromkeys(names, size)
 
 
@@ -187,22 +242,23 @@ def _pictures(module: torch.nn.Module, names: list[str]) -> Iterator[Guess]:
                 told.append((size, size))
             elif isinstance(size, list | tuple) and len(size) == 2 and all(isinstance(each, int) for each in size):
                 told.append((size[0], size[1]))
-    for high, wide in dict.fromkeys([*told, *((side, side) for side in _SIDES)]):
+    reach = max((max(one.kernel_size) for one in module.modules() if isinstance(one, torch.nn.Conv2d)), default=1)
+    for high, wide in dict.fromkeys([*told, *((side, side) for side in _SIDES if side >= 2 * reach)]):
         for colour in dict.fromkeys(colours):
             draw = torch.Generator().manual_seed(0)
             yield {names[0]: torch.randn(BATCH, colour, high, wide, generator=draw)}, {names[0]: 0}
 
 
 def _vectors(module: torch.nn.Module, names: list[str]) -> Iterator[Guess]:
-    sizes = [one.normalized_shape[-1] for one in module.modules() if isinstance(one, torch.nn.LayerNorm)]
-    sizes += [one.in_features for one in module.modules() if isinstance(one, torch.nn.Linear)]
-    for size in dict.fromkeys(sizes[:4]):
+    """Of each the depths that weights have, first alike; the last two of three are as long (keys, values)."""
+    sizes = [*dict.fromkeys(one.shape[-1] for one in module.parameters() if one.ndim > 1)][:_DEPTHS]
+    lengths = [_LENGTHS[0] + 2 * (len(names) - 1 - i) for i in range(len(names))]
+    lengths[-2:] = lengths[-2:] if len(names) < 3 else [lengths[-1]] * 2
+    for some in sorted(product(sizes, repeat=len(names)), key=lambda some: len(set(some))):
         draw = torch.Generator().manual_seed(0)
-        lengths = [_LENGTHS[0] + 2 * (len(names) - 1 - i) for i in range(len(names))]
-        yield (
-            {name: torch.randn(BATCH, count, size, generator=draw) for name, count in zip(names, lengths, strict=True)},
-            dict.fromkeys(names, 0),
-        )
+        shapes = [(BATCH, count, size) for count, size in zip(lengths, some, strict=True)]
+        values = [torch.randn(shape, generator=draw) for shape in shapes]
+        yield dict(zip(names, values, strict=True)), dict.fromkeys(names, 0)
 
 
 def _masks(names: list[str], read: list[torch.Tensor]) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,10 @@ from torch.utils._pytree import tree_leaves
 
 Tensor = torch.Tensor
 _FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+_VIEWS = (
+    *("aten::view", "aten::_unsafe_view", "aten::transpose", "aten::permute", "aten::t", "aten::expand"),
+    *("aten::unsqueeze", "aten::squeeze", "aten::alias", "aten::detach", "aten::slice", "aten::select"),
+)
 _Key = tuple[int, int, tuple[int, ...], tuple[int, ...], torch.dtype]
 
 
@@ -39,13 +43,26 @@ class RunStep:
     args: list[Any]
     reads: list[RunValue]
     makes: list[RunValue] = field(default_factory=list)
+    does: Callable[..., Any] | None = None
+
+    def again(self, tensor: Tensor) -> Any:
+        """The op, of another tensor in the place of each that it reads."""
+        assert self.does is not None
+        if self.op in ("aten::view", "aten::_unsafe_view"):  # the other may lie otherwise in memory
+            return tensor.reshape(self.args[1])
+        return self.does(*(tensor if isinstance(one, RunValue) else one for one in self.args))
+
+    def again_of_content(self) -> Any:
+        """The op, of what the one tensor that it reads holds."""
+        assert self.does is not None
+        return self.does(*(one.tensor if isinstance(one, RunValue) else one for one in self.args))
 
 
 @dataclass
 class RunTrace:
     """A run: its steps in order, the inputs by name, what it returned, and the parameters that it used.
 
-    rounds: some of its values have fewer digits than its inputs: it casts on its way.
+    rounds: some of its values, or constants that it computes with, have fewer digits than others: it casts on its way.
     """
 
     steps: list[RunStep]
@@ -130,8 +147,11 @@ class _Listener(TorchDispatchMode):
         kwargs = kwargs or {}
         reads: list[RunValue] = []
 
+        given: list[Tensor] = []
+
         def as_value(item: Any) -> Any:
             if isinstance(item, Tensor):
+                given.append(item)
                 reads.append(self.value(item))
                 return reads[-1]
             return [as_value(one) for one in item] if isinstance(item, list | tuple) else item
@@ -141,7 +161,7 @@ class _Listener(TorchDispatchMode):
             as_value(one)
         out = func(*args, **kwargs)
         op = func._schema.name
-        step = RunStep(len(self.steps), op, told, reads)
+        step = RunStep(len(self.steps), op, told, reads, does=func)
         self.steps.append(step)
         for read in reads:
             read.readers.append(step)
@@ -153,7 +173,9 @@ class _Listener(TorchDispatchMode):
         for tensor in tree_leaves(out):
             if isinstance(tensor, Tensor):
                 key = _key(tensor)
-                made = RunValue(_content(tensor, "" if writes else kind), kind, source, step)
+                content = None if writes else _seen_as(step, tensor)
+                content = _content(tensor, "" if writes else kind) if content is None else content
+                made = RunValue(content, kind, source, step)
                 step.makes.append(made)
                 if writes:
                     for other in [one for one in self._known if one[0] == key[0] and one != key]:
@@ -161,8 +183,20 @@ class _Listener(TorchDispatchMode):
                     self._written.setdefault(key[0], []).append(made)
                 self._keep(key, tensor, made)
                 if kind == "data" and tensor.dtype in _FLOATS:
-                    self.kinds.add(tensor.dtype)
+                    tables = {one.dtype for one in given if one.ndim and one.dtype in _FLOATS}
+                    self.kinds |= {tensor.dtype, *tables}
         return out
+
+
+def _seen_as(step: RunStep, tensor: Tensor) -> Tensor | None:
+    """What it holds, as a view of what it is a view of; None where it is none."""
+    if step.op not in _VIEWS or step.reads[0].kind == "weight":
+        return None
+    try:
+        found: Tensor = step.again_of_content()
+    except RuntimeError:  # they do not lie alike in memory
+        return None
+    return found if found.shape == tensor.shape else None
 
 
 def _content(tensor: Tensor, kind: str) -> Tensor:

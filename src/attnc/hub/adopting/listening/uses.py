@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from math import prod
 
 import torch
 
@@ -19,10 +21,37 @@ NORMS = ("layer", "rms", "spread")  # `spread`: by the unbiased deviation + eps 
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """Elements of a parameter of theirs, in the order of ours: `at` has their places in the flat parameter."""
+    """Elements of a parameter of theirs, in the order of ours: that at [i, j] has the place rows[i] + columns[j] in the
+    flat parameter, of a vector (columns is None) that at [i] the place rows[i].
+    """
 
     name: str
-    at: Tensor
+    rows: Tensor
+    columns: Tensor | None = None
+
+    @staticmethod
+    def whole(name: str, shape: Sequence[int]) -> Elements:
+        """All of a parameter, as a matrix of this shape."""
+        rows, columns = shape
+        return Elements(name, torch.arange(rows) * columns, torch.arange(columns))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.rows),) if self.columns is None else (len(self.rows), len(self.columns))
+
+    @property
+    def count(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def turned(self) -> Elements:
+        """The transpose of a matrix."""
+        return self if self.columns is None else Elements(self.name, self.columns, self.rows)
+
+    @property
+    def vector(self) -> Elements:
+        """The same in one row."""
+        return Elements(self.name, _outer(self.rows, self.columns))
 
 
 @dataclass(eq=False, repr=False)
@@ -45,16 +74,20 @@ class LinearUse:
 
     @property
     def given(self) -> int:
-        return self.weight.at.shape[1]
+        return self.weight.shape[1]
 
     @property
     def made(self) -> int:
-        return self.weight.at.shape[0]
+        return self.weight.shape[0]
 
 
 @dataclass(eq=False, repr=False)
 class NormUse:
-    """y is x normalised along its last axis, times weight, plus bias. plus: it is times 1 + weight."""
+    """y is x normalised along its last axis, times weight, plus bias. plus: it is times 1 + weight.
+
+    fitting: what its epsilon may be, since all of these give these numbers, but for what is rounded; of each how far
+    they are, over the least.
+    """
 
     step: RunStep
     last: RunStep
@@ -65,6 +98,7 @@ class NormUse:
     plus: bool
     x: Tensor
     y: Tensor
+    fitting: Mapping[float, float] = field(default_factory=dict)
 
     @property
     def form(self) -> tuple[str, float, bool, bool, bool]:
@@ -92,6 +126,10 @@ class TableUse:
     y: Tensor
 
 
+def _outer(rows: Tensor, columns: Tensor | None) -> Tensor:
+    return rows if columns is None else (rows[:, None] + columns).reshape(-1)
+
+
 def near(a: Tensor, b: Tensor) -> float:
     """The largest difference in standard deviations of b; infinite for other shapes."""
     if a.shape != b.shape or not a.numel():
@@ -116,13 +154,25 @@ def normalised(x: Tensor, kind: str, eps: float) -> Tensor:
     return centred / (x.std(-1, keepdim=True) + eps)
 
 
+def _epsilon(x: Tensor, y: Tensor, kind: str) -> float:
+    """The epsilon with which x normalised is nearest to y."""
+    x, y = x.detach().double(), y.detach().double()
+    centred = x if kind == "rms" else x - x.mean(-1, keepdim=True)
+    root = (centred * y).sum(-1) / y.square().sum(-1)  # by which each row is divided
+    if kind == "spread":
+        return max(float((root - x.std(-1)).median()), 0.0)
+    return max(float((root.square() - centred.square().mean(-1)).median()), 0.0)
+
+
 @dataclass
 class WeightUses:
-    """Of one run, in its order. parameters: the module's, as the run had them."""
+    """Of one run, in its order. parameters: the module's, as the run had them. epsilons: of each parameter, the small
+    numbers that its module has.
+    """
 
     trace: RunTrace
     parameters: Mapping[str, Tensor]
-    epsilons: Sequence[float]
+    epsilons: Mapping[str, Sequence[float]]
 
     @cached_property
     def linears(self) -> list[LinearUse]:
@@ -139,7 +189,7 @@ class WeightUses:
             if step.op in _LOOKS and step.reads and step.reads[0].kind == "weight":
                 ids = step.reads[-1]
                 weight = self.piece(step.reads[0])
-                if weight is not None and weight.at.ndim == 2 and step.makes and not ids.tensor.is_floating_point():
+                if weight is not None and len(weight.shape) == 2 and step.makes and not ids.tensor.is_floating_point():
                     counted = ids.kind != "data"
                     found.append(TableUse(step, weight, ids.tensor, counted, step.makes[0].tensor))
         return found
@@ -147,23 +197,63 @@ class WeightUses:
     # -- where a weight's elements come from -----------------------------------------------------------------------
 
     def piece(self, value: RunValue, shift: float = 0.0) -> Elements | None:
-        """Which elements of a parameter a value is made of, each as it is; else None. shift: what is added to each."""
+        """Which elements of a parameter a value is made of, each as it is; else None. Of more than two axes all but the
+        first are one. shift: what is added to each.
+        """
         if value.kind != "weight" or value.source is None:
             return None
-        parameter, tensor = self.parameters[value.source], value.tensor
-        if shift == 0 and tensor.untyped_storage().data_ptr() == parameter.untyped_storage().data_ptr():
-            places = torch.arange(parameter.untyped_storage().nbytes() // parameter.element_size())
-            at = places.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
-            return Elements(value.source, at - int(parameter.storage_offset()))
-        held = (parameter.detach().to(tensor.dtype) + shift).reshape(-1)
-        if torch.equal(held, tensor.detach().reshape(-1)):
-            return Elements(value.source, torch.arange(len(held)).reshape(tensor.shape))
-        ordered, order = held.sort()
-        wanted = tensor.detach().reshape(-1)
-        where = torch.searchsorted(ordered, wanted).clamp(max=len(ordered) - 1)
-        if not torch.equal(ordered[where], wanted):
+        if shift:
+            held = (self.parameters[value.source].detach().to(value.tensor.dtype) + shift).reshape(-1)
+            alike = torch.equal(held, value.tensor.detach().reshape(-1))
+            return Elements(value.source, torch.arange(len(held))) if alike else None
+        return self._strided(value, 0) or self._copied(value, 0)
+
+    def _matrix(self, value: RunValue) -> Elements | None:
+        """The same of a matrix, which may stand there several times."""
+        lead = value.tensor.ndim - 2
+        return None if lead < 0 else self._strided(value, lead) or self._copied(value, lead)
+
+    def _strided(self, value: RunValue, lead: int) -> Elements | None:
+        """Of a view. lead: so many axes at first repeat the rest."""
+        parameter, tensor = self.parameters[value.source or ""], value.tensor
+        if tensor.untyped_storage().data_ptr() != parameter.untyped_storage().data_ptr():
             return None
-        return Elements(value.source, order[where].reshape(tensor.shape))
+        sized = [*zip(tensor.shape, tensor.stride(), strict=True)]
+        if any(size > 1 and stride for size, stride in sized[:lead]):
+            return None
+        first = torch.tensor(tensor.storage_offset() - int(parameter.storage_offset()))
+        (size, stride), *rest = sized[lead:] or [(1, 0)]
+        rows = first + torch.arange(size) * stride
+        columns = torch.zeros(1, dtype=torch.long) if rest else None
+        for count, step in rest:
+            columns = _outer(columns, torch.arange(count) * step) if columns is not None else None
+        return Elements(value.source or "", rows, columns)
+
+    def _copied(self, value: RunValue, lead: int) -> Elements | None:
+        """Of what was moved about in memory: the same is done with the places of the elements."""
+        at = self._places(value)
+        if at is None or any(bool((at != at[:1]).any()) for _ in range(lead)):
+            return None
+        at = at.reshape(-1, *at.shape[lead:])[0] if lead else at
+        if at.ndim < 2:
+            return Elements(value.source or "", at.reshape(-1))
+        flat = at.flatten(1)
+        rows, columns = flat[:, 0], flat[0] - flat[0, 0]
+        return Elements(value.source or "", rows, columns) if torch.equal(rows[:, None] + columns, flat) else None
+
+    def _places(self, value: RunValue) -> Tensor | None:
+        parameter, tensor, step = self.parameters[value.source or ""], value.tensor, value.step
+        if tensor.untyped_storage().data_ptr() == parameter.untyped_storage().data_ptr():
+            count = parameter.untyped_storage().nbytes() // parameter.element_size()
+            at = torch.arange(count).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+            return at - int(parameter.storage_offset())
+        if step is None or step.op not in _MOVES or [one.kind for one in step.reads] != ["weight"]:
+            return None
+        at = self._places(step.reads[0])
+        if at is None or step.op == "aten::_to_copy":
+            return at
+        made: Tensor = step.again(at)
+        return made
 
     # -- maps ------------------------------------------------------------------------------------------------------
 
@@ -179,29 +269,22 @@ class WeightUses:
             left, right = right, left
         if left.kind != "data" or right.kind != "weight":
             return None
-        weight = self.piece(right)
+        weight, x, y = self._matrix(right), left.tensor, step.makes[0].tensor
         if weight is None:
             return None
-        at, x, y = weight.at, left.tensor, step.makes[0].tensor
-        if at.ndim == 3:
-            if at.shape[0] > 1 and not bool((at == at[:1]).all()):
-                return None
-            at = at[0]
         if turned:
-            at, x, y = at.mT, x.mT, y.mT
-        if step.op == "aten::linear":
-            at = at.mT
+            x, y = x.mT, y.mT
+        if not turned and step.op != "aten::linear":
+            weight = weight.turned
         bias = self.piece(step.args[0]) if start == 1 else None
         last, made = step, step.makes[0]
         if bias is None:
-            last, made, bias = self._biased(step, at.shape[1])
+            last, made, bias = self._biased(step, weight.shape[0])
             if bias is not None:
                 y = made.tensor
         order = _order(left, self.trace.batch) or _order(made, self.trace.batch)
-        if bias is not None and bias.at.ndim != 1:
-            bias = Elements(bias.name, bias.at.reshape(-1))
-        flat = self._items(x.reshape(-1, at.shape[0]), order), self._items(y.reshape(-1, at.shape[1]), order)
-        return LinearUse(step, last, Elements(weight.name, at.mT), bias, *flat)
+        flat = self._items(x.reshape(-1, weight.shape[1]), order), self._items(y.reshape(-1, weight.shape[0]), order)
+        return LinearUse(step, last, weight, None if bias is None else bias.vector, *flat)
 
     def _biased(self, step: RunStep, made: int) -> tuple[RunStep, RunValue, Elements | None]:
         """Where a bias is added to what a map makes, if one is."""
@@ -213,7 +296,7 @@ class WeightUses:
             if reader.op in _SUMS and len(reader.reads) == 2 and reader.makes:
                 other = reader.reads[0] if reader.reads[1] is value else reader.reads[1]
                 bias = self.piece(other)
-                if bias is not None and bias.at.numel() == made:
+                if bias is not None and bias.count == made:
                     return reader, reader.makes[0], bias
                 break
             if reader.op not in _MOVES or not reader.makes:
@@ -227,16 +310,14 @@ class WeightUses:
         if weight is None or x.kind != "data":
             return None
         y, held = step.makes[0].tensor, self.piece(bias) if isinstance(bias, RunValue) else None
-        window = list(weight.at.shape[2:])
+        window = list(kernel.tensor.shape[2:])
         if len(window) == 1 and window == [1] and step.args[8] == 1:  # a map of each item, written as a convolution
-            at = weight.at[:, :, 0]
-            return LinearUse(step, step, Elements(weight.name, at), held, x.tensor.mT, y.mT)
+            return LinearUse(step, step, weight, held, x.tensor.mT, y.mT)
         plain = step.args[3] == window and not any(step.args[4]) and step.args[8] == 1 and len(window) == 2
         items = y.flatten(2).mT
         if not plain:
             return None
-        flat = Elements(weight.name, weight.at.flatten(1))
-        return LinearUse(step, step, flat, held, x.tensor, items, (window[0], window[1]))
+        return LinearUse(step, step, weight, held, x.tensor, items, (window[0], window[1]))
 
     def _items(self, rows: Tensor, order: str | None) -> Tensor:
         """[rows, d] as [batch, items, d], whichever of the two came first."""
@@ -281,7 +362,12 @@ class WeightUses:
                 made = None
             if made is not None and all(made.last is not one.last for one in found):
                 found.append(made)
-        return found + self._weightless(found)
+        found += self._weightless(found)
+        counted = Counter(eps for one in found for eps in one.fitting)
+        apart = {eps: sum(one.fitting.get(eps, 0.0) for one in found) for eps in counted}
+        for one in found:  # where several fit, the one that fits most norms, and those best
+            one.eps = max(one.fitting, key=lambda eps: (counted[eps], -apart[eps]), default=one.eps)
+        return found
 
     @cached_property
     def scales(self) -> list[ScaleUse]:
@@ -292,9 +378,9 @@ class WeightUses:
                 data, other = sorted(step.reads, key=lambda read: read.kind)
                 piece = self.piece(other) if data.kind == "data" else None
                 x, y = self.items(data), self.items(step.makes[0])
-                if piece is None or piece.name in taken or x is None or y is None or piece.at.numel() != x.shape[-1]:
+                if piece is None or piece.name in taken or x is None or y is None or piece.count != x.shape[-1]:
                     continue
-                found.append(ScaleUse(step, Elements(piece.name, piece.at.reshape(-1)), x, y))
+                found.append(ScaleUse(step, piece.vector, x, y))
         return found
 
     def _layer_norm(self, step: RunStep) -> NormUse | None:
@@ -323,14 +409,14 @@ class WeightUses:
         gain = other.tensor.reshape(-1)
         fits: list[tuple[float, int, int, NormUse]] = []
         for later, (after, bias, last) in enumerate(self._afters(step, size)):
-            shift = 0 if bias is None else self.parameters[bias.name].reshape(-1)[bias.at]
+            shift = 0 if bias is None else self.parameters[bias.name].detach().reshape(-1)[bias.rows]
             for earlier, before in enumerate(self._befores(data)):
-                for kind, eps, told in self._tried(before.tensor):
-                    apart = near(told * gain + shift, after.tensor)
-                    if apart < CLOSE:
-                        weight = Elements(piece.name, piece.at.reshape(-1))
+                for kind in NORMS:
+                    fit = self._fitting(kind, before.tensor, (after.tensor - shift) / gain, piece.name)
+                    if fit is not None:
                         x, y = self._stream(before), self._stream(after)
-                        fits.append((apart, later, earlier, NormUse(step, last, kind, eps, weight, bias, plus, x, y)))
+                        use = NormUse(step, last, kind, min(fit[1]), piece.vector, bias, plus, x, y, fit[1])
+                        fits.append((fit[0], later, earlier, use))
         return _best(fits)
 
     def _weightless(self, weighed: list[NormUse]) -> list[NormUse]:
@@ -345,21 +431,36 @@ class WeightUses:
             if {x.kind, other.kind} != {"data"} or other.tensor.shape != (*whole[:-1], 1) or whole[-1] < 2:
                 continue
             y = step.makes[0]
-            fits = [
-                (apart, 0, n, NormUse(step, step, kind, eps, None, None, False, self._stream(before), self._stream(y)))
-                for n, before in enumerate(self._befores(x))
-                for kind, eps, told in self._tried(before.tensor)
-                if (apart := near(told, y.tensor)) < CLOSE
-            ]
+            fits = []
+            for n, before in enumerate(self._befores(x)):
+                for kind in NORMS:
+                    fit = self._fitting(kind, before.tensor, y.tensor, "")
+                    if fit is not None:
+                        told = self._stream(before), self._stream(y)
+                        fits.append(
+                            (fit[0], 0, n, NormUse(step, step, kind, min(fit[1]), None, None, False, *told, fit[1]))
+                        )
             made = _best(fits)
             if made is not None and not any(same(made.x, one) for one in known):
                 found.append(made)
         return found
 
-    def _tried(self, x: Tensor) -> Iterator[tuple[str, float, Tensor]]:
-        for kind in NORMS:
-            for eps in self.epsilons:
-                yield kind, eps, normalised(x, kind, eps)
+    def _fitting(self, kind: str, x: Tensor, y: Tensor, name: str) -> tuple[float, dict[float, float]] | None:
+        """How far y is from x normalised so, at best, and by which epsilons it is as near; None where it is by none.
+        name: of the gain: what its module has for an epsilon goes before all others.
+        """
+        found = _epsilon(x, y, kind)
+        apart = near(normalised(x, kind, found), y)
+        if apart >= CLOSE:
+            return None
+        short = [float(f"{found:.{digits}g}") for digits in range(1, 5)]
+        for tried in (self.epsilons.get(name, ()), [*short, *EPSILONS, *self.epsilons.get("", ())], [found]):
+            told = {eps: near(normalised(x, kind, eps), y) for eps in tried}
+            least = min(apart, *told.values()) if told else apart
+            fitting = {eps: one / (least or 1.0) for eps, one in told.items() if one <= max(10 * least, 1e-13)}
+            if fitting:
+                return least, fitting
+        return None
 
     def _befores(self, value: RunValue) -> list[RunValue]:
         """The value, and those of its shape right before it, up to maps and what is attended to."""
@@ -377,9 +478,9 @@ class WeightUses:
             last = value.readers[0]
             if last.op in _SUMS:
                 bias = self.piece(next(read for read in last.reads[::-1] if read is not value or len(last.reads) < 2))
-                if bias is None or bias.at.numel() != size:
+                if bias is None or bias.count != size:
                     break
-                bias = Elements(bias.name, bias.at.reshape(-1))
+                bias = bias.vector
             if not last.makes or last.makes[0].tensor.shape[-1:] != (size,):
                 break
             value = last.makes[0]
