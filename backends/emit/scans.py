@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...compiler.graph.nodes import Apply, Scan, reads
-from ...compiler.graph.sources import Sources, over_steps, sources
+from ...compiler.graph.sources import Sources, over_steps
 from ...compiler.graph.values import Role, Scalar, Value
 from ...compiler.sizes.axes import Axis
 from ..plan.plan import ClassPlan, InputState, OutputState, Plan
@@ -147,7 +147,7 @@ def _loop_of(body: MemoryLayout, node: Scan) -> _Loop:
         node, body.program.plan(graph), body.program.bindings[id(graph)][0], to_caller, formals,
         over, args, [val.broadcast & {*over} for val in args],
         states, {result: place for place, result in states.items()},
-        over_steps(sources(graph, body.program.sources), states), {},
+        over_steps(body.program.dependence.of_results(graph), states), {},
     )  # fmt: skip
 
 

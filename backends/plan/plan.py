@@ -29,7 +29,7 @@ from ...compiler.graph.nodes import (
     children,
     nested,
 )
-from ...compiler.graph.sources import Sources
+from ...compiler.graph.sources import Dependence
 from ...compiler.graph.term import WORDS, Leaf, Number, Position, Term, TermOp
 from ...compiler.graph.typed_value import static_element
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
@@ -384,7 +384,7 @@ class ModelPlan:
         self.plans: list[Plan] = []
         self._by_key: dict[str, Plan] = {}
         self._by_graph: dict[int, Plan] = {}
-        self.sources: dict[Graph, tuple[Sources, ...]] = {}  # what results hang on, as far as somebody asked
+        self.dependence = Dependence()
         self._lifted: dict[int, frozenset[Axis]] = {}
         self._counted: set[int] = set()  # bodies that each call tells which pass it is
         self._names = Namer(mark=FILE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnc.compiler.check import build
-from attnc.compiler.graph.sources import over_steps, sources
+from attnc.compiler.graph.sources import Dependence, over_steps
 from attnc.dsl.source import Source
 
 SPEC = """
@@ -58,7 +58,7 @@ def test_what_results_hang_on(body: str, found: str) -> None:
     assert not program.errors, program.errors[0].message
     graph = program.graph("f")
     names = [item.name for item in graph.inputs]
-    shown = ["".join(names[place] for place in sorted(each)) or "-" for each in sources(graph)]
+    shown = ["".join(names[place] for place in sorted(each)) or "-" for each in Dependence().of_results(graph)]
     assert " ".join(shown) == found
 
 

@@ -25,11 +25,11 @@ class Depends(Flow[Some, str]):
         return one | other
 
     def through(self, node: Leaf, given: tuple[Some, ...], here: Here[Some]) -> Answer[Some, str]:
-        found = frozenset({node.weight.name} if isinstance(node, Parameter) else ())
+        found = (node.weight.name,) if isinstance(node, Parameter) else ()
         return Answer((self.nothing.union(*given),) * (len(reads(node)) if self.backward else 1), found)
 
-    def outward(self, node: Nest, number: int | None, found: frozenset[str]) -> frozenset[str]:
-        return frozenset(path_of(node, number) + path for path in found)
+    def outward(self, node: Nest, number: int | None, found: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(path_of(node, number) + path for path in found)
 
 
 class Needed(Depends):
@@ -100,7 +100,7 @@ class Largest(Flow[int | None, tuple[str, int | None]]):
         for one in given:
             most = self.join(most, one)
         made = None if most is None else most + 1
-        return Answer((made,), frozenset({(here.index.graph.name, made)}))
+        return Answer((made,), ((here.index.graph.name, made),))
 
     def widen(self, before: int | None, after: int | None, node: Repeat | Scan) -> int | None:
         return None
@@ -136,13 +136,13 @@ class Same(Flow[str | None, str]):
         return one if one == other else None
 
     def through(self, node: Leaf, given: tuple[str | None, ...], here: Here[str | None]) -> Answer[str | None, str]:
-        return Answer((None,), frozenset(f"{here.index.graph.nodes[-1] is node} {one}" for one in given))
+        return Answer((None,), tuple(map(str, given)))
 
     def later(self, value: str | None, axis: Axis) -> str | None:
         return value
 
 
-def known(body: str) -> tuple[tuple[str | None, ...], frozenset[str]]:
+def known(body: str) -> tuple[tuple[str | None, ...], tuple[str, ...]]:
     text = "depth d = 4; block f(x: [d], y: [d]) -> (a: [d], b: [d]) { BODY; return x, y }"
     graph: Graph = graph_of(text.replace("BODY", body))
     answer = Same().of(graph, ("x", "y"))
@@ -168,4 +168,4 @@ def test_behind_a_loop_its_last_pass_is_known() -> None:
 )
 def test_what_is_found_in_a_pass_is_true_of_one_that_runs(body: str, given: set[str | None]) -> None:
     """In a body that only later passes run nothing is found of what the first one is given."""
-    assert {text.split()[1] for text in known(body)[1]} == {str(one) for one in given}
+    assert {*known(body)[1]} == {str(one) for one in given}

@@ -11,7 +11,7 @@ an answer that is kept tells it in each place that asks for it. `outward` says i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import count
 from typing import ClassVar, Generic, TypeVar
@@ -30,10 +30,10 @@ ROUNDS = 6  # of a loop, before what still grows is widened
 
 @record
 class Answer(Generic[V, F]):
-    """values: of what a graph returns, or a node makes; backward, of what it is given. found: on the way."""
+    """values: of what a graph returns, or a node makes; backward, of what it is given. found: on the way, in order."""
 
     values: tuple[V, ...]
-    found: frozenset[F] = frozenset()
+    found: tuple[F, ...] = ()
 
 
 @mutable
@@ -50,14 +50,16 @@ class Flow(ABC, Generic[V, F]):
 
     backward:  from the results: `V` says how a value is used, and what several readers say of one value is joined.
     each_pass: passes are followed one by one where their number is known; else all together, until nothing changes.
+    last_pass: of what a repeat leaves it is known that its last pass made it, or, if it has none, that nothing did.
     """
 
     nothing: V
     backward: ClassVar[bool] = False
     each_pass: ClassVar[bool] = False
+    last_pass: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[Graph, Site, tuple[V, ...]], Answer[V, F]] = {}
+        self._kept: dict[tuple[Graph, Site, tuple[V, ...]], tuple[Answer[V, F], dict[int, V]]] = {}
 
     # -- what an analysis says -----------------------------------------------------------------------------------
 
@@ -79,6 +81,10 @@ class Flow(ABC, Generic[V, F]):
         """Of a state, one step of a scan later; backward, one step earlier."""
         return value
 
+    def inside(self, node: Nest, here: Here[V]) -> Site:
+        """Where the graph runs that a node holds; with more than a `Site` has, if what is known hangs on that, too."""
+        return here.site.inside(node)
+
     def entering(self, node: Nest, given: tuple[V, ...], here: Here[V], inner: Graph) -> tuple[V, ...]:
         """In the axes of a graph that a node holds. here: around it."""
         return given
@@ -92,7 +98,7 @@ class Flow(ABC, Generic[V, F]):
         anything = reduce(self.join, given, self.nothing)
         return Answer((anything,) * len(node.args if self.backward else node.outs))
 
-    def outward(self, node: Nest, number: int | None, found: frozenset[F]) -> frozenset[F]:
+    def outward(self, node: Nest, number: int | None, found: tuple[F, ...]) -> tuple[F, ...]:
         """What was found in what a node holds, as it is said around it. number: of the pass, where that is known."""
         return found
 
@@ -100,23 +106,31 @@ class Flow(ABC, Generic[V, F]):
 
     def of(self, graph: Graph, given: Sequence[V], site: Site = OUTERMOST) -> Answer[V, F]:
         """Of the results of a graph, from what is known of its inputs; backward, of its inputs, from its results."""
+        return self._read(graph, given, site)[0]
+
+    def known(self, graph: Graph, given: Sequence[V], site: Site = OUTERMOST) -> Mapping[int, V]:
+        """Of each value of a graph, by its id."""
+        return self._read(graph, given, site)[1]
+
+    def _read(self, graph: Graph, given: Sequence[V], site: Site) -> tuple[Answer[V, F], dict[int, V]]:
         key = graph, site, tuple(given)
         if key not in self._kept:
-            self._kept[key] = self._run(*key)
+            here = Here[V](index_of(graph), site, {})
+            self._kept[key] = self._run(here, key[2]), here.known
         return self._kept[key]
 
-    def _run(self, graph: Graph, site: Site, given: tuple[V, ...]) -> Answer[V, F]:
-        here = Here[V](index_of(graph), site, {})
+    def _run(self, here: Here[V], given: tuple[V, ...]) -> Answer[V, F]:
+        graph = here.index.graph
         inputs, results = [entry.value for entry in graph.inputs], [output.value for output in graph.outputs]
         first, last = (results, inputs) if self.backward else (inputs, results)
         self._note(here, first, given)
-        found: set[F] = set()
+        found: dict[F, None] = {}
         for node in reversed(graph.nodes) if self.backward else graph.nodes:
             before, behind = (makes(node), reads(node)) if self.backward else (reads(node), makes(node))
             answer = self._at(node, self._known(here, before), here)
             self._note(here, behind, answer.values)
-            found |= answer.found
-        return Answer(self._known(here, last), frozenset(found))
+            found |= dict.fromkeys(answer.found)
+        return Answer(self._known(here, last), tuple(found))
 
     def _known(self, here: Here[V], values: Sequence[Value]) -> tuple[V, ...]:
         return tuple(here.known.get(value.id, self.nothing) for value in values)
@@ -141,21 +155,21 @@ class Flow(ABC, Generic[V, F]):
     def _inside(
         self, node: Nest, graph: Graph, given: tuple[V, ...], here: Here[V], number: int | None = None
     ) -> Answer[V, F]:
-        answer = self.of(graph, self.entering(node, given, here, graph), here.site.inside(node))
+        answer = self.of(graph, self.entering(node, given, here, graph), self.inside(node, here))
         return Answer(self.leaving(node, answer.values, here, graph), self.outward(node, number, answer.found))
 
     # -- loops
 
     def _repeat(self, node: Repeat, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
         """What goes round, and what enters from outside, the same in every pass: given; backward, found out."""
-        passes = known(node.count)
+        passes = known(node.count) if self.last_pass else None
         if isinstance(passes, int) and (self.each_pass or passes < 1):
             return self._one_by_one(node, given, here, passes)
         state, outside = given[: node.carried], given[node.carried :]
-        found: set[F] = set()
+        found: dict[F, None] = {}
         for rounds in count():
             answers = [self._inside(node, body, (*state, *outside), here) for body in node.bodies]
-            found.update(*(answers[body].found for body in self._ran(node, rounds)))
+            found |= dict.fromkeys(one for body in self._ran(node, rounds) for one in answers[body].found)
             after = [answer.values[: node.carried] for answer in answers]
             state, before = self._next(state, reduce(self._joined, after, state), node, rounds), state
             if state == before:
@@ -163,7 +177,8 @@ class Flow(ABC, Generic[V, F]):
         if isinstance(passes, int):  # `state` is what every pass is given: of what the last one makes more is known
             state = after[node.runs(0 if self.backward else passes - 1)]
         beside = reduce(self._joined, (answer.values[node.carried :] for answer in answers)) if self.backward else ()
-        return Answer((*state, *beside), frozenset(found).union(*(answer.found for answer in answers)))
+        found |= dict.fromkeys(one for answer in answers for one in answer.found)
+        return Answer((*state, *beside), tuple(found))
 
     def _ran(self, node: Repeat, rounds: int) -> Iterable[int]:
         """The bodies for which it is true what is known after so many rounds: it holds of no more passes than these."""
@@ -173,29 +188,29 @@ class Flow(ABC, Generic[V, F]):
     def _one_by_one(self, node: Repeat, given: tuple[V, ...], here: Here[V], passes: int) -> Answer[V, F]:
         state, outside = given[: node.carried], given[node.carried :]
         beside = (self.nothing,) * (len(node.args) - node.carried) if self.backward else ()
-        found: set[F] = set()
+        found: dict[F, None] = {}
         for number in reversed(range(passes)) if self.backward else range(passes):
             body = node.bodies[node.runs(number)]
             answer = self._inside(node, body, (*state, *outside), here, number)
             state = answer.values[: node.carried]
             beside = self._joined(beside, answer.values[node.carried :]) if self.backward else ()
-            found |= answer.found
-        return Answer((*state, *beside), frozenset(found))
+            found |= dict.fromkeys(answer.found)
+        return Answer((*state, *beside), tuple(found))
 
     def _scan(self, node: Scan, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
         """Each step is given what the one before made of its states."""
         states = [(out, into) for into, out in node.states] if self.backward else node.states
         start = given
-        found: set[F] = set()
+        found: dict[F, None] = {}
         for rounds in count():
             answer = self._inside(node, node.graph, given, here)
-            found |= answer.found
+            found |= dict.fromkeys(answer.found)
             after = list(start)
             for into, out in states:
                 after[into] = self.join(start[into], self.later(answer.values[out], node.axis))
             given, before = self._next(given, tuple(after), node, rounds), given
             if given == before:
-                return Answer(answer.values, frozenset(found))
+                return Answer(answer.values, tuple(found))
         raise AssertionError("a loop without end")
 
     def _next(self, before: tuple[V, ...], after: tuple[V, ...], node: Repeat | Scan, rounds: int) -> tuple[V, ...]:

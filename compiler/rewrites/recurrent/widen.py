@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Scan, makes, reads
-from ...graph.sources import over_steps, sources
+from ...graph.sources import Dependence, over_steps
 from ...graph.traits import ADDED, Reduce
 from ...graph.values import Role, Value
 from ...ops import op_named
@@ -171,7 +171,7 @@ def fits(graph: Graph, scan: Scan) -> bool:
         for place, arg in enumerate(scan.args)
         if place in scan.steps or (place not in numbers and (arg.role is Role.DATA or _has_more(scan, place)))
     }
-    of = over_steps(sources(block), dict(scan.states))
+    of = over_steps(Dependence().of_results(block), dict(scan.states))
     read = [of[place] for place in outs_read(graph, scan)]
     enters &= frozenset[int]().union(*read)
     return not enters.isdisjoint(scan.steps) and all(enters <= one for one in read)
