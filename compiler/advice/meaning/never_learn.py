@@ -17,8 +17,9 @@ from collections.abc import Iterable, Iterator
 
 from ....dsl.source import Span
 from ...base.problems import Problem
+from ...graph.core.index import below, path_of
 from ...graph.flows.learning import Learning
-from ...graph.flows.zeros import NONE, Zeros, below, factors, prefix_of
+from ...graph.flows.zeros import Moving
 from ...graph.nodes import (
     Apply,
     Call,
@@ -53,7 +54,7 @@ def never_learn(graph: Graph) -> Iterator[Problem]:
     if reached or "loss" in re.split("[_0-9]+", graph.name.lower()):
         yield from _Dead(graph, learning, own.keys() - reached, whole=not reached).told()
     if reached:
-        yield from _stuck(graph, learning, own, reached)
+        yield from _stuck(graph, own, reached)
 
 
 def ends_gradient(node: Node) -> bool:
@@ -91,9 +92,8 @@ def _own(graph: Graph, known: dict[int, dict[str, Weight]] | None = None) -> dic
             for weight in _weights(node):
                 found[weight.name] = weight
             for child in children(node):
-                prefix = prefix_of(node)
-                inner = _own(child, known).items()
-                found.update((f"{prefix}.{path}" if prefix else path, weight) for path, weight in inner)
+                prefix, inner = path_of(node), _own(child, known).items()
+                found.update((prefix + path, weight) for path, weight in inner)
     return known[id(graph)]
 
 
@@ -162,18 +162,17 @@ class _Dead:
         if own:
             return [({makes(node)[0].id}, own)]
         if isinstance(node, Repeat):
-            inside = below(dead, prefix_of(node))
+            inside = below(dead, path_of(node))
             found = []
             for body in node.bodies if inside and evaluate(node.count) != 0 else ():
                 places = {output.value.id: n for n, output in enumerate(body.outputs)}
-                for ids, paths in self._look(body, f"{prefix}{prefix_of(node)}.", inside):
+                for ids, paths in self._look(body, prefix + path_of(node), inside):
                     found.append(({node.outs[places[one]].id for one in ids}, paths))
             return found
         if isinstance(node, Call) and not node.graph.target:
             if node.graph.kind == "model" and not self.whole:
                 return []
-            at = f"{prefix}{node.name}." if node.name else prefix
-            inside = below(dead, node.name)
+            at, inside = prefix + path_of(node), below(dead, path_of(node))
             passed = inside & by_pass(self.learning.whole(node.graph)[0]) if inside else inside
             if inside - passed:  # what no result of it reaches
                 self._look(node.graph, at, inside - passed)
@@ -184,7 +183,7 @@ class _Dead:
 
     def _of_result(self, graph: Graph, number: int) -> frozenset[str]:
         used = [n == number for n in range(len(graph.outputs))]
-        return by_pass(self.learning.of(graph, used, NONE, (None,) * len(graph.inputs))[0])
+        return by_pass(self.learning.from_results(graph, used)[0])
 
     def _note(self, span: Span | None, end: Node | None, paths: list[str]) -> None:
         self.at.setdefault(span, (end, []))[1].extend(paths)
@@ -211,7 +210,9 @@ class _Forward:
                         live |= {
                             out.id for n, out in enumerate(node.outs) if body.outputs[n].value.id in inner or n in hit
                         }
-                case Call(graph=inside) if not inside.target and not hit & self.learning.whole(inside)[1]:
+                case Call(graph=inside) if not inside.target and not any(
+                    self.learning.whole(inside)[1][n] for n in hit
+                ):
                     if not _says_so(node, hit):
                         found.append(node)
                 case Apply() if ends_gradient(node) or not is_real(node.out):
@@ -273,48 +274,23 @@ def _starts_zero(weight: Weight) -> bool:
     return weight.init.kind == "zeros" or (weight.init.kind == "constant" and not any(weight.init.args))
 
 
-def _stuck(graph: Graph, learning: Learning, own: dict[str, Weight], reached: frozenset[str]) -> Iterator[Problem]:
+def _stuck(graph: Graph, own: dict[str, Weight], reached: frozenset[str]) -> Iterator[Problem]:
     """Weights that stay 0: those that have no gradient while all of them are 0."""
     zeros = frozenset(path for path, weight in own.items() if _starts_zero(weight) and path in reached)
     if not any(_is_factor(own[path], path) for path in zeros):
         return
+    flow = Moving(ends_gradient)
     while zeros:
-        moving = zeros & by_pass(learning.whole(graph, zeros)[0])
+        moved, products = flow.whole(graph, zeros)
+        moving = zeros & by_pass(moved)
         if not moving:
             break
         zeros -= moving
     if zeros:
-        for node, paths in _products(graph, zeros, learning.zeros, (None,) * len(graph.inputs)):
-            yield Plain.BOTH_ZERO.at(node.span, " and ".join(f"`{path}`" for path in paths))
+        for span, paths in products:
+            yield Plain.BOTH_ZERO.at(span, " and ".join(f"`{path}`" for path in paths))
 
 
 def _is_factor(weight: Weight, path: str) -> bool:
     """Not the bias of a map or norm."""
     return not path.endswith(".bias")
-
-
-def _products(
-    graph: Graph, zeros: frozenset[str], known: Zeros, given: tuple[str | None, ...]
-) -> Iterator[tuple[Apply, tuple[str, ...]]]:
-    """The products with two factors that are 0, and the paths of weights that make them so."""
-    null = known.of(graph, zeros, given)
-    for node in graph.nodes:
-        match node:
-            case Apply():
-                paths = [_why(factor, zeros, null) for factor in factors(node)]
-                both = tuple(dict.fromkeys(path for path in paths if path is not None))
-                if sum(path is not None for path in paths) > 1:
-                    yield node, both
-            case Repeat():
-                inside = below(zeros, prefix_of(node))
-                for body in node.bodies:
-                    yield from _products(body, inside, known, known.of_passes(node, zeros, null))
-            case Call(graph=callee) if not callee.target:
-                inner = tuple(null.get(value.id) for value in node.args)
-                yield from _products(callee, below(zeros, node.name), known, inner)
-
-
-def _why(factor: Value | Weight, zeros: frozenset[str], null: dict[int, str]) -> str | None:
-    if isinstance(factor, Weight):
-        return factor.name if factor.name in zeros else None
-    return null.get(factor.id)

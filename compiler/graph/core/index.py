@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from ....dsl.base.records import field, record
@@ -136,7 +136,7 @@ class Site:
 OUTERMOST = Site()
 
 
-def path_of(node: Nest, number: int | None = None) -> str:
+def path_of(node: Node, number: int | None = None) -> str:
     """What a node puts before the paths of the weights in what it runs: `layers.3.`, `layers.*.`, `Q.`, or nothing.
 
     number: of the pass of a repeat; None for any.
@@ -146,5 +146,12 @@ def path_of(node: Nest, number: int | None = None) -> str:
             return node.prefix
         case Repeat():
             return f"{node.name}.{'*' if number is None else number}."
-        case _:
+        case Call() | Scan():
             return f"{node.name}." if node.name else ""
+        case _:
+            return ""
+
+
+def below(paths: Iterable[str], prefix: str) -> frozenset[str]:
+    """Those of the paths that begin so, without it."""
+    return frozenset(path.removeprefix(prefix) for path in paths if path.startswith(prefix))

@@ -1,108 +1,135 @@
-"""What is 0 in a graph as long as some weights are: values, each with the path of a weight that makes it so."""
+"""What gradients still reach as long as some weights are 0: a factor that is 0 keeps them from all others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ..nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, Weight
+from ....dsl.base.records import record
+from ....dsl.source import Span
+from ..core.flow import Answer, Flow, Here, Leaf
+from ..core.index import Nest, Site, below, path_of
+from ..nodes import Apply, Call, Graph, Node, Scan, weights_of
 from ..traits import Arrange, Combination, Function, Gather, Pointwise, Product, Quotient, Reduce, Sum
-from ..values import Value, is_real
-from .flow import Forward
+from ..values import is_real
 
-NONE: frozenset[str] = frozenset()
-Given = tuple[str | None, ...]
+UP = "../"  # before the path of a weight: it is one of the graph around
+Null = str | None
+"""The path of a weight that makes a value 0, if one does."""
 
-
-def below(paths: frozenset[str], prefix: str) -> frozenset[str]:
-    """Those of the paths that begin with a name, without it."""
-    if not prefix or not paths:
-        return paths
-    return frozenset(path[len(prefix) + 1 :] for path in paths if path.startswith(f"{prefix}."))
+TwoZeros = tuple[Span | None, tuple[str, ...]]
+"""A product of which two factors are 0: where it stands, and the weights that make them so."""
 
 
-def prefix_of(node: Node) -> str:
-    """What stands before the names of weights in what a node runs, with `*` for the number of a pass; "" if nothing."""
-    match node:
-        case Repeat():
-            return node.prefix.removesuffix(".") if node.shared else f"{node.name}.*"
-        case Call() | Scan():
-            return node.name
-        case _:
-            return ""
+@record
+class Moved:
+    """null: whether a value is 0, and by which weight. by: the paths of the weights that move it."""
+
+    null: Null = None
+    by: frozenset[str] = frozenset()
 
 
-def factors(node: Apply) -> tuple[Value | Weight, ...]:
-    """What an op multiplies, operands first; () where it is no product."""
+@record
+class WithZeros(Site):
+    """A graph while some of its weights are 0: their paths, with `*` for the number of a pass."""
+
+    zeros: frozenset[str] = frozenset()
+
+
+class Moving(Flow[Moved, TwoZeros]):
+    """Forward. Of what is not known it says that it is not 0. Found: products of which two factors are.
+
+    ends: whether no gradient goes through a node to its operands.
+    """
+
+    nothing = Moved()
+    each_pass = True
+
+    def __init__(self, ends: Callable[[Node], bool]) -> None:
+        super().__init__()
+        self.ends = ends
+
+    def whole(self, graph: Graph, zeros: frozenset[str]) -> tuple[frozenset[str], tuple[TwoZeros, ...]]:
+        """The paths of the weights that gradients of its results reach, and the products of two zeros."""
+        answer = self.of(graph, (self.nothing,) * len(graph.inputs), WithZeros(zeros=zeros))
+        real = (one.by for one, output in zip(answer.values, graph.outputs, strict=True) if is_real(output.value))
+        return frozenset[str]().union(*real), answer.found
+
+    def join(self, one: Moved, other: Moved) -> Moved:
+        return Moved(None if other.null is None else one.null, one.by | other.by)
+
+    def inside(self, node: Nest, here: Here[Moved]) -> Site:
+        return WithZeros(zeros=below(_zeros(here), path_of(node)))
+
+    def entering(self, node: Nest, given: tuple[Moved, ...], here: Here[Moved], inner: Graph) -> tuple[Moved, ...]:
+        return tuple(_renamed(node, one, lambda path: UP + path) for one in given)
+
+    def leaving(self, node: Nest, made: tuple[Moved, ...], here: Here[Moved], inner: Graph) -> tuple[Moved, ...]:
+        prefix = path_of(node)
+        return tuple(
+            _renamed(node, one, lambda path: path[len(UP) :] if path.startswith(UP) else prefix + path) for one in made
+        )
+
+    def unknown(self, node: Call, given: tuple[Moved, ...], here: Here[Moved]) -> Answer[Moved, TwoZeros]:
+        by = frozenset[str]().union(*(one.by for one in given))
+        return Answer(tuple(Moved(by=by) if is_real(out) else self.nothing for out in node.outs))
+
+    def through(self, node: Leaf, given: tuple[Moved, ...], here: Here[Moved]) -> Answer[Moved, TwoZeros]:
+        if not is_real(node.out):
+            return Answer((self.nothing,))
+        zeros = _zeros(here)
+        own = tuple(
+            Moved(one.name if one.name in zeros else None, frozenset(() if one.frozen else {one.name}))
+            for one in weights_of(node)
+        )
+        if not isinstance(node, Apply):
+            return Answer(own or (self.nothing,))
+        operands, mask = given[: len(node.operands)], given[len(node.operands) :]
+        empty = [one.null for one in _factors(node, operands, own)]
+        number = sum(path is not None for path in empty)
+        by = [
+            one.by
+            for place, one in enumerate((*operands, *own, *mask))
+            if place >= len(empty) or number == (empty[place] is not None)  # no other factor is 0
+        ]
+        made = Moved(_null(node, operands, own, empty), frozenset[str]().union(*(() if self.ends(node) else by)))
+        names = dict.fromkeys(path.replace(UP, "") for path in empty if path is not None)
+        return Answer((made,), ((node.span, tuple(names)),) if number > 1 else ())
+
+
+def _zeros(here: Here[Moved]) -> frozenset[str]:
+    return here.site.zeros if isinstance(here.site, WithZeros) else frozenset()
+
+
+def _renamed(node: Nest, one: Moved, path: Callable[[str], str]) -> Moved:
+    """In a scan, nothing is known to be 0."""
+    null = None if one.null is None or isinstance(node, Scan) else path(one.null)
+    return Moved(null, frozenset(map(path, one.by)))
+
+
+def _factors(node: Apply, operands: tuple[Moved, ...], weights: tuple[Moved, ...]) -> tuple[Moved, ...]:
+    """What an op multiplies; () where it is no product."""
     match node.traits.reads:
         case Pointwise(Product()):
-            return node.operands
+            return operands
         case Reduce(Combination(adds=True), multiplies=True):
-            return (*node.operands, *node.weights[:1])
+            return (*operands, *weights[:1])
         case _:
             return ()
 
 
-class Zeros(Forward[str, frozenset[str]]):
-    """Graphs forward: of each value that is 0 the path of a weight that makes it so. `here` has the paths of those that
-    are. Of what is not known it says that it is not 0.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(NONE)
-
-    def of(self, graph: Graph, zeros: frozenset[str], given: Given) -> dict[int, str]:
-        """The ids of the values that are 0, each with the path of a weight that makes it so.
-
-        zeros: the paths of weights that are; given: of each input such a path, or None.
-        """
-        self.here = zeros
-        return self.known(graph, given)
-
-    def of_passes(self, node: Repeat, zeros: frozenset[str], null: dict[int, str]) -> Given:
-        """What of the inputs of a repeat's bodies is 0 in every pass."""
-        self.here = zeros
-        return self.rounds(node, self.passed(node, null))
-
-    def known(self, graph: Graph, given: Sequence[str | None] = ()) -> dict[int, str]:
-        return super().known(graph, given) if self.here or any(given) else {}
-
-    def inside(self, node: Call | Repeat | Scan) -> frozenset[str]:
-        return below(self.here, prefix_of(node))
-
-    def holds(self, before: str, after: str | None) -> bool:
-        return after is not None
-
-    def left(self, node: Call | Repeat, given: Given, results: Given) -> Given:
-        prefix = prefix_of(node)
-        return tuple(f"{prefix}.{path}" if path and path not in given and prefix else path for path in results)
-
-    def one(self, node: Node, known: dict[int, str]) -> str | None:
-        match node:
-            case Parameter(weight=weight) if weight.name in self.here:
-                return weight.name
-            case Apply() if is_real(node.out):
-                return _makes_zero(node, self.here, known)
-            case _:
-                return None
-
-
-def _makes_zero(node: Apply, zeros: frozenset[str], null: dict[int, str]) -> str | None:
+def _null(node: Apply, operands: tuple[Moved, ...], weights: tuple[Moved, ...], factors: Sequence[Null]) -> Null:
     """The path of a weight that makes the result 0."""
-    own = {weight.name for weight in node.weights} & zeros
-    product = factors(node)
-    if product:
-        if any(bias.name not in zeros for bias in node.weights[1:]):
-            return None
-        names = [factor.name if factor.name in own else None for factor in product if isinstance(factor, Weight)]
-        return next((path for path in (*(null.get(v.id) for v in node.operands), *names) if path is not None), None)
-    if node.weights:
+    if factors:
+        biased = any(bias.null is None for bias in weights[1:])
+        return None if biased else next((path for path in factors if path is not None), None)
+    if weights:
         return None
     match node.traits.reads:
         case Pointwise(Sum()) | Arrange() | Reduce(Combination(adds=True)):
-            needed = node.operands
+            needed = operands
         case Pointwise(Quotient(whole=False) | Function(zero=True)) | Gather():
-            needed = node.operands[:1]
+            needed = operands[:1]
         case _:
             return None
-    paths = [null.get(value.id) for value in needed]
+    paths = [one.null for one in needed]
     return paths[0] if paths and all(path is not None for path in paths) else None
