@@ -205,6 +205,7 @@ class Scan:
 
 
 Node = Constant | Positions | Parameter | Apply | Call | Repeat | Scan
+NESTS = (Call, Repeat, Scan)  # those that hold graphs; a union of them is slower to ask
 
 
 @record
@@ -343,7 +344,7 @@ def reads(node: Node) -> tuple[Value, ...]:
 
 def makes(node: Node) -> tuple[Value, ...]:
     """The values that a node makes."""
-    return node.outs if isinstance(node, Call | Repeat | Scan) else (node.out,)
+    return node.outs if isinstance(node, NESTS) else (node.out,)
 
 
 def weights_of(node: Node) -> tuple[Weight, ...]:

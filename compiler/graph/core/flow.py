@@ -18,7 +18,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from ....dsl.base.records import mutable, record
 from ...sizes.axes import Axis, known
-from ..nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
+from ..nodes import NESTS, Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
 from ..values import Value
 from .index import OUTERMOST, Index, Nest, Site, index_of
 
@@ -120,37 +120,32 @@ class Flow(ABC, Generic[V, F]):
         return self._kept[key]
 
     def _run(self, here: Here[V], given: tuple[V, ...]) -> Answer[V, F]:
-        graph = here.index.graph
+        graph, known, nothing, backward = here.index.graph, here.known, self.nothing, self.backward
         inputs, results = [entry.value for entry in graph.inputs], [output.value for output in graph.outputs]
-        first, last = (results, inputs) if self.backward else (inputs, results)
-        self._note(here, first, given)
+        first, last = (results, inputs) if backward else (inputs, results)
+        self._note(known, first, given)
         found: dict[F, None] = {}
-        for node in reversed(graph.nodes) if self.backward else graph.nodes:
-            before, behind = (makes(node), reads(node)) if self.backward else (reads(node), makes(node))
-            answer = self._at(node, self._known(here, before), here)
-            self._note(here, behind, answer.values)
-            found |= dict.fromkeys(answer.found)
-        return Answer(self._known(here, last), tuple(found))
+        for node in reversed(graph.nodes) if backward else graph.nodes:
+            before, behind = (makes(node), reads(node)) if backward else (reads(node), makes(node))
+            answer = self._at(node, tuple([known.get(value.id, nothing) for value in before]), here)
+            self._note(known, behind, answer.values)
+            if answer.found:
+                found |= dict.fromkeys(answer.found)
+        return Answer(tuple([known.get(value.id, nothing) for value in last]), tuple(found))
 
-    def _known(self, here: Here[V], values: Sequence[Value]) -> tuple[V, ...]:
-        return tuple(here.known.get(value.id, self.nothing) for value in values)
-
-    def _note(self, here: Here[V], values: Sequence[Value], known: Sequence[V]) -> None:
-        for value, one in zip(values, known, strict=True):
-            here.known[value.id] = self.join(here.known[value.id], one) if value.id in here.known else one
+    def _note(self, known: dict[int, V], values: Sequence[Value], more: Sequence[V]) -> None:
+        for value, one in zip(values, more, strict=True):
+            number = value.id
+            known[number] = self.join(known[number], one) if number in known else one
 
     def _at(self, node: Node, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
-        match node:
-            case Call() if node.graph.target:
-                return self.unknown(node, given, here)
-            case Call():
-                return self._inside(node, node.graph, given, here)
-            case Repeat():
-                return self._repeat(node, given, here)
-            case Scan():
-                return self._scan(node, given, here)
-            case _:
-                return self.through(node, given, here)
+        if not isinstance(node, NESTS):
+            return self.through(node, given, here)
+        if isinstance(node, Repeat):
+            return self._repeat(node, given, here)
+        if isinstance(node, Scan):
+            return self._scan(node, given, here)
+        return self.unknown(node, given, here) if node.graph.target else self._inside(node, node.graph, given, here)
 
     def _inside(
         self, node: Nest, graph: Graph, given: tuple[V, ...], here: Here[V], number: int | None = None

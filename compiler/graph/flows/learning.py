@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from ..core.flow import Answer, Flow, Here, Leaf
 from ..core.index import Nest, Site, path_of
-from ..nodes import Call, Graph, Node, reads, stops_gradient, weights_of
-from ..values import is_real
+from ..nodes import Apply, Call, Graph, Node, Parameter, Weight, reads, stops_gradient
+from ..values import Scalar, is_real
 
 
 def learned(graph: Graph) -> frozenset[str]:
@@ -39,7 +40,8 @@ class Learning(Flow[bool, str]):
         """The same where only some of the results are used."""
         real = [wanted and is_real(output.value) for output, wanted in zip(graph.outputs, used, strict=True)]
         answer = self.of(graph, real)
-        return frozenset(answer.found), answer.values
+        reached = (used and is_real(entry.value) for used, entry in zip(answer.values, graph.inputs, strict=True))
+        return frozenset(answer.found), tuple(reached)
 
     def join(self, one: bool, other: bool) -> bool:
         return one or other
@@ -53,10 +55,21 @@ class Learning(Flow[bool, str]):
         return tuple(prefix + path for path in found) if prefix else found
 
     def unknown(self, node: Call, given: tuple[bool, ...], here: Here[bool]) -> Answer[bool, str]:
-        return Answer(tuple(any(given) and is_real(value) for value in node.args))
+        return _everything(len(node.args), True in given)
 
     def through(self, node: Leaf, given: tuple[bool, ...], here: Here[bool]) -> Answer[bool, str]:
-        if not given[0] or self.ends(node):
-            return Answer((False,) * len(reads(node)))
-        found = (weight.name for weight in weights_of(node) if not weight.frozen)
-        return Answer(tuple(map(is_real, reads(node))), tuple(found))
+        reached = given[0] and node.out.type.element is Scalar.REAL and not self.ends(node)
+        if isinstance(node, Apply):
+            answer = _everything(len(reads(node)), reached)
+            return Answer(answer.values, _learning(node.weights)) if reached and node.weights else answer
+        return Answer((), _learning((node.weight,))) if reached and isinstance(node, Parameter) else _everything(0)
+
+
+@cache
+def _everything(number: int, reached: bool = False) -> Answer[bool, str]:
+    """What is no real is taken to be reached, too: it makes no real through which a gradient comes to it."""
+    return Answer((reached,) * number)
+
+
+def _learning(weights: tuple[Weight, ...]) -> tuple[str, ...]:
+    return tuple(weight.name for weight in weights if not weight.frozen)
