@@ -58,7 +58,7 @@ def files(place: Path) -> set[str]:
 def run(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """attnc in a process of its own."""
     command = [sys.executable, "-m", "attnc", *args]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=300)
 
 
 def fails(capsys: pytest.CaptureFixture[str], *args: str, status: int = COULD_NOT_RUN) -> str:
@@ -333,7 +333,7 @@ def test_a_device_is_written_not_replaced() -> None:
 def test_a_full_disk() -> None:
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "attnc", "compile", "good.attn", "--to", "numpy"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
     assert done.returncode == COULD_NOT_RUN
     assert re.fullmatch(r"attnc: .*No space left.*\n", done.stderr)
 
@@ -342,7 +342,7 @@ def test_a_broken_pipe_is_quiet() -> None:
     command = [sys.executable, "-m", "attnc", "compile", "good.attn", "--to", "numpy"]
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=300)
     os.close(writer)
     assert done.stderr == ""
 
@@ -375,10 +375,10 @@ def test_no_colour_where_nobody_sees_it(place: Path) -> None:
     if script := shutil.which("script"):  # util-linux: gives the command a terminal
         command = [script, "-qec", f"{sys.executable} -m attnc check wrong.attn", "/dev/null"]
         env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
-        assert b"\x1b" in subprocess.run(command, stdout=subprocess.PIPE, env=env, timeout=60).stdout
+        assert b"\x1b" in subprocess.run(command, stdout=subprocess.PIPE, env=env, timeout=300).stdout
         assert (
             b"\x1b"
-            not in subprocess.run(command, stdout=subprocess.PIPE, env=env | {"NO_COLOR": "1"}, timeout=60).stdout
+            not in subprocess.run(command, stdout=subprocess.PIPE, env=env | {"NO_COLOR": "1"}, timeout=300).stdout
         )
 
 
@@ -456,7 +456,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_imported(command: list[str], absent: list[str]) -> None:
     """`check` of a right file is quick because it loads nothing but our own; only running a model needs torch."""
     code = f"import sys; from attnc.cli import main; assert main({[*command, 'good.attn']}) == 0; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert loaded & set(absent) == set()
 
@@ -528,13 +528,13 @@ def test_fmt_leaves_what_does_not_parse(capsys: pytest.CaptureFixture[str], plac
 
 def test_fmt_from_stdin_to_stdout() -> None:
     command = [sys.executable, "-m", "attnc", "fmt", "-"]
-    done = subprocess.run(command, input=UGLY, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, input=UGLY, capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (CLEAN, PRETTY, "")
-    done = subprocess.run(command, input="width =", capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, input="width =", capture_output=True, text=True, timeout=300)
     assert done.returncode == WRONG
     assert done.stdout == ""
     assert "<stdin>:1" in done.stderr
-    done = subprocess.run(command, input=b"\xff", capture_output=True, timeout=60)
+    done = subprocess.run(command, input=b"\xff", capture_output=True, timeout=300)
     assert done.returncode == COULD_NOT_RUN
     assert done.stderr == b"attnc: <stdin>: not UTF-8 text (byte 0xff on line 1)\n"
 
@@ -598,7 +598,7 @@ def test_check_takes_folders(capsys: pytest.CaptureFixture[str], place: Path) ->
 
 def from_stdin(text: str | bytes, *args: str) -> subprocess.CompletedProcess[bytes]:
     content = text.encode() if isinstance(text, str) else text
-    return subprocess.run([sys.executable, "-m", "attnc", *args], input=content, capture_output=True, timeout=60)
+    return subprocess.run([sys.executable, "-m", "attnc", *args], input=content, capture_output=True, timeout=300)
 
 
 def test_check_from_stdin(place: Path) -> None:

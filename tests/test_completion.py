@@ -64,7 +64,7 @@ def test_bash_completes(capsys: pytest.CaptureFixture[str], tmp_path: Path, type
         _shtab_attnc attnc "{words[-1]}" "{words[-2]}"
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    done = subprocess.run(["bash", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert offered == {line.rstrip("/ ") for line in done.stdout.splitlines()}, done.stderr
 
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import ast
 import symtable
+import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from attnc.compiler.ops import OPS
 
@@ -29,6 +32,8 @@ MOST_FILES = 12  # of a folder, beside `__init__`
 MOST_LINES = 60  # of a function, those of functions within it counted
 CHECKER = ("compiler/typing/", "compiler/calls/")
 MOST_LINES_OF_CLASS = 300  # in the checker
+
+_CLOCKS = ("time", "perf_counter", "process_time", "thread_time", "monotonic", "clock_gettime")
 
 parsed = cache(ast.parse)  # each file is looked at several times
 
@@ -146,6 +151,67 @@ def test_no_comprehension_hides_what_the_function_around_it_reads_from_outside()
         for path in sorted((ROOT / folder).rglob("*.py"))
         for one in found(symtable.symtable(path.read_text(encoding="utf-8"), str(path), "exec"))
     ]
+
+
+CLOCKS = frozenset(name for name in dir(time) if name.removesuffix("_ns") in _CLOCKS)
+LEAST_PATIENCE = 120  # seconds
+
+
+def clocks(text: str) -> Iterator[int]:
+    """The lines that look at a clock, or give up waiting early."""
+    tree = parsed(text)
+    known = {name.asname or name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names}
+    numbers = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module="time", names=names) if CLOCKS & {name.name for name in names}:
+                yield node.lineno
+            case ast.Import(names=names) if any(name.name == "timeit" for name in names):
+                yield node.lineno
+            case ast.Attribute(value=ast.Name(id=module), attr=attr) if attr in CLOCKS and module in known:
+                yield node.lineno
+            case ast.keyword(arg="timeout", value=ast.Constant(value=int() | float() as seconds)):
+                if seconds < LEAST_PATIENCE:
+                    yield node.value.lineno
+            case ast.keyword(arg="timeout", value=ast.Name(id=name)) if name in numbers:
+                if numbers[name] < LEAST_PATIENCE:
+                    yield node.value.lineno
+
+
+def test_no_test_measures_seconds() -> None:
+    """Machines differ: how long work takes is measured in other work (tests/clock.py), and whoever waits is patient.
+    `tests/faults` holds no tests.
+    """
+    files = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "faults" not in path.parts]
+    found = {
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in files
+        if path.name != "clock.py"
+        for line in clocks(path.read_text(encoding="utf-8"))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import time\nbegun = time.perf_counter()",
+        "import time as clock\nclock.monotonic_ns()",
+        "from time import process_time",
+        "import timeit",
+        "run(command, timeout=60)",
+        "SECONDS = 5.0\nqueue.get(timeout=SECONDS)",
+    ],
+)
+def test_what_measures_seconds_is_found(text: str) -> None:
+    assert [*clocks(text)]
+    assert not [*clocks("import time\ntime.sleep(1)\nrun(command, timeout=300)")]
 
 
 def test_no_file_is_excepted_from_complexity() -> None:

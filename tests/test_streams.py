@@ -35,7 +35,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*args: str | bytes, text: str = "", **env: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "attnc", *args]
-    return subprocess.run(command, input=text.encode(), capture_output=True, env={**os.environ, **env}, timeout=60)
+    return subprocess.run(command, input=text.encode(), capture_output=True, env={**os.environ, **env}, timeout=300)
 
 
 # -- coding
@@ -171,7 +171,7 @@ def test_readable() -> None:
 def closed(streams: str, *args: str) -> subprocess.CompletedProcess[bytes]:
     """attnc with these streams closed, as `<&- >&- 2>&-` do."""
     shell = f'exec "{sys.executable}" -m attnc "$@" {streams}'
-    return subprocess.run(["sh", "-c", shell, "sh", *args], capture_output=True, timeout=60)
+    return subprocess.run(["sh", "-c", shell, "sh", *args], capture_output=True, timeout=300)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
@@ -272,7 +272,7 @@ def test_ctrl_c_during_the_imports_is_quiet(module: str) -> None:
         "sys.argv = ['attnc', 'check', 'a.attn']\n"
         "entry()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, b"", b"")
 
 
@@ -280,7 +280,7 @@ def test_the_console_script_imports_nothing_before_it_can_be_interrupted() -> No
     code = (
         "import sys; from attnc.__main__ import entry; print(*sorted(n for n in sys.modules if n.startswith('attnc')))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.split() == ["attnc", "attnc.__main__"]
     done = subprocess.run([sys.executable, "-c", "import attnc; print(dir(attnc))"], capture_output=True, text=True)
     assert "'load'" in done.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from attnc.compiler.check import Program, build
 from attnc.dsl.render import render_all
 from attnc.dsl.source import Source
+from tests.clock import ratio
 from tests.dump import dump
 
 HERE = Path(__file__).parent
@@ -124,21 +124,15 @@ model net(x: [seq, model]) -> [seq, model] causal seq {{
 
 @pytest.mark.parametrize("factor", ["2", "(i + 1)"])
 def test_the_count_of_a_repeat_costs_nothing(factor: str) -> None:
-    """The graph of a thousand layers is that of two; the time is measured generously, for it may be a busy machine."""
+    """The graph of a thousand layers is that of two."""
 
-    def checked(count: int) -> tuple[str, float]:
-        text = STACK.format(count=count, factor=factor)
-        start = time.perf_counter()
-        program = build(Source("text.attn", text))
-        seconds = time.perf_counter() - start
+    def checked(count: int) -> str:
+        program = build(Source("text.attn", STACK.format(count=count, factor=factor)))
         assert not program.diagnostics, render_all(program.diagnostics)
-        return dump(program.graph("net")).replace(f"layers = {count}", "layers"), seconds
+        return dump(program.graph("net")).replace(f"layers = {count}", "layers")
 
-    checked(1)
-    few, short = checked(2)
-    many, long = checked(1000)
-    assert few == many
-    assert long < 5 * short + 0.5
+    assert checked(2) == checked(1000)
+    assert ratio(lambda: checked(1000), lambda: checked(2)) < 5
 
 
 def test_long_files_are_checked_in_time() -> None:

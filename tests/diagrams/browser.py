@@ -14,6 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from tests.clock import patience, wait_until
+
 CHROMIUM = next((p for p in ("chromium", "chromium-browser", "google-chrome") if shutil.which(p)), None)
 FIREFOX = next((p for p in ("firefox-esr", "firefox") if shutil.which(p)), None)
 _CODES = {
@@ -99,8 +101,7 @@ class Chromium:
 
     def visit(self, url: str) -> None:
         self.send("Page.navigate", url=url)
-        while self.run("document.readyState") != "complete":
-            time.sleep(0.02)
+        wait_until(lambda: self.run("document.readyState") == "complete")
 
     def type(self, text: str) -> None:
         self.send("Input.insertText", text=text)
@@ -167,7 +168,8 @@ class Firefox:
         command = [FIREFOX, "--headless", "--marionette", "--no-remote", "--profile", str(profile)]
         command += ["--width", str(wide), "--height", str(high)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(300):
+        waiting = patience()
+        while waiting():
             try:
                 self._socket = socket.create_connection(("127.0.0.1", port))
                 break

@@ -13,8 +13,9 @@ from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 from pygls.uris import from_fs_path
 
+from tests.clock import PATIENCE
+
 Answer = TypeVar("Answer")
-SECONDS = 30
 
 
 class Editor:
@@ -44,7 +45,7 @@ class Editor:
             self.log += [wish.method for wish in params.registrations]
 
     def run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
-        return self.loop.run_until_complete(asyncio.wait_for(work, SECONDS))
+        return self.loop.run_until_complete(asyncio.wait_for(work, PATIENCE))
 
     def start(self, encodings: list[lsp.PositionEncodingKind | str] | None = None) -> lsp.InitializeResult:
         self.run(self.client.start_io(sys.executable, "-m", "attnc", "lsp", "--stdio"))

@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import Any
 
-SECONDS = 60
+from tests.clock import PATIENCE
 
 
 class Raw:
@@ -57,7 +57,7 @@ class Raw:
         return self.last
 
     def _next(self) -> None:
-        message = self.inbox.get(timeout=SECONDS)
+        message = self.inbox.get(timeout=PATIENCE)
         assert message is not None, self.process.stderr and self.process.stderr.read().decode()
         if "method" in message:
             self.notes.append(message)
@@ -122,8 +122,8 @@ class Raw:
     def leave(self) -> int:
         """Says `exit`; the status of the process."""
         self.send(b'{"jsonrpc": "2.0", "method": "exit"}')
-        status = self.process.wait(SECONDS)
-        self.reader.join(SECONDS)
+        status = self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert pipe is not None
             pipe.close()

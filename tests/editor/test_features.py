@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from attnc.editor.features.signature import signature
 from attnc.editor.lines import Lines
 from attnc.editor.project import Project
 from attnc.editor.shift import Shift
+from tests.clock import at_most
 
 from .edits import ROOT, SPECS, edited
 
@@ -175,10 +175,9 @@ def typing(seed: int, edits: int) -> None:
 @pytest.mark.parametrize("text", ["(" * 60_000, "{" * 60_000, "[(" * 30_000, "a." * 30_000, "\U0001d4a6" * 15_000])
 def test_what_nests_beyond_all_measure_is_answered_at_once(text: str) -> None:
     analysis = checked(Path("/nowhere/x.attn"), text)
-    begun = time.process_time()
-    for offset in (0, 30_000, len(text)):
-        ask_everything(analysis, offset)
-    assert time.process_time() - begun < 5
+    with at_most(50):
+        for offset in (0, 30_000, len(text)):
+            ask_everything(analysis, offset)
 
 
 def test_hover_knows_the_axes_of_a_dot() -> None:

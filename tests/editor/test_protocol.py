@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from lsprotocol import types as lsp
 
 from attnc.editor.protocol import edited
+from tests.clock import elapsed
 
 from .raw import Raw, at, put
 
@@ -129,9 +129,11 @@ def test_requests_are_answered_while_a_long_text_is_checked_and_what_is_cancelle
     client.notify("$/cancelRequest", id=hover)
     assert client.wait(hover)["error"]["code"] == -32800
     client.change(URI, 3, {"text": TEXT})  # at once, though the long text was never checked to its end
-    begun = time.monotonic()
+    quick = elapsed(lambda: client.diagnostics(URI, 3))
     assert client.diagnostics(URI, 3) == [] and 2 not in [each["version"] for each in client.published(URI)]
-    assert time.monotonic() - begun < 5
+    client.change(URI, 4, {"text": long(60)})
+    assert quick < elapsed(lambda: client.diagnostics(URI, 4)), "the long text, to its end"
+    client.change(URI, 5, {"text": TEXT})
     client.notify("$/cancelRequest", id=12345)
     assert "x: [seq, model]" in client.hover(URI, 3, 11)
 

@@ -11,12 +11,13 @@ import argparse
 import random
 import resource
 import sys
-import time
 import traceback
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+
+from tests.clock import patience
 
 BORING = 40
 """After so many calls without a new line a function is traced no more."""
@@ -57,9 +58,9 @@ def loop(seconds: float, seed: int, failures: Path) -> int:
     rng, coverage = random.Random(seed), Coverage()
     corpus, runs = list(SEEDS), 0
     found: dict[str, str] = {}
-    begun = time.monotonic()
+    waiting = patience(seconds)
     fresh = list(SEEDS)
-    while time.monotonic() - begun < seconds:
+    while waiting():
         text = fresh.pop() if fresh else mutated(rng, rng.choice(corpus[-200:] + SEEDS), rng.choice(corpus))
         before = coverage.count
         sys.settrace(coverage.of_call)

@@ -19,6 +19,7 @@ from zlib import compressobj
 
 import pytest
 
+from tests.clock import elapsed, wait_until
 from tests.diagrams.browser import CHROMIUM, FIREFOX, Chromium, Firefox
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,6 @@ model net(Q: [seq, key], K: [seq, key], V: [seq, key]) -> [seq, key] {
 }
 """
 RIGHT = WRONG.replace("softmax[seq]", "softmax[past]")
-SECONDS = 120.0  # for anything: what is measured is printed
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("npm") is None, reason="needs Node and npm"),
@@ -70,11 +70,8 @@ class Playground:
 
     def until(self, script: str) -> float:
         """The seconds until an expression is true."""
-        begun = time.monotonic()
-        while not self.browser.look(f"!!({script})"):
-            assert time.monotonic() - begun < SECONDS, (script, self.errors, self.run("document.body.innerText"))
-            time.sleep(0.02)
-        return time.monotonic() - begun
+        why = lambda: (script, self.errors, self.run("document.body.innerText"))  # noqa: E731
+        return elapsed(lambda: wait_until(lambda: self.browser.look(f"!!({script})"), why))
 
     def run(self, script: str) -> Any:
         return self.browser.look(script)
@@ -251,7 +248,6 @@ def test_a_newer_text_ends_an_older_drawing(page: Playground) -> None:
     page.until(DRAWN)
     page.choose("examples", "examples/attentions/rnn.attn")
     page.until(DRAWN)
-    begun = time.monotonic()
     page.run(f"(location.hash = {json.dumps(link(large))})")
     page.until("document.querySelector('#state').textContent.includes('Making')")
     time.sleep(1)
@@ -261,8 +257,8 @@ def test_a_newer_text_ends_an_older_drawing(page: Playground) -> None:
     print(f"a keystroke while it draws: {page.until('document.body.dataset.checked'):.1f} s")
     page.choose("examples", "examples/attentions/rnn.attn")
     page.until("document.querySelector('.cm-content').textContent.includes('tanh')")
-    page.until("document.querySelector('#state').textContent === 'It checks.' && " + DRAWN)
-    print(f"the newer figure: {time.monotonic() - begun:.1f} s after the older one was begun")
+    drawn = page.until("document.querySelector('#state').textContent === 'It checks.' && " + DRAWN)
+    print(f"the newer figure: {drawn:.1f} s behind its text")
     assert page.run("document.querySelector('#figure iframe').dataset.name") == "rnn"
 
 

@@ -28,7 +28,7 @@ from attnc.compiler.sharding.spread import GraphSpread, spread
 from attnc.compiler.sharding.weights import PlacedWeight, placed_weights
 from attnc.spec import Model
 
-PATIENCE = 60.0  # seconds that a thread waits for the others of its group
+PATIENCE = 120.0  # seconds that a thread waits for the others of its group
 
 
 @dataclass

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.clock import PATIENCE, patience
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -42,16 +44,16 @@ def each_found(world: int, cases: Sequence[dict[str, Any]], seconds: float) -> I
                     subprocess.Popen([*command, str(rank), *places], cwd=ROOT, env=env, stdout=out, stderr=err)
                 )
         try:
-            told, since = 0, time.monotonic()
+            told, waiting = 0, patience(seconds)
             while told < len(cases):
-                over = time.monotonic() - since > seconds or any(each.poll() is not None for each in started)
+                over = not waiting() or any(each.poll() is not None for each in started)
                 if over:
                     time.sleep(2.0)  # for what the others say
                 lines = [_found(out) for out, _ in said]
                 for each in lines[0][told:]:
                     if "failed" not in each:
                         yield each
-                        told, since = told + 1, time.monotonic()
+                        told, waiting = told + 1, patience(seconds)
                 failed = [each for found in lines for each in found if "failed" in each]
                 if failed or (over and told < len(cases)):
                     why = "\n".join(err.read_text()[-3000:] for _, err in said)
@@ -59,7 +61,7 @@ def each_found(world: int, cases: Sequence[dict[str, Any]], seconds: float) -> I
                     return
                 time.sleep(0.1)
             for each in started:
-                each.wait(60)
+                each.wait(PATIENCE)
         finally:
             for each in started:
                 each.kill()

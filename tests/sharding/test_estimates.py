@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 
 import pytest
@@ -17,6 +16,7 @@ from attnc.compiler.sharding.estimates.activations import Checkpointing
 from attnc.compiler.sharding.estimates.balance import placed_at
 from attnc.compiler.sharding.find import MeshSearch
 from attnc.compiler.sharding.options import PlanOptions
+from tests.clock import at_most
 
 from .subjects import EXAMPLES, model
 
@@ -96,10 +96,9 @@ def test_pipelines_are_found() -> None:
     sizes = {"model": 16384, "inner": 53248, "layers": 126, "sharing": 16}
     of = attnc.load(LLAMA, sizes=sizes).model("llama")
     how = PlanOptions({"seq": 8192}, {"model": ("groups", "inner", "vocab", "seq")}, 2048, reduce="float32")
-    began = time.process_time()
     search = MeshSearch(of._sized, how, 8192, 80e9, 1e11, 4e14, again=tuple(Checkpointing))
-    best = search.run().best
-    assert time.process_time() - began < 60
+    with at_most(600):
+        best = search.run().best
     place, published = next(
         (place, one) for place, one in enumerate(best) if str(one.plan.mesh) == "pipe = 16, data = 64, model = 8"
     )

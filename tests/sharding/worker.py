@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,8 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import init_device_mesh
 from torch.utils.checkpoint import set_checkpoint_early_stop
+
+from tests.clock import now
 
 from .beside import both, far, full
 from .decoding import decoded
@@ -151,13 +152,14 @@ def main(rank: int, world: int, meet: str, cases: str) -> None:
     with open(cases, encoding="utf-8") as file:
         todo = json.load(file)
     for case in todo:
-        begun = time.monotonic(), time.process_time()
+        begun = now()
         try:
             found = work(case)(case)
         except Exception:
             found = {"failed": traceback.format_exc()}
         if rank == 0 or "failed" in found:
-            took = {"seconds": time.monotonic() - begun[0], "computing": time.process_time() - begun[1]}
+            wall, computing = (after - before for after, before in zip(now(), begun, strict=True))
+            took = {"seconds": wall, "computing": computing}
             print(json.dumps({"case": case, "rank": rank, **took, **found}), flush=True)
         if "failed" in found:
             break  # the others wait for it

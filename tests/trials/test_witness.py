@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from attnc.trials import tried
 from attnc.trials.run import RunnableGraph
 from attnc.trials.search import SHARE, spread
 from attnc.trials.shrink import shrunk
+from tests.clock import at_most
 from tests.compiler.causal_masks import trials
 from tests.compiler.test_causality import HERE, SPEC
 
@@ -70,10 +70,9 @@ ATTEND = "dot[past](softmax[past](dot[d](x, x[seq as past]) where {mask}), x[seq
 
 @pytest.mark.parametrize("window", [5, 60, 300, 4096])
 def test_beyond_a_window(window: int) -> None:
-    began = time.perf_counter()
-    found = simple(ATTEND.format(mask=f"past <= seq or past - seq > {window}")).witness
+    with at_most(80):
+        found = simple(ATTEND.format(mask=f"past <= seq or past - seq > {window}")).witness
     assert found is not None and found.sizes["seq"] >= window + 1
-    assert time.perf_counter() - began < 8, "2 s where nothing else runs"
     assert simple(ATTEND.format(mask=f"past <= seq and seq - past < {window}")).witness is None
 
 

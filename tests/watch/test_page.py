@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from attnc.watch.following import Following
 from attnc.watch.server import WatchServer
+from tests.clock import wait_until
 from tests.diagrams.browser import CHROMIUM, Chromium
 from tests.diagrams.test_live import NET
 
@@ -31,11 +31,8 @@ def test_a_save_leaves_open_what_was_open(tmp_path: Path) -> None:
     browser = Chromium(tmp_path)
 
     def until(expression: str) -> None:
-        for _ in range(400):
-            if browser.run(expression):
-                return
-            time.sleep(0.05)
-        raise AssertionError((expression, browser.run("document.body.innerText"), browser.errors))
+        why = lambda: (expression, browser.run("document.body.innerText"), browser.errors)  # noqa: E731
+        wait_until(lambda: browser.run(expression), why)
 
     def tap(selector: str) -> None:
         found = f"{FIGURE}.querySelector({json.dumps(selector)}).getBoundingClientRect()"

@@ -15,6 +15,7 @@ from attnc.cli import main
 from attnc.watch import following as shown_by
 from attnc.watch.following import Following, Shown
 from attnc.watch.server import WatchServer
+from tests.clock import PATIENCE, patience
 
 SPEC = """
 use mine: twice
@@ -50,7 +51,8 @@ def followed(file: Path) -> Iterator[Following]:
 def until(followed: Following, text: str = "") -> Shown:
     """What is shown once nothing is old, or something is wrong, and this is said."""
     shown = followed.shown
-    for _ in range(40):
+    waiting = patience()
+    while waiting():
         if (shown.wrong or (shown.names and not shown.stale and "weights" in shown.parts)) and text in repr(shown):
             return shown
         shown = followed.newer(shown.version, SECONDS)
@@ -100,7 +102,7 @@ def test_a_name_that_goes_is_told(file: Path, followed: Following) -> None:
 
 
 def ask(server: WatchServer, path: str, host: str = "") -> tuple[int, str]:
-    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=SECONDS)
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
     connection.request("GET", path, headers={"Host": host} if host else {})
     answer = connection.getresponse()
     text = answer.read().decode()
