@@ -71,7 +71,7 @@ PASSES = (
     ),
     Pass(
         "guard",
-        "what a choice does not take is made harmless, so that its gradient is a number",
+        "what a mask or a choice leaves out is made harmless, so that its gradient is a number",
         lambda graph, on: guard(graph),
         (FORWARD,),
     ),

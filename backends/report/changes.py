@@ -120,7 +120,7 @@ COUNTED = {
     "split_passes": Counted("repeat", "with a body for each kind of pass", _more(_bodies)),
     "fold_truths": Counted("", "truths known now are put in, and masks that keep everything are gone", _fewer(_size)),
     "halves": Counted("choice", "by sign made a sum", _fewer(_choices)),
-    "guard": Counted("operand", "made harmless where a choice takes the other side", _more(_choices)),
+    "guard": Counted("operand", "made harmless where a mask or a choice leaves it out", _more(_choices)),
     "fold_numbers": Counted(
         "operation",
         "with numbers done now",

@@ -33,6 +33,11 @@ def arranges(node: Apply) -> bool:
             return False
 
 
+def copied_along(node: Apply) -> tuple[Axis, ...]:
+    """The axes that an op makes by having the same item at each of their indices."""
+    return node.made if node.traits.reads == Arrange(IndexMap.NEW) else ()
+
+
 def undone(node: Apply, place: int, has: tuple[Axis, ...]) -> list[Undoing]:
     """From a truth of the items of a result to one of the items of an operand, true where it is of any made of it.
 

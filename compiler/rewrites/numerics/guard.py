@@ -1,30 +1,25 @@
-"""What a choice does not take spoils no gradient: `select(x > 0, log(x), 0)` takes the log of 1 elsewhere.
+"""What a mask or a branch leaves out spoils no gradient: `select(x > 0, log(x), 0)` takes the log of 1 elsewhere.
 
-The gradient of the side that is not taken is 0, but times an infinite derivative that is no number. So the operand of
-what may be infinite there is made harmless by the same condition before the op, as one would write by hand with two
-choices; it changes no result. A factor that hangs on positions and sizes alone spoils the gradient of the other one:
-there it is made harmless too. Ops on the way are made anew: pointwise ones, those that arrange (the condition is
-arranged the other way round), and dropout that nothing else reads; those of blocks without weights too. So is what the
-mask of a softmax or sum leaves out, where the operand varies as the mask does: a divisor that all pairs share stays as
-it is. What it does not do: look through ops that reduce, contract or gather, or into repeats; look into blocks for a
-mask.
+The gradient of what is left out is 0, but times an infinite derivative that is no number. So the operand of what may be
+infinite there is made harmless before the op, where none of its results is used (`conditions.py`), as one would write
+by hand with two choices; it changes no result. A factor that hangs on positions and sizes alone spoils the gradient of
+the other one: there it is made harmless too. Ops on the way are made anew, those of blocks without weights too; what
+puts items together, draws at random or has weights only where nothing else reads what is made.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from itertools import count
 from typing import TypeGuard
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads
+from ....dsl.base.records import record, replace
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, makes, reads
 from ...graph.traits import (
     Choice,
-    Complement,
+    Combination,
     Function,
     Normalise,
-    OpTraits,
     Pointwise,
     Power,
     Quotient,
@@ -32,339 +27,266 @@ from ...graph.traits import (
     Remainder,
 )
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...ops import OPS, op_meaning
-from ...ops.undo import arranges, undone
-from ...sizes.arithmetic import substitute
-from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static, known
+from ...ops import op_meaning
+from ...ops.undo import arranges
+from ...sizes.axes import Literal, known
 from ..simplify.dead import alive
-from ..tools.walk import Fresh, Walk, with_operands, with_results
-from .finite import KnownTables
-
-LARGEST = 1000  # of the blocks that are made anew: how many nodes
+from ..tools.same import pure
+from ..tools.walk import Fresh, Walk, with_operands
+from .conditions import Condition, both
+from .uses import UsedInputs, UsedInputsOf, UsingBody
 
 
 def guard(graph: Graph) -> Graph:
-    """The graph with what its choices do not take made harmless."""
+    """The graph with what its masks and choices leave out made harmless."""
     blocks = _Blocks()
     return Walk(lambda _, new: _Guard(new, blocks).graph())(graph)
 
 
-class _Guard:
-    """Guards the choices of one body."""
+class _Guard(UsingBody):
+    """Guards the masks and choices of one body."""
 
     def __init__(self, graph: Graph, blocks: _Blocks) -> None:
-        self.old = graph
+        super().__init__(graph, blocks.uses_of)
         self.blocks = blocks
-        self.fresh = Fresh(graph)
-        self.nodes: list[Node] = []
-        self.makers: dict[int, Node] = {}
-        self.tables = KnownTables()
-        self.reads = Counter(value.id for node in graph.nodes for value in reads(node))
-        self.reads.update(output.value.id for output in graph.outputs)
-        self.same: dict[int, Value] = {}  # results of calls that are made here now
-        self.guarded: dict[tuple[int, int, bool], Value] = {}  # by value and condition
-        self.conditions: dict[tuple[object, ...], Value] = {}  # by the op and operands that make them
-        self.inlined: dict[int, tuple[Value, ...]] = {}  # results of calls that are made here too
-        self.masked = False  # what is guarded is left out by the mask of a reduction
+        self.risky: set[int] = set()  # values behind which a hazard stands, with nothing but ops and blocks in between
+        self.readers: dict[int, list[Node | None]] = {}  # None: the result of the body
+        for output in graph.outputs:
+            self.readers.setdefault(output.value.id, []).append(None)
+        for node in graph.nodes:
+            self.read(node)
+        self.guarded: dict[tuple[int, Condition], Value] = {}
+        self.gone: set[int] = set()  # results of nodes that others stand for now
+        self.changed = False
 
-    def graph(self) -> Graph:
+    def graph(self, place: int = 0, condition: Condition = ()) -> Graph:
+        """The body with all guarded. condition: under which one of its results is used."""
         for node in self.old.nodes:
-            node = with_operands(node, self.same)
-            if isinstance(node, Call) and self.chooses(node):
-                results = zip(node.outs, self.here(node), strict=True)
-                self.same |= {out.id: replace(result, name=out.name) for out, result in results}
-            else:
-                self.add(node)
-        if len(self.nodes) == len(self.old.nodes):
+            self.add(node)
+        outputs = list(self.old.outputs)
+        if condition:
+            value = outputs[place].value
+            outputs[place] = replace(outputs[place], value=self.harmless(value, condition, [None]))
+            self.changed |= outputs[place].value is not value
+        if not self.changed:
             return self.old
-        outputs = tuple(replace(o, value=self.same.get(o.value.id, o.value)) for o in self.old.outputs)
-        return alive(replace(self.old, nodes=tuple(self.nodes), outputs=outputs))
+        nodes = tuple(node for node in self.nodes if not any(out.id in self.gone for out in makes(node)))
+        return alive(replace(self.old, nodes=nodes, outputs=tuple(outputs)))
+
+    def read(self, node: Node, instead_of: Node | None = None) -> None:
+        """Note what a node reads, and that another one is not needed any more."""
+        for value in {*reads(node)}:
+            self.readers.setdefault(value.id, []).append(node)
+        for value in {*reads(instead_of)} if instead_of is not None else ():
+            self.readers[value.id] = [reader for reader in self.readers[value.id] if reader is not instead_of]
 
     def add(self, node: Node) -> None:
-        if _chooses(node) and node.out.type.element is Scalar.REAL:
-            c, x, y = node.operands
-            x = self.harmless(x, c)
-            if self.risky(y):
-                y = self.harmless(y, self.condition(op_meaning(Complement()), c, c.type.axes))
-            node = replace(node, operands=(c, x, y))
-        elif isinstance(node, Apply) and node.mask is not None and isinstance(node.traits.reads, Reduce | Normalise):
-            self.masked, mask = True, node.mask
-            node = replace(node, operands=tuple(self.harmless(operand, mask) for operand in node.operands))
-            self.masked = False
+        """Add a node of the body, with what it leaves out made harmless."""
+        if any(value.id in self.risky for value in reads(node)):
+            used: dict[int, Condition] = {}
+            for value, condition in self.uses(node, [()] * len(makes(node))):
+                used[value.id] = both(used.get(value.id, condition), condition)
+            change = {value.id: self.harmless(value, used[value.id], [node]) for value in reads(node) if used[value.id]}
+            now = with_operands(node, change)
+            if now is not node:
+                self.read(now, instead_of=node)
+                self.changed, node = True, now
         self.append(node)
 
     def append(self, node: Node) -> None:
-        self.nodes.append(node)
-        self.makers |= {out.id: node for out in makes(node)}
-        self.tables.add(node)
+        super().append(node)
+        match node:
+            case Apply(out=out) if out.role > Role.TABLE and out.type.element is Scalar.REAL:
+                if self.hazards(node) or any(value.id in self.risky for value in node.operands):
+                    self.risky.add(out.id)
+            case Call(graph=graph) if graph.kind == "block" and not graph.target:
+                given = any(arg.id in self.risky for arg in node.args)
+                inner = self.blocks.risky(graph)
+                self.risky |= {out.id for out, risky in zip(node.outs, inner, strict=True) if risky or given}
 
-    def harmless(self, value: Value, c: Value, alone: bool = True) -> Value:
-        """The value where c holds; elsewhere some finite number with finite derivatives.
+    def harmless(self, value: Value, condition: Condition, readers: Sequence[Node | None]) -> Value:
+        """The value where these truths hold; elsewhere some finite number with finite derivatives.
 
-        alone: everything that reads results of the value is itself made harmless.
+        readers: of the value, those for which it is made harmless.
         """
-        key = value.id, c.id, self.masked
+        if value.id not in self.risky:
+            return value
+        condition = self.anywhere(condition, value.type.varying)
+        if not condition:
+            return value
+        key = value.id, condition
         if key not in self.guarded:
-            self.guarded[key] = self._harmless(value, c, alone) if self.risky(value, alone) else value
+            self.guarded[key] = self._harmless(value, condition, readers)
         return self.guarded[key]
 
-    def _harmless(self, value: Value, c: Value, alone: bool) -> Value:
+    def _harmless(self, value: Value, condition: Condition, readers: Sequence[Node | None]) -> Value:
         node = self.makers[value.id]
+        alone = all(any(reader is known for known in readers) for reader in self.readers.get(value.id, ()))
         if isinstance(node, Call):
-            if self.masked:
-                return value
-            return self.harmless(self.here(node)[node.outs.index(value)], c, alone)
+            return self.called(node, node.outs.index(value), condition, alone)
         assert isinstance(node, Apply)
-        alone = alone and self.reads[value.id] == 1
-        hazard = self.hazard(node)
-        operands = list(node.operands)
+        if not (_is_plain(node) or alone):
+            return value
+        hazards, operands = self.hazards(node), list(node.operands)
         for place, operand in enumerate(operands):
-            dangerous = hazard is not None and hazard[0] == place
-            spoils = operand.role <= Role.TABLE and not self.tables.is_finite(operand)
-            if not (dangerous or spoils or self.risky(operand, alone)):
+            if not (place in hazards or operand.id in self.risky):
                 continue
-            before = self.before(c, node, place)
-            shared = not {*before.type.varying} <= {*operand.type.varying}  # it is as dangerous where it is seen
-            if self.masked and (shared or _chooses(self.makers.get(operand.id))):
-                dangerous = spoils = False
-            operand = self.harmless(operand, before, alone)
-            if dangerous or spoils:
-                number = hazard[1] if hazard is not None and dangerous else 1
-                operand = self.chosen(before, operand, number)
+            before = self.before(condition, node, place)
+            if operand.role < Role.DATA:  # what all items share is used
+                before = tuple(c for c in before if c in condition or {*c.type.axes} & {*operand.type.varying})
+            operand = self.harmless(operand, before, [node] if alone else ())
+            if before and place in hazards:
+                operand = self.chosen(before, operand, hazards[place])
             operands[place] = operand
         if tuple(operands) == node.operands:
             return value
-        type = value.type if arranges(node) else _joined(value, *operands)
-        out = self.fresh(replace(value, type=type, role=max(v.role for v in operands), name=None))
-        self.append(replace(node, operands=tuple(operands), out=out))  # a choice has been guarded already
+        out = self.fresh(replace(value, role=max(v.role for v in (*operands, value)), name=None))
+        now = replace(node, operands=tuple(operands), out=out)
+        self.read(now, instead_of=node if alone else None)
+        self.append(now)
+        if node.weights:
+            self.gone.add(value.id)
         return out
 
-    def chosen(self, c: Value, x: Value, number: float) -> Value:
-        """x, or the number where c does not hold. What is a table stays as exact as one."""
+    def chosen(self, condition: Condition, x: Value, number: float) -> Value:
+        """x, or the number where not all of these hold. What is a table stays as exact as one."""
         node = self.makers.get(x.id)
-        if _chooses(node) and node.operands[0].id == c.id:  # as it was written
+        if _chooses(node):  # by some of these already
+            instead = self.makers.get(node.operands[2].id)
+            if isinstance(instead, Constant) and known(instead.value) == number:
+                held = self.holds(node.operands[0])
+                condition = tuple(truth for truth in condition if truth not in held)
+        if not condition:
             return x
+        c = self.joined(condition)
         element = Scalar.INT if isinstance(x.type.element, IndexInto) else x.type.element
         if number % 1:
             element = Scalar.REAL
         other = self.number(Literal(int(number)) if element is Scalar.INT else Literal(float(number)), element, x)
         role = max(x.role, c.role)
         exact = x.exact or (x.is_table and role > Role.TABLE)
-        out = self.fresh(replace(x, type=replace(_joined(x, c), element=element), role=role, name=None, exact=exact))
+        out = self.fresh(replace(x, type=replace(x.type, element=element), role=role, name=None, exact=exact))
         self.append(Apply(op_meaning(Choice()), (c, x, other), out, span=x.span))
-        return out
-
-    def number(self, static: Static, element: Scalar, like: Value) -> Value:
-        out = self.fresh(replace(like, type=Type(element, ()), role=Role.CONSTANT, name=None, exact=False))
-        self.add(Constant(static, out))
-        return out
-
-    # -- conditions ------------------------------------------------------------------------------------------------
-
-    def before(self, c: Value, node: Apply, place: int) -> Value:
-        """The condition for an operand of an op: whether any result made of the item is taken."""
-        if not arranges(node):
-            return c
-        c = self.any(
-            c, [axis for axis in c.type.axes if axis not in node.out.type.axes or axis in c.type.broadcast_axes]
-        )
-        for step in undone(node, place, c.type.axes):
-            others = () if step.behind is None else (self.positions_behind(step.made[0], step.behind),)
-            type = c.type.axes if step.stays else _instead(c.type.axes, step.axes, step.made)
-            c = self.condition(OPS[step.op], c, type, step.axes, step.made, others)
-        return c
-
-    def positions_behind(self, axis: Axis, behind: Sequence[Axis]) -> Value:
-        """The positions of an axis's items where they stand behind all items of other axes."""
-        first: Static = Literal(0)
-        for other in behind:
-            first = Arith("+", (first, SizeOf(other)))
-        index = self.fresh(Value(0, Type(Scalar.INT, (axis,)), Role.TABLE, None, None))
-        self.add(Positions(axis, index))
-        return self.apply(Apply(OPS["+"], (index, self.number(first, Scalar.INT, index)), index))
-
-    def any(self, c: Value, axes: Sequence[Axis]) -> Value:
-        axes = tuple(axis for axis in axes if axis in c.type.axes)
-        kept = tuple(axis for axis in c.type.axes if axis not in axes)
-        return self.condition(OPS["any"], c, kept, axes) if axes else c
-
-    def condition(
-        self,
-        op: OpTraits,
-        c: Value,
-        type: tuple[Axis, ...],
-        axes: tuple[Axis, ...] = (),
-        made: tuple[Axis, ...] = (),
-        others: tuple[Value, ...] = (),
-    ) -> Value:
-        """The condition that an op makes of another, made once."""
-        key = op.name, c.id, axes, made
-        if key not in self.conditions:
-            broadcast_axes = c.type.broadcast_axes & frozenset(type)
-            role = max(value.role for value in (c, *others))
-            like = replace(c, type=Type(Scalar.BOOL, type, broadcast_axes), role=role)
-            self.conditions[key] = self.apply(Apply(op, (c, *others), like, axes, made, span=c.span))
-        return self.conditions[key]
-
-    def apply(self, node: Apply) -> Value:
-        """Add the op, with a new result of the same type."""
-        out = self.fresh(replace(node.out, name=None))
-        self.add(replace(node, out=out))
         return out
 
     # -- what is looked at -----------------------------------------------------------------------------------------
 
-    def hazard(self, node: Apply) -> tuple[int, float] | None:
-        """The operand of an op that may make its result or derivative infinite, and what it may be instead."""
+    def hazards(self, node: Apply) -> dict[int, float]:
+        """The operands of an op that may make its result or a derivative infinite, and what each may be instead.
+
+        A number of positions and sizes alone that may be infinite is one: it spoils the gradients of other factors.
+        """
+        reads = node.traits.reads
+        joins = isinstance(reads, Pointwise) or (isinstance(reads, Reduce) and reads.multiplies)
+        tables = [place for place, x in enumerate(node.operands) if joins and x.role <= Role.TABLE]
+        infinite = {place: 1 for place in tables if not self.tables.is_finite(node.operands[place])}
+        return infinite | self._of_its_own(node)
+
+    def _of_its_own(self, node: Apply) -> dict[int, float]:
         match node.traits.reads, node.operands:
-            case Pointwise(Function(harmless=float() | int() as number)), (x,):
-                return (0, number) if x.role > Role.TABLE else None
+            case Pointwise(Function(harmless=float() | int() as number)), (x,) if x.role > Role.TABLE:
+                return {0: number}
             case Pointwise(Quotient(whole=False) | Remainder()), (_, divisor):
-                return None if divisor.role <= Role.TABLE and self.tables.has_no_0(divisor) else (1, 1)
+                return {} if divisor.role <= Role.TABLE and self.tables.has_no_0(divisor) else {1: 1}
             case Pointwise(Power()), (base, exponent) if base.role <= Role.TABLE:
-                return (1, 0) if exponent.role > Role.TABLE else None
+                return {1: 0} if exponent.role > Role.TABLE else {}
             case Pointwise(Power()), (base, exponent):
                 maker = self.makers.get(exponent.id)
                 power = known(maker.value) if isinstance(maker, Constant) else None
-                return None if isinstance(power, int) and power >= 1 else (0, 1)
+                return {} if isinstance(power, int) and power >= 1 else {0: 1}
+            case Normalise(squares=Combination(), centred=False), _ if known(node.options.get("eps", Literal(0))) == 0:
+                return {0: 1}
             case _:
-                return None
+                return {}
 
-    def risky(self, value: Value, alone: bool = True) -> bool:
-        """Whether a hazard stands behind the value, with nothing in between but what can be made anew."""
-        todo, seen = [(value, alone)], set[int]()
-        while todo:
-            value, alone = todo.pop()
-            node = self.makers.get(value.id)
-            if value.id in seen or value.role <= Role.TABLE or node is None:
-                continue
-            seen.add(value.id)
-            alone = alone and self.reads[value.id] == 1
-            if isinstance(node, Apply) and _is_plain(node, alone):
-                if self.hazard(node) is not None:
-                    return True
-                for operand in node.operands:
-                    if operand.role <= Role.TABLE and not self.tables.is_finite(operand):
-                        return True
-                    todo.append((operand, alone))
-            elif isinstance(node, Call) and self.blocks.are_plain(node.graph):
-                if self.blocks.risky(node.graph, node.outs.index(value)):
-                    return True
-                todo += [(arg, False) for arg in node.args]
-        return False
+    # -- blocks ----------------------------------------------------------------------------------------------------
 
-    def chooses(self, node: Call) -> bool:
-        """Whether a block chooses, and what it chooses from may be infinite here."""
-        plain = self.blocks.are_plain(node.graph) and self.blocks.choose(node.graph)
-        return plain and any(map(self.risky, node.args))
-
-    def here(self, node: Call) -> tuple[Value, ...]:
-        """The results of a block, made here in place of a call."""
-        if node.outs[0].id not in self.inlined:
-            self.inlined[node.outs[0].id] = self._here(node)
-        return self.inlined[node.outs[0].id]
-
-    def _here(self, node: Call) -> tuple[Value, ...]:
-        axes = dict(node.axes)
-        sizes, numbers = {a.id: b for a, b in node.axes}, {const.id: static for const, static in node.consts}
-        change = {item.value.id: arg for item, arg in zip(node.graph.inputs, node.args, strict=True)}
-
-        def ours(theirs: Sequence[Axis]) -> tuple[Axis, ...]:
-            return tuple(axes.get(axis, axis) for axis in theirs)
-
-        def moved(value: Value) -> Value:
-            element = value.type.element
-            if isinstance(element, IndexInto):
-                element = IndexInto(axes.get(element.axis, element.axis))
-            made = Type(element, ours(value.type.axes), frozenset(ours(tuple(value.type.broadcast_axes))))
-            return self.fresh(replace(value, type=made, name=None))
-
-        for inner in node.graph.nodes:
-            outs = tuple(map(moved, makes(inner)))
-            copy = with_results(with_operands(inner, change), outs)
-            match copy:
-                case Constant(value):
-                    self.add(replace(copy, value=substitute(value, sizes, numbers)))
-                case Positions(axis):
-                    self.add(replace(copy, axis=axes.get(axis, axis)))
-                case Apply():
-                    self.add(replace(copy, axes=ours(copy.axes), made=ours(copy.made)))
-                case Call():
-                    given = tuple((const, substitute(static, sizes, numbers)) for const, static in copy.consts)
-                    of = tuple((theirs, axes.get(axis, axis)) for theirs, axis in copy.axes)
-                    outs = self.here(replace(copy, axes=of, consts=given))
-            change |= {old.id: new for old, new in zip(makes(inner), outs, strict=True)}
-        return tuple(change[output.value.id] for output in node.graph.outputs)
+    def called(self, node: Call, place: int, condition: Condition, alone: bool) -> Value:
+        """A result of a block that is used under a condition, which the block is told where a hazard is in it."""
+        value = node.outs[place]
+        others = [out for out in node.outs if out is not value and self.readers.get(out.id)]
+        condition = tuple(truth for truth in condition if _inside(node, truth.type) is not None)
+        if not condition or not (pure(node.graph) or (alone and not others)):
+            return value
+        c = self.joined(condition)
+        theirs = _inside(node, c.type)
+        assert theirs is not None
+        told = self.blocks.told(node.graph, place, replace(c, type=theirs))
+        now = replace(node, args=(*node.args, c))
+        args = tuple(
+            self.harmless(arg, given, [node] if alone else ()) if given else arg
+            for arg, given in zip(node.args, self.given(now, told.uses), strict=False)
+        )
+        if told.graph is None and args == node.args:
+            return value
+        graph = told.graph or node.graph
+        outs = tuple(
+            self.fresh(replace(out, role=max(out.role, output.value.role), name=None))
+            for out, output in zip(node.outs, graph.outputs, strict=True)
+        )
+        now = replace(node, graph=graph, args=args if told.graph is None else (*args, c), outs=outs)
+        self.read(now, instead_of=node if alone else None)
+        self.append(now)
+        if alone:
+            self.gone.add(value.id)
+        return outs[place]
 
 
-def _joined(value: Value, *others: Value) -> Type:
-    """The type of the value, with the axes of the others too."""
-    types = [value.type, *(other.type for other in others)]
-    axes = tuple(dict.fromkeys(axis for type in types for axis in type.axes))
-    varies = {axis for type in types for axis in type.varying}
-    return replace(value.type, axes=axes, broadcast_axes=frozenset(axes) - varies)
+def _inside(node: Call, type: Type) -> Type | None:
+    """A type of the graph around in the axes of a block; None if it has an axis that is none there, or is two."""
+    theirs = {axis: [axis] for axis in node.graph.lifted}
+    for formal, actual in node.axes:
+        theirs.setdefault(actual, []).append(formal)
+    if any(len(theirs.get(axis, ())) != 1 for axis in type.axes):
+        return None
+    broadcast_axes = frozenset(theirs[axis][0] for axis in type.broadcast_axes)
+    return replace(type, axes=tuple(theirs[axis][0] for axis in type.axes), broadcast_axes=broadcast_axes)
 
 
-def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -> tuple[Axis, ...]:
-    """The axes, with the new ones in place of the old: where the first of these stood, or in front."""
-    first = next((place for place, axis in enumerate(axes) if axis in old), 0)
-    return (*axes[:first], *new, *(axis for axis in axes[first:] if axis not in old))
-
-
-def _is_plain(node: Apply, alone: bool = False) -> bool:
-    """Whether an op may be made anew. alone: it replaces the one there is, so it may draw at random."""
+def _is_plain(node: Apply) -> bool:
+    """Whether an op may be made anew though others read what it makes."""
     here = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
-    return arranges(node) or (here and (alone or not node.traits.random))
+    return arranges(node) or (here and not node.traits.random)
 
 
 def _chooses(node: Node | None) -> TypeGuard[Apply]:
     return isinstance(node, Apply) and node.traits.reads == Pointwise(Choice())
 
 
-class _Blocks:
-    """Blocks that may be made anew in place of a call: of numbers, positions, ops as above and calls of such blocks.
+@record(eq=False)
+class _ToldBlock:
+    """A block that is told where one of its results is used. graph: None if it has nothing to guard."""
 
-    What arranges in them must do it along axes that callers give.
-    """
+    graph: Graph | None
+    uses: UsedInputs
+
+
+class _Blocks:
+    """What is known of the blocks of a file."""
 
     def __init__(self) -> None:
-        self._sizes: dict[Graph, float] = {}
-        self._chooses: dict[Graph, bool] = {}
+        self.uses_of = UsedInputsOf()
         self._risky: dict[Graph, list[bool]] = {}
+        self._told: dict[tuple[Graph, int, Type, Role], _ToldBlock] = {}
 
-    def are_plain(self, graph: Graph) -> bool:
-        return self._size(graph) <= LARGEST
-
-    def _size(self, graph: Graph) -> float:
-        """How many nodes such a block has, those of calls in it included; of others infinitely many."""
-        if graph not in self._sizes:
-            plain = graph.kind == "block" and not graph.target
-            given = {*graph.axes[: graph.params], *graph.lifted}
-            self._sizes[graph] = sum(self._count(node, given) for node in graph.nodes) if plain else math.inf
-        return self._sizes[graph]
-
-    def _count(self, node: Node, given: set[Axis]) -> float:
-        match node:
-            case Call():
-                return self._size(node.graph)
-            case Apply():
-                return 1 if _is_plain(node) and {*node.axes, *node.made} <= given else math.inf
-            case _:
-                return 1 if isinstance(node, Constant | Positions) else math.inf
-
-    def choose(self, graph: Graph) -> bool:
-        """Whether there is a choice in a block."""
-        if graph not in self._chooses:
-            self._chooses[graph] = any(
-                _chooses(node) or (isinstance(node, Call) and self.choose(node.graph)) for node in graph.nodes
-            )
-        return self._chooses[graph]
-
-    def risky(self, graph: Graph, place: int) -> bool:
-        """Whether a hazard stands behind a result of a block, in the block itself."""
+    def risky(self, graph: Graph) -> list[bool]:
+        """Of each result of a block, whether a hazard stands behind it in the block itself."""
         if graph not in self._risky:
             body = _Guard(graph, self)
             for node in graph.nodes:
                 body.append(node)
-            self._risky[graph] = [body.risky(output.value) for output in graph.outputs]
-        return self._risky[graph][place]
+            self._risky[graph] = [output.value.id in body.risky for output in graph.outputs]
+        return self._risky[graph]
+
+    def told(self, graph: Graph, place: int, like: Value) -> _ToldBlock:
+        """A block that is given one more truth: where one of its results is used."""
+        key = graph, place, like.type, like.role
+        if key not in self._told:
+            names = {item.name for item in graph.inputs}
+            name = next(name for i in count(1) if (name := f"used_{i}" if i > 1 else "used") not in names)
+            used = Fresh(graph)(replace(like, name=name))
+            asked = replace(graph, inputs=(*graph.inputs, Input(name, used)))
+            guarded = _Guard(asked, self).graph(place, (used,))
+            uses = self.uses_of.where(asked, {graph.outputs[place].value.id: (used,)})
+            self._told[key] = _ToldBlock(None if guarded is asked else guarded, uses)
+        return self._told[key]
