@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...base.problems import Problem
+from ...graph.core.kept import kept
 from ...graph.nodes import Apply, Constant, Graph, Positions, nested
 from ...graph.traits import (
     Arrange,
@@ -39,7 +40,12 @@ _NUMBER = -1  # no family's
 def masks_of_places(graph: Graph) -> Iterator[Problem]:
     """What compares places in vain, in a graph and all that it calls."""
     for each in nested(graph):
-        yield from _Places(each).problems()
+        yield from _compared(each)
+
+
+@kept
+def _compared(graph: Graph) -> tuple[Problem, ...]:
+    return tuple(_Places(graph).problems())
 
 
 class _Places:

@@ -18,11 +18,13 @@ from collections.abc import Iterable, Iterator
 from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.core.index import below, path_of
+from ...graph.core.kept import kept
 from ...graph.flows.learning import Learning
 from ...graph.flows.zeros import Moving
 from ...graph.nodes import (
     Apply,
     Call,
+    Constant,
     Graph,
     Node,
     Parameter,
@@ -46,6 +48,8 @@ _PASS = re.compile(r"(?<=\.)\d+(?=\.)")
 
 def never_learn(graph: Graph) -> Iterator[Problem]:
     """Of a block, or of a model: for each op where a gradient ends, the weights behind it."""
+    if all_learn(graph):
+        return
     own = _own(graph)
     if not own or not any(is_real(output.value) for output in graph.outputs):
         return
@@ -76,6 +80,35 @@ def _is_nought(value: Value) -> bool:
     """Whether 0 itself is written there: a const may be 0 in one config alone."""
     span = value.span
     return value.role is Role.CONSTANT and span is not None and _NOUGHT.fullmatch(span.text) is not None
+
+
+@kept
+def all_learn(graph: Graph) -> bool:
+    """Whether gradients of its results surely reach all its weights and real inputs, and no factor is 0 at first: all
+    that is made is read by what passes a gradient on. Most graphs are so, and are looked through once for all callers.
+    """
+    passing = {output.value.id for output in graph.outputs if is_real(output.value)}
+    for node in reversed(graph.nodes):
+        made = [out.id in passing for out in makes(node) if is_real(out)]
+        if not all(made) or any(map(_may_be_nought, weights_of(node))):
+            return False
+        if not made:
+            if weights_of(node) or children(node):
+                return False
+            continue
+        if not isinstance(node, Apply | Call | Repeat | Constant | Parameter) or ends_gradient(node):
+            return False
+        count = evaluate(node.count) if isinstance(node, Repeat) else 1
+        if (isinstance(node, Call) and node.graph.target) or not isinstance(count, int) or count < 1:
+            return False
+        if not all(map(all_learn, children(node))):
+            return False
+        passing.update(value.id for value in reads(node) if is_real(value))
+    return all(entry.value.id in passing for entry in graph.inputs if is_real(entry.value))
+
+
+def _may_be_nought(weight: Weight) -> bool:
+    return _starts_zero(weight) and (weight.frozen or _is_factor(weight, weight.name))
 
 
 def by_pass(paths: Iterable[str]) -> frozenset[str]:

@@ -141,7 +141,7 @@ def _numbers(frame: GraphRun, mask: Value) -> set[int] | None:
     found, left, seen = set[int](), [(frame, mask)], set[tuple[int, int]]()
     while left:
         at, value = left.pop()
-        if (id(at), value.id) in seen:
+        if value.id in at.unknown or (id(at), value.id) in seen:
             continue
         seen.add((id(at), value.id))
         node = at.maker(value)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
+from ...graph.core.kept import kept
 from ...graph.nodes import Apply, Call, Graph, Repeat, children, nested
 from ...graph.traits import Gather, Normalise, Quotient, Sum
 from ...graph.values import Role, Value
@@ -29,7 +30,7 @@ def offsets(graph: Graph) -> Iterator[Problem]:
     """What is added to scores, or to items, in a graph and all that it calls, and tells no place."""
     for each in nested(graph):
         yield from _first_places(each)
-    if not meets_places(graph, _adds):
+    if not _adds_places(graph):
         return
     try:
         far = next(sized(graph, range(FAR, FAR + 200)), None)
@@ -37,6 +38,11 @@ def offsets(graph: Graph) -> Iterator[Problem]:
             yield from _offsets(graph, far)
     except (Tired, RecursionError):
         return
+
+
+@kept
+def _adds_places(graph: Graph) -> bool:
+    return meets_places(graph, _adds, _adds_places)
 
 
 def _adds(node: Apply) -> bool:
@@ -123,7 +129,12 @@ def _summands(frame: GraphRun, value: Value, point: Point, sign: float) -> Itera
                 yield from _summands(*found, sign)
 
 
-def _first_places(graph: Graph) -> Iterator[Problem]:
+@kept
+def _first_places(graph: Graph) -> tuple[Problem, ...]:
+    return tuple(_rows_added(graph))
+
+
+def _rows_added(graph: Graph) -> Iterator[Problem]:
     """One row of a table of places, added to the items of all."""
     rows = {}
     for node in graph.nodes:

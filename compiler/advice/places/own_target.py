@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from ...graph.core.kept import kept
 from ...graph.nodes import Apply, Call, Graph, reads
 from ...graph.traits import Choice, Compared, Complement, Gather, Normalise, Product, Reduce, Sum
 from ...graph.values import IndexInto, Value
@@ -32,23 +33,22 @@ Found = tuple[
 
 def own_targets(graph: Graph) -> Iterator[OwnTarget]:
     """The losses of a graph, and of the blocks that it calls, whose targets their logits have read."""
-    if graph.inputs and _has_loss(graph, {}):
+    if graph.inputs and _has_loss(graph):
         try:
             yield from _told(graph)
         except (Tired, RecursionError):
             return
 
 
-def _has_loss(graph: Graph, known: dict[int, bool]) -> bool:
+@kept
+def _has_loss(graph: Graph) -> bool:
     """Whether it makes a loss, or a block does that it calls; what a model makes is told of that."""
-    if id(graph) not in known:
-        known[id(graph)] = any(
-            _may_be_loss(node)
-            if isinstance(node, Apply)
-            else isinstance(node, Call) and node.graph.kind == "block" and _has_loss(node.graph, known)
-            for node in graph.nodes
-        )
-    return known[id(graph)]
+    return any(
+        _may_be_loss(node)
+        if isinstance(node, Apply)
+        else isinstance(node, Call) and node.graph.kind == "block" and _has_loss(node.graph)
+        for node in graph.nodes
+    )
 
 
 def _may_be_loss(node: Apply) -> bool:
@@ -79,17 +79,16 @@ def _told(graph: Graph) -> Iterator[OwnTarget]:
                 yield _problem(tops[0], frame, loss, axis, found)
 
 
-def _losses(frame: GraphRun, known: dict[int, bool] | None = None) -> Iterator[tuple[GraphRun, Loss]]:
+def _losses(frame: GraphRun) -> Iterator[tuple[GraphRun, Loss]]:
     """Each loss of a graph and of the blocks that it calls."""
-    known = {} if known is None else known
     for node in frame.graph.nodes:
         match node:
             case Apply():
                 found = _loss(frame, node)
                 if found is not None:
                     yield frame, found
-            case Call() if node.graph.kind == "block" and _has_loss(node.graph, known):
-                yield from _losses(frame.inside(node), known)
+            case Call() if node.graph.kind == "block" and _has_loss(node.graph):
+                yield from _losses(frame.inside(node))
 
 
 def _loss(frame: GraphRun, node: Apply) -> Loss | None:

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from ....dsl.source import Span
 from ...base.problems import Problem
+from ...graph.core.kept import kept
 from ...graph.nodes import Apply, Call, Graph, Parameter, Repeat, children, makes, reads
 from ...graph.traits import Arrange, Gather, IndexMap, Normalise, Product, Quotient, Reduce, Sum
 from ...graph.values import Role, Value, is_real
@@ -35,7 +36,7 @@ B = TypeVar("B")
 
 def turns(graph: Graph) -> Iterator[Problem]:
     """What is turned by its place, in a graph and all that it calls, and is not turned as it is meant."""
-    if not meets_places(graph, _turns):
+    if not _turns_places(graph):
         return
     try:
         top = next(sized(graph), None)
@@ -43,6 +44,11 @@ def turns(graph: Graph) -> Iterator[Problem]:
             yield from _Turns(graph).all(top)
     except (Tired, RecursionError):
         return
+
+
+@kept
+def _turns_places(graph: Graph) -> bool:
+    return meets_places(graph, _turns, _turns_places)
 
 
 def _turns(node: Apply) -> bool:

@@ -1,6 +1,7 @@
 """A graph that can be asked: what analyses stand on.
 
 index.py   who makes and reads each value of a graph, and where a graph runs
+kept.py    what a graph answers once, for all that ask
 flow.py    one engine for all that is followed through calls, repeats and scans, forward or backward
 access.py  which items of its operands an op reads, as forms of the indices of its result
 term.py    what is known of one value as a number or a truth value

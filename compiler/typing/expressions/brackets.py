@@ -45,6 +45,8 @@ def axes_apart(env: Environment, call: s.CallExpr, op: Op) -> tuple[s.CallExpr, 
             place += 1
         if said:
             apart.append(argument)
+    if not apart:
+        return call, ()
     return replace(call, arguments=tuple(each for each in call.arguments if each not in apart)), tuple(apart)
 
 
