@@ -29,6 +29,7 @@ from ...compiler.graph.nodes import (
     children,
     nested,
 )
+from ...compiler.graph.sized import mentioned
 from ...compiler.graph.sources import Dependence
 from ...compiler.graph.term import WORDS, Leaf, Number, Position, Term, TermOp
 from ...compiler.graph.typed_value import static_element
@@ -144,6 +145,13 @@ class _Canon:
             (init.kind, init.args, self.core(init.fan_in), self.core(init.fan_out)),
             weight.frozen,
         )
+
+
+def _passes(steps: Iterable[Graph]) -> Iterator[tuple[Graph, Graph]]:
+    """The passes of repeats in steps, each behind the one that has its weights."""
+    for body in nested(*steps):
+        if body.kind == "repeat" and body.stepped is not None and body.stepped.origin is not None:
+            yield body.stepped.origin, body
 
 
 def _told(axis: Axis, known: Container[Axis]) -> bool:
@@ -392,6 +400,7 @@ class ModelPlan:
         self._keep: list[Graph] = []  # ids stay valid while their graphs live
         self.homes = Homes(root, steps)
         self._parts = parts((root, *steps), self.homes)
+        self._built_for_steps = {id(origin): mentioned(body) for origin, body in _passes(steps)}
         self._lifts = _lifts(steps)
         self._visit(root, frozenset(), "")
         self.forward = tuple(self.plans)
@@ -615,6 +624,7 @@ class ModelPlan:
             parts.append((output.name, canon.value(output.value), canon.core(output.axes)))
         for number in sorted(self._captured.get(id(graph), ())):
             parts.append(("captured", canon.values[number]))
+        self._build_for_steps(graph, canon)
         # What decides the code about an axis: its name and kind, whether weights over it have a bound, its formula.
         for axis in list(canon.axes):
             formula = None
@@ -636,6 +646,18 @@ class ModelPlan:
             parts.append([number for axis, number in canon.axes.items() if axis.family in graph.stepped.times])
         key = hashlib.sha256(repr(parts).encode()).hexdigest()
         return _Form(key, tuple(canon.axes), tuple(canon.consts), canon.values)
+
+    def _build_for_steps(self, graph: Graph, canon: _Canon) -> None:
+        """A pass of a repeat has those axes and consts of the graph around that it mentions. Its step may mention more:
+        what the model does once, before the passes. The class is built with them too.
+        """
+        axes, consts = self._built_for_steps.get(id(graph), ({}, {}))
+        around = self.homes.around(graph) if axes or consts else graph
+        for axis in axes:
+            if axis in around.axes and not axis.is_width:
+                canon.axis(axis)
+        for const in consts:
+            canon.const(const)
 
     def _node(self, canon: _Canon, graph: Graph, node: Node) -> object:
         match node:

@@ -41,10 +41,15 @@ class Homes:
         home = self.of(graph)
         if graph.stepped is not None:  # it has the axes of what it is a step of
             return {}, {}
-        while graph.kind == "repeat":  # its axes and consts are those of the graph around
-            home, graph = self._around[id(home)], self._around[id(graph)]
+        home, graph = self.around(home), self.around(graph)
         axes = {a: b for a, b in zip(home.axes, graph.axes, strict=False) if a.name == b.name}  # own ones may differ
         return axes, dict(zip(home.consts, graph.consts, strict=True))
+
+    def around(self, graph: Graph) -> Graph:
+        """The block or model whose axes and consts a graph has: those of a pass are those of the graph around."""
+        while graph.kind == "repeat":
+            graph = self._around[id(graph)]
+        return graph
 
     def modules(self) -> Iterator[list[Call | Scan]]:
         """The calls of each module."""

@@ -11,6 +11,7 @@ from functools import cached_property, reduce
 from ...compiler.decoding.steps.tabulate import made_for_tables
 from ...compiler.graph.inventory import inventory
 from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
+from ...compiler.graph.traits import Pointwise, Remainder
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
 from ...compiler.sizes.arithmetic import product
@@ -500,13 +501,15 @@ class TorchBody(CodeBody):
                 else val
                 for val in vals
             ]
+        row = op_named(op)
+        if row.reads == Pointwise(Remainder()) and vals[0].number and vals[1].kind is Scalar.REAL:  # else no gradient
+            vals = [replace(vals[0], code=call("torch.tensor", vals[0].code, dtype="torch.float64")), vals[1]]
         if op in OPERATORS:
             return operator(op, [val.code for val in vals])
         spell = self.file.points.get(op)
         if spell is not None:
             return spell(self, vals, out)
         vals = [self.array(val, (), val.kind, is_table(out)) if val.number else val for val in vals]
-        row = op_named(op)
         return self.spelled(row, vals, row.torch if isinstance(row, WrittenOp) else "", "torch")
 
     # -- calls --------------------------------------------------------------------------------------------------

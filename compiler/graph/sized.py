@@ -1,4 +1,4 @@
-"""Which sizes of a graph matter where it runs, and which of these its inputs tell."""
+"""Which sizes and numbers of a graph matter where it runs, and which of these its inputs tell."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from ..sizes.arithmetic import solved, with_parts
 from ..sizes.axes import Axis, Const, Static, axes_in, consts_in
 from .nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, Weight, nested, values_of, weights_of
+from .term import Number, parts
 
 
 def untold(graph: Graph) -> list[Axis]:
@@ -61,14 +62,32 @@ def _statics(node: Node) -> Iterable[Static]:
     match node:
         case Constant(value=value):
             return (value,)
-        case Apply(options=options):
-            return options.values()
+        case Apply(options=options, seen=seen):
+            terms = () if seen is None else (part for part in parts(seen.term) if isinstance(part, Number))
+            return (*options.values(), *(number.static for number in terms))
         case Repeat(count=count):
             return (count,)
         case Call(consts=consts) | Scan(consts=consts):
             return (static for _, static in consts)
         case _:
             return ()
+
+
+def mentioned(graph: Graph) -> tuple[dict[Axis, None], dict[Const, None]]:
+    """The axes and consts that a graph mentions, and so the passes of its repeats, which have those of the graph."""
+    axes = dict.fromkeys(axis for value in values_of(graph) for axis in value.type.axes)
+    consts: dict[Const, None] = {}
+    for node in graph.nodes:
+        for static in _statics(node):
+            axes |= dict.fromkeys(axes_in(static))
+            consts |= dict.fromkeys(consts_in(static))
+        if isinstance(node, Call | Scan):
+            axes |= dict.fromkeys(axis for _, axis in node.axes)
+        elif isinstance(node, Repeat):
+            for inner, numbers in map(mentioned, node.bodies):
+                axes |= inner
+                consts |= {const: None for const in numbers if const != node.index}
+    return axes, consts
 
 
 def depends(graph: Graph, const: Const) -> bool:

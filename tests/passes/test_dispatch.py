@@ -252,3 +252,35 @@ model f(x: [seq, model]) -> [seq, model] {
     one, other = nets(text)
     x = torch.randn(5, 4, dtype=torch.float64)
     same(one(x), other(x), 1e-10)
+
+
+AXES = {"c": "", "v": "d", "x": "s, d", "w": "g, d", "z": "s, g, d"}
+
+
+def lacking(name: str) -> str:
+    """An input, repeated along `g` and `d` where it has not got them."""
+    missing = [axis for axis in ("g", "d") if axis not in AXES[name].split(", ")]
+    return f"broadcast[{', '.join(missing)}]({name})" if missing else name
+
+
+@pytest.mark.parametrize("picks", ["", "s"])
+def test_what_is_read_may_lack_axes_and_a_batch(picks: str) -> None:
+    sizes, draw = {"s": 5, "d": 3, "g": 4}, np.random.default_rng(0)
+    inputs = ", ".join(f"{name}: [{axes}]" for name, axes in AXES.items())
+    for one, other in itertools.combinations_with_replacement(AXES, 2):
+        made = "s" if "s" in (picks, AXES[one][:1], AXES[other][:1]) else ""
+        text = (
+            f"width s\ndepth d = 3, g = 4\nmodel f({inputs}, i: int[{picks}]) -> [{made}] {{\n"
+            f"    return dot[d]({lacking(one)}, {lacking(other)})[g = index[g](i % |g|)]\n}}\n"
+        )
+        model, modules = attnc.loads(text).model("f"), nets(text)
+        for lead in [(), (2,)]:
+            shapes = ([sizes[axis] for axis in axes.split(", ") if axis] for axes in (*AXES.values(), picks))
+            *values, index = (draw.normal(size=(*lead, *shape)) * 5 for shape in shapes)
+            found = [model.numpy(without=without)(*values, np.abs(index).astype(int)) for without in ([], LEFT_OUT)]
+            given = [*map(torch.as_tensor, values), torch.as_tensor(np.abs(index).astype(int))]
+            for grad, net in itertools.product((True, False), modules):
+                with torch.set_grad_enabled(grad):
+                    found.append(net(*given).detach().numpy())
+            for each in found[1:]:
+                np.testing.assert_allclose(each, found[0], rtol=1e-9, atol=1e-12, err_msg=text)

@@ -72,7 +72,7 @@ class Dispatch:
                 return x.reshape(self.groups, *sizes).index_select(0, self.which)
             x = x.expand(*self.shape[:-1], self.groups, *sizes).reshape(-1, *sizes)
             return x.index_select(0, self._items() * self.groups + self.which)
-        x = x.expand(*self.shape[:-1], *sizes).reshape(self.items, *sizes)
+        x = x.expand((*self.shape[:-1], *sizes)).reshape(self.items, *sizes)
         if self.every:
             return x.repeat(self.groups, *[1] * own)
         if self.order is None:
