@@ -531,6 +531,46 @@ def test_all_problems_in_one_message() -> None:
     ]
 
 
+WHOLE = ("?", "i1", "u1", "<i2", "<i4", "<i8", ml_dtypes.int4)
+
+
+@pytest.mark.parametrize("kind", WHOLE, ids=str)
+def test_whole_numbers_are_no_weights(kind: Any, tmp_path: Path) -> None:
+    """Through every door: into a model, by a map in either direction, from a file that is labelled wrongly."""
+    map, mine = plain_map("h.{layer}.qkv.* -> layers.{layer}.{Q, K, V}.* : split"), ours()
+    whole = {**mine, "layers.1.Q.weight": np.ones((24, 6), kind)}
+    named, theirs = np.dtype(kind), dict(convert(mine, map, net(), reverse=True))
+    theirs["h.1.qkv.weight"] = np.ones((40, 6), kind)
+    said = []
+    for door in (
+        lambda: net().torch(weights=whole),
+        lambda: net().numpy(weights=whole),
+        lambda: convert(whole, map, net(), reverse=True),
+        lambda: convert(theirs, map, net()),
+    ):
+        with pytest.raises(WeightsError) as caught:
+            door()
+        said.append(str(caught.value).splitlines()[1:])
+    ours_said = f"  no real numbers: layers.1.Q.weight [groups sharing key = 24, model = 6], but given {named}"
+    assert said[:3] == [[ours_said]] * 3
+    assert [len(lines) for lines in said] == [1] * 4
+    assert said[3][0].startswith(f"  no real numbers: `h.1.qkv.weight` is {named}, for layers.1.Q.weight ")
+
+
+def test_what_is_labelled_as_whole_numbers_is_no_weight(tmp_path: Path) -> None:
+    file, mine = tmp_path / "w.safetensors", ours()
+    weights.save(file, mine)
+    np.savez(tmp_path / "w.npz", **{path: x.view("i4") for path, x in mine.items()})
+    file.write_bytes(file.read_bytes().replace(b'"F32"', b'"I32"'))
+    with np.load(tmp_path / "w.npz") as arrays:
+        from_numpy = dict(arrays)
+    for given in (weights.load(file), from_numpy):
+        with pytest.raises(WeightsError) as caught:
+            net().torch(weights=given)
+        lines = str(caught.value).splitlines()[1:]
+        assert len(lines) == len(mine) and all("but given int32" in line for line in lines)
+
+
 def test_a_map_that_does_not_fit_the_spec() -> None:
     map = Map.parse("a -> P\nb -> P\nc.{n} -> layers.{n}.{Q, X}.weight : split", "bad.map")
     with pytest.raises(WeightsError) as caught:
@@ -676,5 +716,9 @@ def test_what_the_command_refuses(small: list[str], tmp_path: Path, capsys: pyte
     assert "bad.map:1: `use /dev/zero` leads out of the project" in refused(
         str(tmp_path / "bad.map"), start, out, "--to=attnc", *small
     )
+    whole = {name: x.view("i2") for name, x in weights.load(start).items()}
+    weights.save(str(tmp_path / "whole.safetensors"), whole)
+    said = refused(map, str(tmp_path / "whole.safetensors"), out, "--to=attnc", *small)
+    assert "no real numbers: `transformer.wte.weight` is int16, for " in said
     Path(start).write_bytes(Path(start).read_bytes()[:-1])
     assert "is it truncated?" in refused(map, start, out, "--to=attnc", *small)

@@ -55,7 +55,7 @@ def check_weights(specs: Mapping[str, WeightSpec], given: Mapping[str, Any]) -> 
             problems.append(f"missing: {spec}")
         elif tuple(np.shape(given[path])) != spec.shape:
             problems.append(f"wrong shape: {spec}, but given {list(np.shape(given[path]))}")
-        elif not _is_real(given[path]):
+        elif not is_real(given[path]):
             problems.append(f"no real numbers: {spec}, but given {_kind(given[path])}")
     problems += [f"unknown: {path} {list(np.shape(given[path]))}" for path in given if path not in specs]
     if problems:
@@ -63,10 +63,13 @@ def check_weights(specs: Mapping[str, WeightSpec], given: Mapping[str, Any]) -> 
         raise WeightsError("the weights do not fit the model:\n  " + "\n  ".join(shown))
 
 
-def _is_real(value: Any) -> bool:
+def is_real(value: Any) -> bool:
+    """Whether it can be a weight: floats, or numbers in lists. Whole numbers are quantised ones, or no weights."""
     if hasattr(value, "is_meta"):  # a tensor
-        return not (value.is_meta or value.is_complex())
-    return np.can_cast(np.asarray(value).dtype, np.float64, "same_kind")
+        return not value.is_meta and bool(value.is_floating_point())
+    dtype = np.asarray(value).dtype
+    whole = hasattr(value, "dtype") and np.can_cast(dtype, np.int64, "same_kind")
+    return np.can_cast(dtype, np.float64, "same_kind") and not whole
 
 
 def _kind(value: Any) -> str:

@@ -198,6 +198,9 @@ def test_the_type_is_that_of_the_weights() -> None:
         (np.full((3, 3), None), "object"),
         (np.full((3, 3), "a"), "<U1"),
         (np.full((3, 3), "2026-01-01", "M8[D]"), "datetime64[D]"),
+        (np.ones((3, 3), "i1"), "int8"),
+        (torch.ones(3, 3, dtype=torch.int64), "torch.int64"),
+        (torch.ones(3, 3, dtype=torch.bool), "torch.bool"),
         (torch.empty(3, 3, device="meta"), "a tensor without numbers, on meta"),
     ],
 )

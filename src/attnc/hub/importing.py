@@ -35,8 +35,9 @@ def import_folder(source: Path, target: Path, folders: Sequence[Path] = ()) -> M
 
     folders: of the user's own adapters, before those that come with attnc.
 
-    Raises HubError for what does not fit, WeightsError for weights that are missing, unexpected or of another shape.
-    No more of the weights is in memory at once than the largest of their files has.
+    Raises HubError for what does not fit, WeightsError for weights that are missing, unexpected, of another
+    shape or no real numbers. No more of the weights is in memory at once than the largest of their
+    files has.
     """
     folder = HubFolder.read(source)
     adapter = adapter_of(folder.model_type, adapters(folders), str(source / CONFIG))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.loading.load import WeightsError
+from ..backends.loading.load import WeightsError, is_real
 from ..backends.loading.memory import as_array
 from ..dsl.nested import from_json
 from .files import Weights, load, save
@@ -42,7 +42,7 @@ def convert(
                 as there. Without it all second names and beginnings are given, and first rules win.
 
     Arrays are views where they can be: nothing but merged and stacked weights is copied. Raises WeightsError: one
-    message that lists every weight that is missing, unexpected, of the wrong shape or made by no rule.
+    message that lists every weight that is missing, unexpected, of the wrong shape, no real number, or made by no rule.
     """
     read = map if isinstance(map, Map) else Map.read(map)
     given = {name: as_array(value) for name, value in state_dict.items()}
@@ -189,11 +189,15 @@ def _planned(
 
 def _made(link: _Link, given: Mapping[str, Array], problems: list[str]) -> list[tuple[str, Array]]:
     """What one rule makes: paths of ours with their arrays."""
+    wanted = " and ".join(str(spec) for spec in link.ours)
+    odd = [name for name in link.theirs if not is_real(given[name])]
+    problems += [f"no real numbers: `{name}` is {given[name].dtype}, for {wanted}" for name in odd]
+    if odd:
+        return []
     try:
         parts = _forward(link, [given[name] for name in link.theirs])
     except _Misfit as wrong:
         shapes = ", ".join(f"`{name}` {list(given[name].shape)}" for name in link.theirs)
-        wanted = " and ".join(str(spec) for spec in link.ours)
         problems.append(f"wrong shape: {shapes}, for {wanted}: {wrong}")
         return []
     return list(zip((spec.path for spec in link.ours), parts, strict=True))
@@ -215,7 +219,7 @@ def unconverted(
 
 
 def _unlike(given: Mapping[str, Array], model: Model) -> list[str]:
-    """What is missing, unexpected or of another shape among the model's own weights."""
+    """What is missing, unexpected, of another shape or no real number among the model's own weights."""
     specs = model.weights
     problems = []
     unexpected = {name: array.shape for name, array in given.items() if name not in specs}
@@ -224,6 +228,8 @@ def _unlike(given: Mapping[str, Array], model: Model) -> list[str]:
             problems.append(f"missing: {spec}{_near(path, unexpected)}")
         elif given[path].shape != spec.shape:
             problems.append(f"wrong shape: {spec}, but given {list(given[path].shape)}")
+        elif not is_real(given[path]):
+            problems.append(f"no real numbers: {spec}, but given {given[path].dtype}")
     return problems + [f"unexpected: {_named(name)} {list(shape)}" for name, shape in unexpected.items()]
 
 
