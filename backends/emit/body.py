@@ -63,6 +63,7 @@ class CodeBody(MemoryLayout):
     """Lowers one class or function, node by node. Subclasses: TorchBody, NumpyBody."""
 
     common: ClassVar[Mapping[str, Emit]]  # ops whose code is alike in both backends: their table (ops.py)
+    learner: ClassVar[str] = ""  # the module that the model is, where weights lie in modules
 
     def lower(self) -> ClassPlan:
         """Makes the statements, once callers have told what arguments are like; gives what is read off them."""

@@ -86,13 +86,15 @@ def _full_check(body: CodeBody, found: _Border) -> list[Statement]:
     """`check_inputs(..)` of the runtime file."""
     lines: list[str | Code] = ["check_inputs(", f'    "{body.graph.name}",', "    {"]
     for row in found.rows:
-        kind = f"index {row.kind}" if row.is_index else row.kind
+        kind = (f"index {row.kind}" if row.is_index else row.kind) + "?" * row.optional
         lines.append(f'        "{row.name}": ({row.text}, "{kind}", "{" ".join(row.axes)}"),')
     lines.append("    },")
     quoted = {key: Code(f'"{value}"') for key, value in found.copies.items()}
     for name, entries in (("sizes", found.sizes), ("bounds", found.bounds), ("copies", quoted)):
         if entries:
             lines.append(Code.of("    {}={},", name, _table(entries)))
+    if body.learner and body.file.owns(body.file.program.root):
+        lines.append(f"    weights={body.learner},")
     return [Do(joined([*lines, ")"], "\n"))]
 
 

@@ -84,6 +84,8 @@ class TorchBody(CodeBody):
     )
     common = COMMON
 
+    learner = "self"
+
     def __init__(self, file: CodeFile, plan: Plan) -> None:
         super().__init__(file, plan)
         self.margin = 4 if plan.key in file.functions else 8

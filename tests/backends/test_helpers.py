@@ -321,7 +321,8 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = [  
      "`y` has the batch axes (4,), but `x` has (2,)"),
     ({"x": (F(3), "real", "t"), "y": (F((4, 3)), "real", "t")}, {}, ValueError,
      "`y` has the batch axes (4,), but `x` has ()"),
-    ({"z": (None, "real", "t"), "x": (F(3), "real", "t"), "y": (F(4), "real", "t")}, {}, ValueError,
+    ({"z": (None, "real", "t"), "x": (F(3), "real", "t")}, {}, TypeError, "`z` is of type NoneType, but must be a "),
+    ({"z": (None, "real?", "t"), "x": (F(3), "real", "t"), "y": (F(4), "real", "t")}, {}, ValueError,
      "`y` has t = 4, but `x` has t = 3"),
     ({"x": (F(3), "real", "t"), "y": (F(4), "real", "s")}, {"copies": {"s": "t"}}, ValueError,
      "`y` has s = 4, but `x` has t = 3"),
@@ -351,7 +352,7 @@ def test_what_the_border_refuses(library: str, inputs: Any, known: Any, error: t
 
 PASSED: list[tuple[dict[str, Any], dict[str, Any], tuple[int, ...]]] = [
     ({}, {}, ()),
-    ({"x": (None, "real", "t"), "y": (F((2, 5, 3)), "real", "t")}, {}, (2, 5)),
+    ({"x": (None, "real?", "t"), "y": (F((2, 5, 3)), "real", "t")}, {}, (2, 5)),
     ({"x": (F(8), "real", "t")}, {"bounds": {"t": 8}, "sizes": {"d": 3}}, ()),
     ({"x": (F((2, 3)), "real", ""), "y": (Z((2, 3, 4)), "int", "t")}, {}, (2, 3)),
     ({"x": (np.array([0, 3]), "index v", "t")}, {"sizes": {"v": 4}}, ()),

@@ -18,7 +18,8 @@ def check_inputs(
 ) -> tuple[int, ...]:
     """Refuses inputs that are not what the model declares; returns the extents of their common batch axes.
 
-    inputs: for each, the array, its kind ("real", "bool", "int" or "index vocab") and its axes ("source model").
+    inputs: for each, the array, its kind ("real", "bool", "int" or "index vocab"; "?" if it may be None) and its axes
+            ("source model").
     sizes: extents known in advance; bounds: the largest allowed; copies: for an axis, another one of equal extent.
     """
     batch: tuple[int, ...] | None = None
@@ -26,9 +27,9 @@ def check_inputs(
     bounds, copies = bounds or {}, copies or {}
     found = {axis: (size, "") for axis, size in (sizes or {}).items()}
     for name, (x, kind, spaced) in inputs.items():
-        if x is None:
+        if x is None and kind.endswith("?"):
             continue
-        axes = spaced.split()
+        kind, axes = kind.removesuffix("?"), spaced.split()
         shown = f"{model}: `{name}`"
         if not isinstance(x, np.ndarray | np.generic):
             raise TypeError(f"{shown} is of type {type(x).__name__}, but must be a NumPy array")
@@ -54,7 +55,7 @@ def check_inputs(
     for name, (x, kind, _) in inputs.items():
         if x is None or not kind.startswith("index "):
             continue
-        axis = kind[6:]
+        axis = kind.removesuffix("?")[6:]
         size, _ = found.get(copies.get(axis, axis), (0, ""))
         if copies.get(axis, axis) in found and x.size and (x.min() < 0 or x.max() >= size):
             place = [int(i) for i in np.argwhere((x < 0) | (x >= size))[0]]

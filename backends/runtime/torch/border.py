@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .ops import is_traced
 
@@ -16,20 +16,23 @@ def check_inputs(
     sizes: dict[str, int] | None = None,
     bounds: dict[str, int] | None = None,
     copies: dict[str, str] | None = None,
+    weights: nn.Module | None = None,
 ) -> tuple[int, ...]:
     """Refuses inputs that are not what the model declares; returns the extents of their common batch axes.
 
-    inputs: for each, the tensor, its kind ("real", "bool", "int" or "index vocab") and its axes ("source model").
+    inputs: for each, the tensor, its kind ("real", "bool", "int" or "index vocab"; "?" if it may be None) and its axes
+            ("source model").
     sizes: extents known in advance; bounds: the largest allowed; copies: for an axis, another one of equal extent.
+    weights: the module that reads them: where its weights lie, and of which type they are.
     """
     batch: tuple[int, ...] | None = None
     first = ""
     bounds, copies = bounds or {}, copies or {}
     found = {axis: (size, "") for axis, size in (sizes or {}).items()}
     for name, (x, kind, spaced) in inputs.items():
-        if x is None:
+        if x is None and kind.endswith("?"):
             continue
-        axes = spaced.split()
+        kind, axes = kind.removesuffix("?"), spaced.split()
         shown = f"{model}: `{name}`"
         if not isinstance(x, Tensor):
             raise TypeError(f"{shown} is of type {type(x).__name__}, but must be a torch.Tensor")
@@ -51,10 +54,13 @@ def check_inputs(
                 raise ValueError(f"{shown} has {axis} = {extent}, but {axis} is at most {bounds[axis]}")
     if is_traced():
         return batch or ()
-    for name, (x, kind, _) in inputs.items():
-        if x is None or not kind.startswith("index ") or x.device.type != "cpu":
+    given = [(name, x, kind) for name, (x, kind, _) in inputs.items() if x is not None]
+    for name, x, _ in given:
+        check_place(f"{model}: `{name}`", x, weights)
+    for name, x, kind in given:
+        if not kind.startswith("index ") or x.device.type != "cpu":
             continue
-        axis = kind[6:]
+        axis = kind.removesuffix("?")[6:]
         size, _ = found.get(copies.get(axis, axis), (0, ""))
         bad = (x < 0) | (x >= size)
         if copies.get(axis, axis) in found and bad.any():
@@ -64,8 +70,28 @@ def check_inputs(
     return batch or ()
 
 
+def check_place(shown: str, x: Tensor, net: nn.Module | None) -> None:
+    """Refuses an input on another device than all weights, or reals of another type: PyTorch computes with no two.
+
+    Of weights that are somewhere else until they are used (sharded, offloaded) nothing is known; autocast casts.
+    """
+    first = next(net.parameters(), None) if net is not None else None
+    real = x.is_floating_point()
+    if net is None or first is None or (x.device == first.device and (x.dtype == first.dtype or not real)):
+        return
+    weights = [*net.parameters()]
+    if any(type(weight) not in (nn.Parameter, Tensor) or weight.is_meta for weight in weights):
+        return
+    if all(weight.device != x.device for weight in weights):
+        raise ValueError(f"{shown} is on {x.device}, but the weights are on {first.device}: bring one to the other")
+    types = [weight.dtype for weight in weights if weight.is_floating_point()]
+    if real and types and x.dtype not in types and not torch.is_autocast_enabled(x.device.type):
+        raise TypeError(f"{shown} is {x.dtype}, but the weights are {types[0]}: give it as {types[0]}")
+
+
 def check_kind(shown: str, x: Tensor, kind: str) -> None:
     """Refuses an input that holds another kind of numbers, or of a type that PyTorch has no ops for."""
+    check_dense(shown, x)
     real, truth = x.is_floating_point(), x.dtype == torch.bool
     index = kind.startswith("index ")
     if not (real if kind == "real" else truth if kind == "bool" else not (real or truth or x.is_complex())):
@@ -76,6 +102,12 @@ def check_kind(shown: str, x: Tensor, kind: str) -> None:
     if x.dtype in (*narrow, torch.uint16, torch.uint32, torch.uint64):
         use = "index" if narrow else "compute"
         raise TypeError(f"{shown} is {x.dtype}, with which PyTorch does not {use}: give it as torch.int64")
+
+
+def check_dense(shown: str, x: Tensor) -> None:
+    """Refuses a sparse tensor."""
+    if x.layout != torch.strided:
+        raise TypeError(f"{shown} is {str(x.layout).removeprefix('torch.')}, but must be dense: `.to_dense()`")
 
 
 def check_lengths(model: str, name: str, lengths: Tensor, axis: str, extent: int) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..common.decoding import Decodes, check_batch, check_beams, check_call, check_rows, plain, prompt_rows
+from .border import check_dense, check_place
 from .cache import Cache
 from .fixed import FixedStep, fixed_step
 from .maps import sharded
@@ -57,7 +58,7 @@ class Decoder(NamedTuple):
         """
         max_new = plain(max_new)
         rows, single, inputs, options = check_prompt(
-            self.decodes, prompt, max_new, given, beams=1, length_penalty=1.0, static=False
+            self, prompt, max_new, given, beams=1, length_penalty=1.0, static=False
         )
         beams, static = options["beams"], options["static"]
         check_beams(self.decodes.model, beams, options["length_penalty"], options)
@@ -76,7 +77,7 @@ class Decoder(NamedTuple):
         Of prompts of different lengths, a new item comes as soon as all rows have theirs.
         """
         max_new = plain(max_new)
-        rows, single, inputs, options = check_prompt(self.decodes, prompt, max_new, given, static=False)
+        rows, single, inputs, options = check_prompt(self, prompt, max_new, given, static=False)
         check_static(self.decodes.model, options["static"], 1)
         self.begin(options["static"])
         found = without_gradients(decode_items(self, rows, single, inputs, max_new, options, options["static"]))
@@ -165,6 +166,8 @@ def check_static(model: str, static: Any, beams: int) -> None:
 def numbers(x: Any) -> Tensor:
     """A tensor of numbers, with which PyTorch computes whatever integers they were."""
     found = torch.as_tensor(x)
+    if found.is_meta or found.layout != torch.strided:
+        raise TypeError("it has no numbers")
     return found.long() if integral(found) else found
 
 
@@ -173,13 +176,17 @@ def integral(x: Tensor) -> bool:
 
 
 def check_prompt(
-    decodes: Decodes, prompt: Any, max_new: int, given: dict[str, Any], **more: Any
+    model: Decoder, prompt: Any, max_new: int, given: dict[str, Any], **more: Any
 ) -> tuple[list[Tensor], bool, dict[str, Tensor], dict[str, Any]]:
     """Refuses what cannot be decoded; gives the rows, whether there is one without a batch, the inputs, the options."""
+    decodes = model.decodes
     inputs, options = check_call(decodes, given, max_new, **more)
     rows, single = prompt_rows(decodes, prompt, numbers)
     check_rows(decodes, rows, single, integral, max_new)
+    check_place(f"{decodes.model}: `{decodes.prompt}`", rows[0], model.net)
     for key, x in inputs.items():
+        if isinstance(x, Tensor):
+            check_dense(f"{decodes.model}: `{key}`", x)
         if isinstance(x, Tensor) and single:
             inputs[key] = x[None]
         elif isinstance(x, Tensor) and (not x.dim() or x.shape[0] != len(rows)):
@@ -248,7 +255,7 @@ def choose(scores: Tensor, draws: Any, options: dict[str, Any]) -> Tensor:
     temperature, top_k, top_p = options["temperature"], options["top_k"], options["top_p"]
     if not temperature:
         return scores.argmax(-1)
-    ordered, items = (scores.double() / temperature).sort(dim=-1, descending=True, stable=True)
+    ordered, items = (scores.double() / float(temperature)).sort(dim=-1, descending=True, stable=True)
     chances = ordered.softmax(-1)
     before = chances.cumsum(-1) - chances
     kept = torch.ones_like(chances, dtype=torch.bool)
