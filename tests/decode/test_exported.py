@@ -60,6 +60,7 @@ def inputs_of(name: str, rows: int, longer: int = 1) -> dict[str, Tensor]:
 def greedy(prepare: Call, step: Call, prompt: Tensor, inputs: Mapping[str, Tensor], new: int) -> Tensor:
     """The prompt at once, then its continuation item by item, by the two programs alone."""
     once, count, kept = prepare(prompt, inputs)
+    assert int(count) == 0 and not any(bool(x.any()) for x in kept.values())  # the prompt is the first step
     items, found = prompt, []
     for _ in range(new):
         scores, count, kept = step(items, once, count, kept)
