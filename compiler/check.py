@@ -34,6 +34,7 @@ from .names.loader import Loader
 from .names.modules import BlockDef, Module, called_blocks, ranks
 from .problems.causality import Trials
 from .problems.files import UnknownSet
+from .problems.names import told_once
 from .problems.plain import Plain, PlainProblem
 from .problems.sizes import Beyond
 from .rewrites.picks.follow import follow_picks
@@ -165,7 +166,7 @@ class _Build:
         first: dict[object, Problem] = {}
         for problem in problems.found:  # one of a library is found wherever it is mentioned
             first.setdefault(problem.place, problem)
-        found = [_tell(problem) for problem in first.values()]
+        found = [_tell(problem) for problem in told_once(first.values())]
         if files:
             found, unused = split_allowed(files, found)
             partly = problems.errors or self.failures  # not all is looked for that might be allowed

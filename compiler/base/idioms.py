@@ -34,7 +34,9 @@ attention scaled_dot_product_attention sdpa self_attention MultiheadAttention mu
 rope apply_rotary apply_rope rotary_embedding: `use std.positions: rotary`
 causal_mask attention_mask tril triu: a mask compares indices: `past <= seq`, for `width past like seq`
 zeros ones full zeros_like ones_like: a number is a value: `broadcast[a](0)`
-rand randn normal uniform: weights begin at random: `param w: [a] ~ normal(0.02)`
+rand randn normal uniform: weights begin at random: `param w: [a] ~ normal(0.02)`; nothing else is drawn: noise is an
+  input, `noise: [a]`
+grad gradient backward autograd jacobian hessian vjp jvp: a spec takes no gradients: PyTorch does, of the compiled model
 dense Linear Dense fc proj lin: a learned map: `linear[a -> b](x)`
 one_hot onehot: an index compares with its axis: `select(vocab == ids, 1, 0)`
 groupnorm group_norm: `split` the axis into groups, then `layernorm[part]`

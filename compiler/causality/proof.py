@@ -20,7 +20,7 @@ from ..graph.values import IndexInto
 from ..problems.causality import Trace, Trials, Unproved
 from ..sizes.axes import Axis, Const, SizeOf
 from ..sizes.forms import LinearForm, holds
-from ..sizes.limits import PROOF
+from ..sizes.limits import PROOF, ProofLimit, noting_limits
 from ..sizes.polynomials import never_negative, poly
 from ..sizes.predicates import ALWAYS, implies
 from .caller_sizes import CallerSizes, constant_info, reach_of_anything, reach_of_number
@@ -40,14 +40,16 @@ def check_causal(
     sizes = CallerSizes(frozenset(part.family for part in made_of(axis)), claimed=claimed)
     direct = any(each.family == axis.family for entry in graph.inputs for each in entry.value.type.axes)
     inputs = [reach_of_input(entry, axis, sizes, direct) for entry in graph.inputs]
-    info = CausalityAnalysis().run(graph, inputs, sizes)[output]
+    with noting_limits() as met:
+        info = CausalityAnalysis().run(graph, inputs, sizes)[output]
     here = place_of(graph.outputs[output].axes, axis, claimed)
     assert here is not None  # the claim names an axis of the result
     for bound, trace in info.reach.items():
         if not any(holds(here - form) for form in bound):
             numbers = trace.turns.union(*((form - here).turns for form in bound))
             tried = None if trials is None else trials(graph, output, axis, numbers)
-            return Unproved(leak_span(trace, span), trace, bound, here, graph, axis, span, tried, trusted)
+            limits = tuple(limit for limit in ProofLimit if limit in met)
+            return Unproved(leak_span(trace, span), trace, bound, here, graph, axis, span, tried, trusted, limits)
     return None
 
 
@@ -92,7 +94,9 @@ class CausalityAnalysis:
         self.fuel -= len(graph.nodes)
         if self.fuel < 0:
             read = reach_of_everything(
-                f"`{graph.name}` is too long to follow", graph.span, *(info.reach for info in inputs)
+                f"`{graph.name}` is too long to follow: a proof takes at most {PROOF:,} steps",
+                graph.span,
+                *(info.reach for info in inputs),
             )
             return [Info(read) for _ in graph.outputs]
         infos: dict[int, Info] = {entry.value.id: info for entry, info in zip(graph.inputs, inputs, strict=True)}

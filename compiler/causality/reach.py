@@ -14,12 +14,12 @@ from ...dsl.source import Span
 from ..problems.causality import Trace
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm, holds, least
+from ..sizes.limits import BOUNDS, ProofLimit, is_met
 from ..sizes.polynomials import Poly, never_negative
 from ..sizes.predicates import ALWAYS, Cases
 
 Bound = frozenset[LinearForm]
 TOP: Bound = frozenset()
-MOST = 24  # bounds of one reach; more are as good as none
 Reach = dict[Bound, Trace]
 
 
@@ -61,7 +61,8 @@ def unite(*reaches: Reach) -> Reach:
             for other in [other for other in out if bound and _within(other, bound)]:
                 del out[other]
             out[bound] = trace
-    if len(out) > MOST:
+    if len(out) > BOUNDS:
+        is_met(ProofLimit.BOUNDS)
         return {TOP: next(reversed(out.values()))}
     return out
 

@@ -53,7 +53,11 @@ def undeclared(name: str, span: Span | None) -> str:
     in_brackets = re.search(rf"\w\[[^][]*\b{name}\b[^][]*\]\(", text)
     compared = re.search(rf"\b{name} [<>]=? (\w+)\b|\b(\w+) [<>]=? {name}\b", text) if in_brackets else None
     original = next((each for found in (renamed, compared) if found for each in found.groups() if each), "")
-    if not original or original.isdigit():
+    if (
+        not original
+        or original.isdigit()
+        or re.search(rf"^(?:width|depth) {original} like {name}\b", whole, re.MULTILINE)
+    ):
         return ""
     parameter = re.search(rf"\b{original}: (width|depth)\b", text)
     if parameter is not None:

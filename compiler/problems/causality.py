@@ -11,6 +11,7 @@ from ..base.problems import Problem
 from ..graph.nodes import Apply, Call, Graph, Repeat, Scan
 from ..sizes.axes import Axis
 from ..sizes.forms import LinearForm
+from ..sizes.limits import ProofLimit
 from ..sizes.predicates import Facts
 
 Around = tuple[Call | Repeat | Scan, Graph]  # what runs a graph, and the graph in which that node stands
@@ -101,6 +102,7 @@ class Unproved(Problem):
 
     here, bound: the place of an item of the result, and what it is taken to depend on: a place at most each of these.
     tried: what trials say. trusted: why the spec believes the claim: then it is a warning, if no trial says otherwise.
+    limits: those that the proof met on its way.
     """
 
     trace: Trace
@@ -111,6 +113,7 @@ class Unproved(Problem):
     claim: Span
     tried: Tried | None
     trusted: Ident | None
+    limits: tuple[ProofLimit, ...] = ()
 
     @property
     def witness(self) -> Witness | None:

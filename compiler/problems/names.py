@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum, auto
 
 from ...dsl import syntax as s
 from ...dsl.source import Span
+from ..base.names import misspelt, nearest
 from ..base.problems import Problem
 from ..sizes.axes import Axis, Value
+from .plain import Plain, PlainProblem
 
 
 class Other(Enum):
@@ -31,6 +34,12 @@ class NoAxisNamed(Problem, code="E0201"):
     numbered: Axis | None
     declared: str
 
+    @property
+    def undeclared(self) -> bool:
+        """Whether it is missing, rather than misspelt."""
+        near = nearest(self.name, self.known)
+        return self.other is Other.NOTHING and (near is None or not misspelt(self.name, near))
+
 
 class NoValueNamed(Problem, code="E0202"):
     """callable: whether it is an op or a block."""
@@ -38,6 +47,34 @@ class NoValueNamed(Problem, code="E0202"):
     name: str
     known: tuple[str, ...]
     callable: bool
+
+
+_NAMES = (Plain.NOT_DECLARED, Plain.NO_SIZE_NAMED, Plain.NO_CLAIMED_AXIS)
+
+
+def told_once(problems: Iterable[Problem]) -> list[Problem]:
+    """What is missing is missing once, however often and in whatever way it is used: without all uses but the first of
+    an axis that nothing declares.
+    """
+    found = list(problems)
+    first: dict[tuple[int, str], Problem] = {}
+    for problem in found:
+        if isinstance(problem, NoAxisNamed) and problem.undeclared and problem.span is not None:
+            before = first.setdefault((id(problem.span.source), problem.name), problem).span
+            if before is not None and problem.span.start < before.start:
+                first[id(problem.span.source), problem.name] = problem
+
+    def again(problem: Problem) -> bool:
+        match problem:
+            case NoAxisNamed(name=name) | NoValueNamed(name=name):
+                pass
+            case PlainProblem(plain=plain, facts=(str(name), *_)) if plain in _NAMES:
+                pass
+            case _:
+                return False
+        return problem.span is not None and first.get((id(problem.span.source), name), problem) is not problem
+
+    return [problem for problem in found if not again(problem)]
 
 
 class NothingCalled(Problem, code="E0203"):

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import Enum, auto
 
 from ...dsl.source import Span
@@ -24,6 +25,9 @@ STEPS = 200_000  # of a model written out: each op of each call, of each pass
 RANK = 64  # axes of one value; NumPy has no more
 ELEMENTS = 1 << 40  # of one weight: four terabytes
 PROOF = 300_000  # steps of one proof of causality
+CASES = 16  # of one mask: what `or` joins
+FACTS = 100  # of one case: what `and` joins
+BOUNDS = 24  # of what one value depends on; more are as good as none
 TERMS = 5_000  # of a number's formula
 OPERANDS = 500  # of one op
 
@@ -45,6 +49,45 @@ class Limit(Enum):
     TERMS = auto()  # the limit
     OPERANDS = auto()  # the limit
     NESTING = auto()
+
+
+class ProofLimit(Enum):
+    """Beyond which a proof goes on with less than it could know; then it may fail of what is true."""
+
+    FACTS = auto()
+    CASES = auto()
+    BOUNDS = auto()
+
+
+_met: ContextVar[set[ProofLimit] | None] = ContextVar("met", default=None)
+
+
+@contextmanager
+def noting_limits() -> Iterator[set[ProofLimit]]:
+    """The limits that are met meanwhile."""
+    found = set[ProofLimit]()
+    before = _met.set(found)
+    try:
+        yield found
+    finally:
+        _met.reset(before)
+
+
+@contextmanager
+def unnoted() -> Iterator[None]:
+    """What is met meanwhile is noted nowhere."""
+    before = _met.set(None)
+    try:
+        yield
+    finally:
+        _met.reset(before)
+
+
+def is_met(limit: ProofLimit) -> None:
+    """Notes that something was left out at this limit."""
+    found = _met.get()
+    if found is not None:
+        found.add(limit)
 
 
 class TooMuch(Exception):

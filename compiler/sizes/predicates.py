@@ -10,10 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from .axes import Axis
 from .forms import LinearForm, fractional, holds, upper_bounds, whole, whole_at_least
+from .limits import CASES, FACTS, ProofLimit, is_met
 from .polynomials import Monomial, Rational, never_negative
-
-MOST_CASES = 16
-MOST_FACTS = 100
 
 Facts = frozenset[LinearForm]
 """Forms that are 0 or more."""
@@ -77,9 +75,10 @@ def _met(a: Facts, b: Facts) -> Facts | None:
 
 def _simplest(facts: Facts) -> Facts:
     """Of very many facts those without quotients: few of others are of use."""
-    if len(facts) <= MOST_FACTS:
+    if len(facts) <= FACTS:
         return facts
-    return frozenset(sorted(facts, key=lambda fact: (bool(fact.quotients), len(fact.shape)))[:MOST_FACTS])
+    is_met(ProofLimit.FACTS)
+    return frozenset(sorted(facts, key=lambda fact: (bool(fact.quotients), len(fact.shape)))[:FACTS])
 
 
 def _apart(cases: Iterable[Facts]) -> Cases:
@@ -88,7 +87,10 @@ def _apart(cases: Iterable[Facts]) -> Cases:
     for case in cases:
         if not any(_implies(case, other) for other in out):
             out = [*(other for other in out if not _implies(other, case)), case]
-    return tuple(out) if len(out) <= MOST_CASES else (shared(tuple(out)),)
+    if len(out) <= CASES:
+        return tuple(out)
+    is_met(ProofLimit.CASES)
+    return (shared(tuple(out)),)
 
 
 def _implies(a: Facts, b: Facts) -> bool:
@@ -115,7 +117,7 @@ def _projected(case: Facts, axes: set[Axis]) -> Iterable[LinearForm]:
     for fact in case:
         if not fact.indices & axes:
             yield fact
-        elif len(case) <= MOST_FACTS:
+        elif len(case) <= FACTS:
             for bound in upper_bounds(fact, axes, case - {fact}, lambda axis: axis.extent is not None):
                 if not holds(bound):
                     yield whole_at_least(bound)
@@ -146,7 +148,7 @@ def _differences(case: Facts) -> dict[tuple[Axis, Axis], int]:
             case [((Axis() as a,), less), ((Axis() as b,), more)] if less == -1 and more == 1:
                 found[a, b] = min(int(fact.constant), found.get((a, b), int(fact.constant)))
     after: dict[Axis, list[tuple[Axis, int]]] = {}
-    for (c, d), j in found.items() if len(found) <= MOST_FACTS else ():
+    for (c, d), j in found.items() if len(found) <= FACTS else ():
         after.setdefault(c, []).append((d, j))
     for (a, b), i in list(found.items()):
         for d, j in after.get(b, ()):

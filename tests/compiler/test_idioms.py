@@ -36,6 +36,8 @@ WORDS = {
     "past <= seq": "causal_mask attention_mask tril triu",
     "broadcast[a](0)": "zeros ones full zeros_like ones_like",
     "~ normal(0.02)": "rand randn normal uniform",
+    "noise is an input, `noise: [a]`": "rand randn normal uniform",
+    "PyTorch does, of the compiled model": "grad gradient backward autograd jacobian hessian vjp jvp",
     "linear[a -> b](x)": "dense Linear lin Dense fc proj",
     "vocab == ids": "one_hot onehot",
     "layernorm[part]": "groupnorm group_norm",

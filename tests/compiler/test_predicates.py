@@ -10,7 +10,7 @@ from math import floor
 import pytest
 
 from attnc.compiler.base.session import Session
-from attnc.compiler.causality.reach import MOST, TOP, Bound, Reach, unite
+from attnc.compiler.causality.reach import TOP, Bound, Reach, unite
 from attnc.compiler.problems.causality import Trace
 from attnc.compiler.sizes.axes import Axis, Kind, SizeOf
 from attnc.compiler.sizes.forms import (
@@ -25,11 +25,10 @@ from attnc.compiler.sizes.forms import (
     whole_at_least,
     without_quotients,
 )
+from attnc.compiler.sizes.limits import BOUNDS, CASES, FACTS
 from attnc.compiler.sizes.polynomials import Opaque, poly
 from attnc.compiler.sizes.predicates import (
     ALWAYS,
-    MOST_CASES,
-    MOST_FACTS,
     NEVER,
     Cases,
     Facts,
@@ -241,11 +240,11 @@ def test_what_holds_where_either_does(one: Cases, other: Cases, found: Cases) ->
 
 def test_of_many_cases_what_holds_in_all() -> None:
     many: Cases = NEVER
-    for n in range(MOST_CASES):
+    for n in range(CASES):
         many = either(many, (facts(plus(AB, n), plus(AC, -n), plus(BC, 7)),))
-    assert len(many) == MOST_CASES
-    assert shared(many) == facts(plus(AB, MOST_CASES - 1), AC, plus(BC, 7))
-    assert either(many, (facts(plus(AB, MOST_CASES), plus(AC, -MOST_CASES)),)) == (facts(plus(AB, MOST_CASES), AC),)
+    assert len(many) == CASES
+    assert shared(many) == facts(plus(AB, CASES - 1), AC, plus(BC, 7))
+    assert either(many, (facts(plus(AB, CASES), plus(AC, -CASES)),)) == (facts(plus(AB, CASES), AC),)
 
 
 def test_what_is_left_of_facts() -> None:
@@ -261,10 +260,10 @@ def test_differences() -> None:
     found = differences((facts(plus(AB, 1), plus(BC, -1), plus(CD, 2), form(1, a=2, b=-1), form(4, a=-1)),))
     assert found == {(A, B): 1, (B, C): -1, (C, D): 2, (A, C): 0, (B, D): 1}
     assert differences((facts(AB, BC), facts(plus(AC, 2), plus(AB, -1)))) == {(A, B): 0, (A, C): 2}
-    many = [SESSION.axis(f"x{n}", Kind.WIDTH) for n in range(MOST_FACTS + 2)]
+    many = [SESSION.axis(f"x{n}", Kind.WIDTH) for n in range(FACTS + 2)]
     chain = [LinearForm.index(b) - LinearForm.index(a) for a, b in pairwise(many)]
-    assert len(differences((facts(*chain),))) == MOST_FACTS + 1  # of many facts none follows
-    assert len(differences((facts(*chain[1:]),))) == 2 * MOST_FACTS - 1
+    assert len(differences((facts(*chain),))) == FACTS + 1  # of many facts none follows
+    assert len(differences((facts(*chain[1:]),))) == 2 * FACTS - 1
 
 
 def test_differences_are_sound() -> None:
@@ -298,12 +297,12 @@ def test_of_two_bounds_the_larger() -> None:
     assert unite(first, second)[a] is first[a]
 
 
-@pytest.mark.parametrize("count", [MOST, MOST + 1, 3 * MOST])
+@pytest.mark.parametrize("count", [BOUNDS, BOUNDS + 1, 3 * BOUNDS])
 def test_of_many_bounds_none_is_kept(count: int) -> None:
     """Bounds of which none is the larger: a few are kept; of more everything may be read."""
     given = [up_to(form(n, a=count - n, b=n)) for n in range(count)]
     found = unite(*map(reach, given))
-    assert list(found) == (given if count <= MOST else [TOP])
+    assert list(found) == (given if count <= BOUNDS else [TOP])
 
 
 def test_the_least_of_bounds() -> None:

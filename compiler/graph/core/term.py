@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from itertools import product
 
@@ -29,6 +29,7 @@ from ...sizes.functions import (
     Rounded,
     Sum,
 )
+from ...sizes.limits import unnoted
 from ...sizes.polynomials import Poly
 from ...sizes.predicates import ALWAYS, Cases, Facts, at_least_zero, both, either, more_than_zero
 
@@ -133,9 +134,9 @@ def at_least(x: Term, form: LinearForm, given: Facts = frozenset()) -> bool:
 def _facts(meaning: Meaning, parts: Sequence[Term]) -> tuple[Cases, Cases]:
     match meaning, parts:
         case Conjunction(), [a, b]:
-            return both(a.true, b.true), either(a.false, b.false)
+            return both(a.true, b.true), _aside(either, a.false, b.false)
         case Disjunction(), [a, b]:
-            return either(a.true, b.true), both(a.false, b.false)
+            return either(a.true, b.true), _aside(both, a.false, b.false)
         case Complement(), [a]:
             return a.false, a.true
         case Product(), [a, b]:
@@ -155,6 +156,12 @@ def _facts(meaning: Meaning, parts: Sequence[Term]) -> tuple[Cases, Cases]:
             return _comparison(sign, a, b)
         case _:
             return ALWAYS, ALWAYS
+
+
+def _aside(join: Callable[[Cases, Cases], Cases], a: Cases, b: Cases) -> Cases:
+    """What limits leave out of what holds where a mask is false seldom matters: nobody is told."""
+    with unnoted():
+        return join(a, b)
 
 
 def _comparison(sign: str, a: Term, b: Term) -> tuple[Cases, Cases]:

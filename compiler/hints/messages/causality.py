@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import re
 
+from ....dsl.base.records import replace
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...base.names import indexed
 from ...graph.nodes import Apply, Graph, Repeat
-from ...graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Reduce, Running
+from ...graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Reduce, Running, Window
 from ...graph.values import Role
 from ...ops import OPS
 from ...problems import causality as p
 from ...problems.causality import Trace, Tried, Witness
 from ...sizes.axes import Axis, axes_in
 from ...sizes.forms import least, show, without_quotients
+from ...sizes.limits import BOUNDS, CASES, FACTS, ProofLimit
 from ..table import say, tells
 from ..words import Wording
 
 STEPS_SHOWN = 20  # of the path of a leak
+_MET = {
+    ProofLimit.FACTS: f"of a mask it keeps {FACTS} of the comparisons that `and` joins",
+    ProofLimit.CASES: f"of a mask it tells {CASES} cases apart that `or` joins",
+    ProofLimit.BOUNDS: f"of a value it keeps {BOUNDS} bounds of what it depends on",
+}
+_FEWER = {
+    ProofLimit.FACTS: "join fewer comparisons of places with `and` in one mask",
+    ProofLimit.CASES: "join fewer cases with `or`, or say behind them what holds in all, `(.. or ..) and ..`",
+    ProofLimit.BOUNDS: "put fewer items that stand at different places into one value",
+}
 
 
 @tells(p.Unproved)
@@ -40,14 +52,17 @@ def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
     if witness is not None:
         says = f"is not causal along `{axis.name}`: {_changes(witness, graph, axis)}"
         path = [_at_sizes(witness), *path]
-        help = f"{_help(trace, steps, graph, axis)}, or drop the claim"
+        mend = _help(trace, steps, graph, axis)
+        help = f"{mend}, or drop the claim" if mend else "drop the claim"
     elif trusted is not None:
         says = f'is taken to be causal along `{axis.name}` because "{trusted.text}": no proof says so'
-        path, help = [_searched(problem.tried), *path], ""
+        path, help = [*_limits(problem), _searched(problem.tried), *path], ""
     else:
         says = f"is not proved causal along `{axis.name}`: an item of its result may depend on {_reached(problem)}"
-        path = [_searched(problem.tried), *path]
-        help = f'{_help(trace, steps, graph, axis)}; or say why it holds: `causal {axis.name} trusted "..."`'
+        path = [*_limits(problem), _searched(problem.tried), *path]
+        mend = "; ".join(_FEWER[limit] for limit in _met(problem)) or _help(trace, steps, graph, axis)
+        trust = f'say why it holds: `causal {axis.name} trusted "..."`'
+        help = f"{mend}; or {trust}" if mend else trust
     return say(
         problem,
         f"`{graph.name}` {says}",
@@ -135,6 +150,19 @@ def _at_sizes(witness: Witness) -> str:
     )
 
 
+def _limits(problem: p.Unproved) -> list[str]:
+    """That the proof did not end for want of a rule alone."""
+    met = " and ".join(_MET[limit] for limit in _met(problem))
+    return [f"the proof met a limit of its own, which may be why it failed: {met}"] if met else []
+
+
+def _met(problem: p.Unproved) -> list[ProofLimit]:
+    """The limits that the last step may have failed for: of a mask, where it has one; of bounds, where none is left."""
+    node = problem.trace.node
+    masked = node is not None and (node.mask is not None or isinstance(node.traits.reads, Reduce))
+    return [each for each in problem.limits if (not problem.bound if each is ProofLimit.BOUNDS else masked)]
+
+
 def _searched(tried: Tried | None) -> str:
     """What trials say where they found no leak."""
     if tried is None:
@@ -145,6 +173,9 @@ def _searched(tried: Tried | None) -> str:
 
 
 def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
+    """How to mend it; "" where nothing fits."""
+    if trace.again and trace.before is not None:  # what each pass does
+        trace = replace(trace.before, again=True)
     length = _length(trace, axis)
     if length:
         return length
@@ -221,10 +252,59 @@ def _masked(trace: Trace, graph: Graph, axis: Axis) -> str:
                     items = [axis]
                 if len(eaten) == len(items) == 1:
                     return _with_mask(node, eaten[0], items[0])
-    picks = at_hand and node is not None and isinstance(node.traits.reads, Gather) and axis in node.axes
-    if picks and node is not None and node.operands[1].role is Role.TABLE:
-        return f"read an item that is not after it, at an index such as `max({axis.name} - 1, 0)`"
-    return f"mask what comes after, `softmax[{new}](s where {new} <= {axis.name})`"
+    if node is not None and at_hand:
+        match node.traits.reads:
+            case Gather() if axis in node.axes and node.operands[1].role is Role.TABLE and not trace.again:
+                return f"read an item that is not after it, at an index such as `max({axis.name} - 1, 0)`"
+            case Gather():
+                return _picked(node, axis)
+            case Window() if node.axes[0].family == axis.family and node.made[0] == node.axes[0]:
+                return f"let it read back alone, `pad = |{node.made[1].name}| - 1`"
+    return "" if node is None else _elsewhere(trace, node, axis)
+
+
+def _picked(node: Apply, axis: Axis) -> str:
+    """An index that picks nothing after the item that is made; "" where the result has no such items."""
+    here = next((each for each in node.out.type.axes if each.family == axis.family), None)
+    index = node.operands[1]
+    text = index.name or (index.span.text if index.span is not None else "")
+    shown = text if 0 < len(text) <= 40 and "\n" not in text else ".."
+    same = node.axes[0].family == axis.family
+    return (
+        f"read an item that is not after it, at an index such as `min({shown}, {here.name})`" if here and same else ""
+    )
+
+
+def _elsewhere(trace: Trace, node: Apply, claimed: Axis) -> str:
+    """What the mask of an op in a block, or of what an op multiplies, must keep, in the axes of the claim."""
+    read = [outward for each in node.axes if (outward := _outward(each, trace)) is not None]
+    items = [outward for each in node.out.type.axes if (outward := _outward(each, trace)) is not None]
+    pairs = [(a, b) for a in read for b in items if _alike(b, a) and a.family == claimed.family]
+    if not pairs or not isinstance(node.traits.reads, Reduce | Normalise):
+        return ""
+    there, here = pairs[0]
+    axis = node.axes[read.index(there)] if len(read) == len(node.axes) else node.axes[0]
+    keeps = f"{there.name} <= {here.name}"
+    if node.mask is not None:
+        return f"let its mask keep nothing that comes after, `{keeps}`"
+    made = {each.out.id: each for each in trace.home.nodes if isinstance(each, Apply)} if trace.home is not None else {}
+    weights = next((each for each in node.operands if {axis, *node.out.type.axes} & {*each.type.axes} > {axis}), None)
+    maker = made.get(weights.id) if weights is not None else None
+    if maker is not None and isinstance(maker.traits.reads, Normalise) and maker.mask is None:
+        return f"mask what comes after, `{maker.op}[{there.name}](s where {keeps})`"
+    if node.traits.masked:
+        return f"mask what comes after, `{node.op}[{there.name}](x where {keeps})`"
+    name = weights.name if weights is not None and weights.name else "x"
+    return f"make 0 of what comes after, `select({keeps}, {name}, 0)`"
+
+
+def _outward(axis: Axis, trace: Trace) -> Axis | None:
+    """What an axis of the last step is called where the claim stands; None if it is a block's own."""
+    found: Axis | None = axis
+    for around, _ in trace.via:
+        if found is not None and not isinstance(around, Repeat):
+            found = dict(around.axes).get(found)
+    return found
 
 
 def _with_mask(node: Apply, read: Axis, item: Axis) -> str:

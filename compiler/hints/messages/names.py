@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from keyword import iskeyword
 
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.mistakes.words import FINITE
@@ -28,7 +29,7 @@ def no_axis_named(problem: p.NoAxisNamed, words: Wording) -> Diagnostic:
     elif numbered is not None and not misspelt(name, near or ""):
         near, help = None, f"declare a copy: `{numbered.kind.value} {name} like {numbered.name}`"
     elif copy := undeclared(name, problem.span):
-        help = copy
+        near, help = near if misspelt(name, near or "") else None, copy
     elif problem.declared:
         help = f"declare it: `{problem.declared.format(name)}`"
     match problem.other:
@@ -53,7 +54,9 @@ def no_value_named(problem: p.NoValueNamed, words: Wording) -> Diagnostic:
     name, near = problem.name, nearest(problem.name, problem.known)
     if name in ("True", "False"):
         near = name.lower()
-    help = undeclared(name, problem.span) or f"bind it above, `{name} = ...`, or make it an argument"
+    copy = undeclared(name, problem.span)
+    near = None if copy and not misspelt(name, near or "") else near
+    help = copy or f"bind it above, `{name} = ...`, or make it an argument"
     help = f"did you mean `{near}`?" if near else help
     if name == "None":
         help = "leave it out: what has a default need not be given; a mask that keeps all is `true`"
@@ -113,13 +116,17 @@ def name_taken(problem: p.NameTaken, words: Wording) -> Diagnostic:
     )
 
 
+def _kept_by(name: str) -> str:
+    return "it is a word of Python" if iskeyword(name) else "torch modules have something of that name"
+
+
 @tells(p.ReservedName)
 def reserved_name(problem: p.ReservedName, words: Wording) -> Diagnostic:
     span, other = problem.span, f"{problem.name.strip('_')}_"
     label = span is not None and span.source.text[: span.start].endswith(".")
     return say(
         problem,
-        f"weights cannot be named `{problem.name}`: it is reserved",
+        f"weights cannot be named `{problem.name}`: {_kept_by(problem.name)}",
         notes=["names of weights become attributes of a torch module: Python and torch keep some for themselves"],
         help=f"give it another label, such as `{other}`",
         fix=[(span, other)] if span is not None and label else [],

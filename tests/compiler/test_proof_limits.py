@@ -1,0 +1,86 @@
+"""A proof that ends at one of its limits says at which; within them it succeeds, and what the help says mends it."""
+
+from __future__ import annotations
+
+import pytest
+
+import attnc
+from attnc.compiler.causality.proof import PROOF
+from attnc.compiler.sizes.limits import BOUNDS, CASES, FACTS
+
+HEAD = "width seq\nwidth past like seq\nwidth p\ndepth d = 3, model = 4\n"
+
+
+def attention(mask: str) -> str:
+    return (
+        f"{HEAD}model f(x: [seq, model]) -> [seq, model] causal seq {{\n"
+        f"    w = softmax[past](dot[model](x, x[seq as past]) where {mask})\n"
+        "    return dot[past](w, x[seq as past])\n}\n"
+    )
+
+
+def joined(count: int) -> str:
+    """So many conditions, of which the last alone keeps what is not after."""
+    return attention(" and ".join([*(f"{i + 2} * past <= {i + 3} * seq" for i in range(count - 1)), "past <= seq"]))
+
+
+def either(count: int, behind: str = "") -> str:
+    cases = " or ".join(f"{i + 2} * past <= {i + 1} * seq" for i in range(count))
+    return attention(f"({cases}){behind}")
+
+
+def places(count: int) -> str:
+    """What is read stands at so many places, of which none is always the last."""
+    reads = " + ".join(f"x[seq = min({i} * p - {i * i}, seq)]" for i in range(1, count + 1))
+    head = "model f(x: [seq, model], z: [seq, p, model]) -> [seq, p, model] causal seq"
+    return f"{HEAD}{head} {{\n    return {reads} + 0 * z\n}}\n"
+
+
+def said(text: str) -> str:
+    """The one error; nothing if it is proved."""
+    try:
+        attnc.loads(text)
+    except attnc.AttnError as error:
+        assert [each.code for each in error.diagnostics] == ["E0701"], str(error)
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("made", "limit", "named"),
+    [
+        (joined, FACTS, f"of a mask it keeps {FACTS} of the comparisons that `and` joins"),
+        (either, CASES, f"of a mask it tells {CASES} cases apart that `or` joins"),
+        (places, BOUNDS, f"of a value it keeps {BOUNDS} bounds of what it depends on"),
+    ],
+)
+def test_a_limit_that_is_met_is_named(made: object, limit: int, named: str) -> None:
+    assert callable(made)
+    assert said(made(limit)) == ""
+    found = said(made(limit + 20))
+    assert f"= note: the proof met a limit of its own, which may be why it failed: {named}\n" in found
+    assert "mask what comes after" not in found
+
+
+def test_what_holds_in_all_cases_may_be_said_behind_them() -> None:
+    assert "say behind them what holds in all, `(.. or ..) and ..`" in said(either(CASES + 20))
+    assert said(either(CASES + 20, " and past <= seq")) == ""
+
+
+@pytest.mark.parametrize("mask", ["past <= seq + 1", "past >= seq", "seq - past < 3"])
+def test_a_leak_is_no_matter_of_limits(mask: str) -> None:
+    found = said(attention(mask))
+    assert "is not causal along `seq`" in found and "limit" not in found
+
+
+def test_where_nothing_is_false_no_limit_is_met() -> None:
+    """Of many conditions few are told apart where they do not hold: that matters to nobody."""
+    text = attention(" and ".join(f"{i + 2} * past <= {i + 3} * seq" for i in range(CASES + 9)))
+    assert "= note: the proof met" not in said(text)
+
+
+def test_a_model_that_is_too_long_to_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnc.compiler.causality.proof.PROOF", 3)
+    found = said(attention("past <= seq"))
+    assert "is too long to follow: a proof takes at most 3 steps" in found
+    assert PROOF > 100_000
