@@ -660,6 +660,13 @@ def test_a_misspelt_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no command `chekc`; did you mean `check`?" in one_line(capsys, "chekc", "good.attn")
 
 
+@pytest.mark.parametrize("words", [["--color", "always"], ["--color=always"], ["--strict"], ["--set", "d=3"], ["-q"]])
+def test_an_option_before_the_command(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    option = words[0].partition("=")[0]
+    said = one_line(capsys, *words, "check", "good.attn")
+    assert f"no option `{option}` stands before a command: those of a command stand behind it" in said
+
+
 # -- what `use` may read ---------------------------------------------------------------------------------------------
 
 USES = "use part: act\n\nwidth seq\n\nmodel net(x: [seq]) -> [seq] {\n    return act(x)\n}\n"

@@ -99,6 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     try:
         given = sys.argv[1:] if argv is None else argv
+        option = given[0].partition("=")[0] if given else ""
+        if option[:1] == "-" and option not in ("-", "-h", "--help", "--version"):
+            raise CannotRun(f"no option `{option}` stands before a command: those of a command stand behind it")
         alone = given and given[0] in COMMANDS and given[0] != "completion"  # which lists those of all
         args = parser(given[0] if alone else None).parse_args(given)
     except SystemExit as done:  # -h, --version
