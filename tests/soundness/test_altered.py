@@ -27,6 +27,7 @@ from tests.backends.written import written
 from tests.mistakes.cases import CASES
 
 from .alter import altered
+from .run import run
 from .test_as_before import bill, without_folders
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +77,27 @@ def test_every_text_gets_an_answer(seed: int) -> None:
     for name, (text, _) in TEXTS.items():
         for _ in outcome(altered(text, random.Random(f"{seed} {name}"))):
             pass
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.slow if seed else ()) for seed in range(12)])
+def test_what_is_right_runs(seed: int) -> None:
+    """Of some texts, compiled and run in both backends, and its steps."""
+    names = random.Random(seed).sample(sorted(TEXTS), 300 if seed else 25)
+    ran = 0
+    for name in names:
+        text = altered(TEXTS[name][0], random.Random(f"{seed} runs {name}"))
+        try:
+            spec = attnc.loads(text, base=ROOT / "tests/backends")
+            models = [spec.model(model) for model in spec.models]
+        except attnc.AttnError:
+            continue
+        for model in models:
+            try:
+                ran += run(model)
+            except Exception as error:
+                error.add_note(f"{name}: {model.name}\n{text}")
+                raise
+    assert ran >= len(names) // 10
 
 
 def made(name: str) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,7 @@ from .mutants import Mutant, some
 from .named import Arr
 from .program import Program, Weights
 from .referee import Foul, Referee, examine
+from .run import run
 
 Show = Callable[[str, object], None]
 KINDS = 20  # of mutation, at least
@@ -71,6 +72,20 @@ def refusal(mutant: Mutant, program: Program, foul: Foul) -> bool:
     )
 
 
+def runs(mutant: Mutant, program: Program) -> None:
+    """What nothing is wrong with is compiled and run, if the checker has nothing against it either."""
+    try:
+        spec = load(mutant.text, program)
+        model = spec.model("net")
+    except attnc.AttnError:
+        return
+    try:
+        run(model)
+    except Exception as error:
+        error.add_note(f"seed {program.seed}: {mutant.name}\n\n{mutant.text}")
+        raise
+
+
 @dataclass
 class Tally:
     refused: Counter[str] = field(default_factory=Counter)
@@ -87,6 +102,7 @@ def look(seeds: range) -> Tally:
             foul = verdict(mutant, program)
             if foul is None:
                 tally.discarded[mutant.name] += 1
+                runs(mutant, program)
                 continue
             tally.refused[mutant.name] += 1
             if not refusal(mutant, program, foul):
