@@ -16,6 +16,7 @@ from math import gcd, lcm
 from ...dsl.base.records import record
 from .axes import Axis, SizeOf, Static
 from .functions import OPERATIONS, Item, Rounded
+from .limits import ProofLimit, is_met
 from .polynomials import (
     Monomial,
     Opaque,
@@ -319,6 +320,8 @@ def upper_bounds(
     known = [*facts]
     known += [each for fact in known for rounded in fact.quotients for each in facts_of(rounded)]
     known = list(dict.fromkeys(known))
+    if len(known) >= STEPS:  # not all can be tried, and whichever come first is of no account
+        known.sort(key=plainness)
     found: list[LinearForm] = []
     lowest = {form.shape: form.constant}
     left = [form]
@@ -329,9 +332,13 @@ def upper_bounds(
             continue
         for other in _without(state, unknown, known, ranged):
             at = lowest.get(other.shape)
-            if (at is None or other.constant < at) and len(left) < STEPS:
-                lowest[other.shape] = other.constant
-                left.append(other)
+            if at is not None and other.constant >= at:
+                continue
+            if len(left) == STEPS:
+                is_met(ProofLimit.STEPS)
+                break
+            lowest[other.shape] = other.constant
+            left.append(other)
     return least(found)
 
 
@@ -411,6 +418,11 @@ def least(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
             kept = [other for other in kept if not never_negative((other - form).poly)]
             kept.append(form)
     return tuple(sorted(kept, key=_simplicity)[:BOUNDS])
+
+
+def plainness(form: LinearForm) -> tuple[bool, int, Rational, str]:
+    """By which the plainest of many facts comes first: of few indices, taken once, and of no quotients."""
+    return bool(form.quotients), len(form.shape), sum(abs(by) for _, by in form.shape), show(form)
 
 
 def _simplicity(form: LinearForm) -> tuple[int, str]:

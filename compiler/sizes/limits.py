@@ -56,6 +56,7 @@ class ProofLimit(Enum):
 
     FACTS = auto()
     CASES = auto()
+    STEPS = auto()  # of one search for what follows from the facts (sizes/forms)
     BOUNDS = auto()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from .axes import Axis
-from .forms import LinearForm, fractional, holds, upper_bounds, whole, whole_at_least
+from .forms import LinearForm, fractional, holds, plainness, upper_bounds, whole, whole_at_least
 from .limits import CASES, FACTS, ProofLimit, is_met
 from .polynomials import Monomial, Rational, never_negative
 
@@ -78,7 +78,7 @@ def _simplest(facts: Facts) -> Facts:
     if len(facts) <= FACTS:
         return facts
     is_met(ProofLimit.FACTS)
-    return frozenset(sorted(facts, key=lambda fact: (bool(fact.quotients), len(fact.shape)))[:FACTS])
+    return frozenset(sorted(facts, key=plainness)[:FACTS])
 
 
 def _apart(cases: Iterable[Facts]) -> Cases:

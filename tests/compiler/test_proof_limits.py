@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
 
 import attnc
 from attnc.compiler.causality.proof import PROOF
+from attnc.compiler.sizes.forms import STEPS
 from attnc.compiler.sizes.limits import BOUNDS, CASES, FACTS
 
 HEAD = "width seq\nwidth past like seq\nwidth p\ndepth d = 3, model = 4\n"
@@ -13,15 +17,15 @@ HEAD = "width seq\nwidth past like seq\nwidth p\ndepth d = 3, model = 4\n"
 
 def attention(mask: str) -> str:
     return (
-        f"{HEAD}model f(x: [seq, model]) -> [seq, model] causal seq {{\n"
+        f"{HEAD}model f(x: [seq, model], z: [p, model]) -> [seq, model] causal seq {{\n"
         f"    w = softmax[past](dot[model](x, x[seq as past]) where {mask})\n"
-        "    return dot[past](w, x[seq as past])\n}\n"
+        "    return dot[past](w, x[seq as past]) + broadcast[seq](sum[p](z))\n}\n"
     )
 
 
-def joined(count: int) -> str:
-    """So many conditions, of which the last alone keeps what is not after."""
-    return attention(" and ".join([*(f"{i + 2} * past <= {i + 3} * seq" for i in range(count - 1)), "past <= seq"]))
+def joined(count: int, last: str = "past + |p| <= seq") -> str:
+    """So many conditions, of which the last alone keeps what is not after, and others are plainer."""
+    return attention(" and ".join([*(f"{i + 2} * past <= {i + 3} * seq" for i in range(count - 1)), last]))
 
 
 def either(count: int, behind: str = "") -> str:
@@ -47,18 +51,19 @@ def said(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("made", "limit", "named"),
+    ("made", "within", "beyond", "named"),
     [
-        (joined, FACTS, f"of a mask it keeps {FACTS} of the comparisons that `and` joins"),
-        (either, CASES, f"of a mask it tells {CASES} cases apart that `or` joins"),
-        (places, BOUNDS, f"of a value it keeps {BOUNDS} bounds of what it depends on"),
+        (joined, STEPS - 20, STEPS + 20, f"of the comparisons of a mask it puts {STEPS} together"),
+        (joined, STEPS - 20, FACTS + 20, f"of a mask it keeps {FACTS} of the comparisons that `and` joins"),
+        (either, CASES, CASES + 20, f"of a mask it tells {CASES} cases apart that `or` joins"),
+        (places, BOUNDS, BOUNDS + 20, f"of a value it keeps {BOUNDS} bounds of what it depends on"),
     ],
 )
-def test_a_limit_that_is_met_is_named(made: object, limit: int, named: str) -> None:
-    assert callable(made)
-    assert said(made(limit)) == ""
-    found = said(made(limit + 20))
-    assert f"= note: the proof met a limit of its own, which may be why it failed: {named}\n" in found
+def test_a_limit_that_is_met_is_named(made: Callable[[int], str], within: int, beyond: int, named: str) -> None:
+    assert said(made(within)) == ""
+    found = said(made(beyond))
+    (note,) = re.findall(r"= note: the proof met a limit of its own, which may be why it failed: (.*)", found)
+    assert named in note
     assert "mask what comes after" not in found
 
 
@@ -71,6 +76,11 @@ def test_what_holds_in_all_cases_may_be_said_behind_them() -> None:
 def test_a_leak_is_no_matter_of_limits(mask: str) -> None:
     found = said(attention(mask))
     assert "is not causal along `seq`" in found and "limit" not in found
+
+
+def test_the_plainest_of_many_conditions_is_never_left_out() -> None:
+    for count in (70, 130, 300):
+        assert said(joined(count, "past <= seq")) == ""
 
 
 def test_where_nothing_is_false_no_limit_is_met() -> None:

@@ -15,7 +15,7 @@ from ...ops import OPS
 from ...problems import causality as p
 from ...problems.causality import Trace, Tried, Witness
 from ...sizes.axes import Axis, axes_in
-from ...sizes.forms import least, show, without_quotients
+from ...sizes.forms import STEPS, least, show, without_quotients
 from ...sizes.limits import BOUNDS, CASES, FACTS, ProofLimit
 from ..table import say, tells
 from ..words import Wording
@@ -24,11 +24,13 @@ STEPS_SHOWN = 20  # of the path of a leak
 _MET = {
     ProofLimit.FACTS: f"of a mask it keeps {FACTS} of the comparisons that `and` joins",
     ProofLimit.CASES: f"of a mask it tells {CASES} cases apart that `or` joins",
+    ProofLimit.STEPS: f"of the comparisons of a mask it puts {STEPS} together",
     ProofLimit.BOUNDS: f"of a value it keeps {BOUNDS} bounds of what it depends on",
 }
 _FEWER = {
     ProofLimit.FACTS: "join fewer comparisons of places with `and` in one mask",
     ProofLimit.CASES: "join fewer cases with `or`, or say behind them what holds in all, `(.. or ..) and ..`",
+    ProofLimit.STEPS: "join fewer comparisons of places with `and` in one mask",
     ProofLimit.BOUNDS: "put fewer items that stand at different places into one value",
 }
 
@@ -60,7 +62,7 @@ def unproved(problem: p.Unproved, words: Wording) -> Diagnostic:
     else:
         says = f"is not proved causal along `{axis.name}`: an item of its result may depend on {_reached(problem)}"
         path = [*_limits(problem), _searched(problem.tried), *path]
-        mend = "; ".join(_FEWER[limit] for limit in _met(problem)) or _help(trace, steps, graph, axis)
+        mend = "; ".join(dict.fromkeys(_FEWER[limit] for limit in _met(problem))) or _help(trace, steps, graph, axis)
         trust = f'say why it holds: `causal {axis.name} trusted "..."`'
         help = f"{mend}; or {trust}" if mend else trust
     return say(
