@@ -140,7 +140,8 @@ class PrepareProgram(nn.Module):
         kept = {}
         for path, x, shape, has_batch in kept_of(self.like, self.room):
             kept[path] = x.new_zeros([items.shape[0], *shape[1:]] if has_batch else shape)
-        once, count = once_of(self.prepare(self.net, **inputs)), items.new_zeros(1, dtype=torch.int64)
+        count = items.new_zeros(1, dtype=torch.int64)
+        once = {path: x.clone() for path, x in once_of(self.prepare(self.net, **inputs)).items()}  # no input, in ONNX
         if self.like.prefixed:
             cache = TracedCache(self.like, self.room, count, kept, once, begun=False)
             self.step(self.net, items[:, :0], cache, 1)
@@ -186,9 +187,10 @@ def exported(
         once, count, kept = first(items, inputs)
         rows = {path: free(x, int(has_batch)) for path, x, _, has_batch in kept_of(like, room)}
         given, made = ({name: free(x) for name, x in found.items()} for found in (inputs, once))
+        shapes = (free(items), given), (free(items), made, {}, rows)
         return (
-            torch.export.export(first, (items, inputs), dynamic_shapes=(free(items), given)),
-            torch.export.export(later, (items, once, count, kept), dynamic_shapes=(free(items), made, {}, rows)),
+            torch.export.export(first, (items, inputs), dynamic_shapes=shapes[0], strict=False),
+            torch.export.export(later, (items, once, count, kept), dynamic_shapes=shapes[1], strict=False),
         )
 
 

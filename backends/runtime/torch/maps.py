@@ -125,7 +125,10 @@ def parts_of(net: Any) -> Any:
     Of `nn.Linear`, `nn.Embedding` and norms it has the functions. A module that has hooks, code of its own or another
     class stays as it is. Itself where PyTorch traces, shards or watches: there nothing may differ.
     """
-    if is_traced() or nn.modules.module._has_any_global_hook() or sharded(net):  # type: ignore[no-untyped-call]
+    if is_traced() or sharded(net):
+        return net
+    for_all = vars(nn.modules.module)
+    if any(for_all[f"_global_{way}_hooks"] for way in ("forward", "forward_pre", "backward", "backward_pre")):
         return net
     return plain_part(net, {one.__module__ for one in type(net).__mro__} - {nn.Module.__module__})
 

@@ -18,6 +18,12 @@
     [defaults]                            # what a key means that config.json has not
     hidden_size = 4096
 
+    [aliases]                             # other names of keys; where a file has both, this one counts
+    hidden_dim = "hidden_size"
+
+    [each]                                # lists of a word for each of `num_hidden_layers`, and which words there are
+    layer_types = ["full_attention", "sliding_attention"]
+
     [only]                                # what the spec cannot do otherwise: any other value is refused
     pretraining_tp = [1]
     "attn_config.alibi" = [true]          # of a nested table
@@ -58,7 +64,19 @@ from .problem import HubError
 Table = Mapping[str, Any]
 _TEXTS = ("model_type", "spec", "map")
 _LISTS = ("optional", "harmless")
-_TABLES = ("architectures", "inputs", "defaults", "only", "inside", "terms", "sizes", "bounds", "refused")
+_TABLES = (
+    "architectures",
+    "inputs",
+    "aliases",
+    "defaults",
+    "each",
+    "only",
+    "inside",
+    "terms",
+    "sizes",
+    "bounds",
+    "refused",
+)
 _TRUTHS = ("batched",)
 _DEEPEST = 8  # files that include files
 
@@ -76,7 +94,9 @@ class Adapter:
     map: Path
     architectures: Mapping[str, str]
     inputs: Mapping[str, str]
+    aliases: Mapping[str, str]
     defaults: Table
+    each: Mapping[str, list[Any]]
     only: Mapping[str, list[Any]]
     inside: Mapping[str, list[Any]]
     terms: Mapping[str, str]
@@ -91,7 +111,7 @@ class Adapter:
     def keys(self) -> frozenset[str]:
         """The keys of config.json that it knows."""
         only = (key for key in self.only if "." not in key)
-        return frozenset({*self.defaults, *only, *self.optional, *self.harmless})
+        return frozenset({*self.defaults, *self.aliases, *self.each, *only, *self.optional, *self.harmless})
 
     @staticmethod
     def read(path: Path) -> Adapter:
@@ -177,11 +197,11 @@ def _check(path: Path, own: dict[str, Any]) -> None:
             }
             kind = kinds.get(name, "a list of texts")
             raise HubError(f"{path}: `{name}` must be {kind}")
-    for table in ("architectures", "inputs", "terms"):
+    for table in ("architectures", "inputs", "aliases", "terms"):
         for name, value in own.get(table, {}).items():
             if not isinstance(value, str):
                 raise HubError(f"{path}: `{name}` in [{table}] must be text")
-    for table in ("only", "inside"):
+    for table in ("each", "only", "inside"):
         for name, value in own.get(table, {}).items():
             if not isinstance(value, list):
                 raise HubError(f"{path}: `{name}` in [{table}] must be a list of what is possible")

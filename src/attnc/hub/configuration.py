@@ -31,6 +31,7 @@ def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.
 
     Raises HubError for a key or a value that the adapter does not know: it might change what the model computes.
     """
+    config = _renamed(adapter, config)
     _known(adapter, config, name)
     sizes = _sizes(adapter, config, name, adapter.sizes)
     if refused := [why for why, holds in _sizes(adapter, config, name, adapter.refused).items() if holds]:
@@ -41,6 +42,12 @@ def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.
         sizes,
         {width: most for width, most in bounds.items() if most},
     )
+
+
+def _renamed(adapter: Adapter, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """With the adapter's names of keys that have two."""
+    own = {key: value for key, value in config.items() if key not in adapter.aliases}
+    return own | {adapter.aliases[key]: value for key, value in config.items() if key in adapter.aliases}
 
 
 def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
@@ -62,12 +69,26 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
             raise HubError(
                 f"{name}: {adapter.path.name} does not know {listed} of `{key}`; it knows {', '.join(possible)}"
             )
+    for key, words in adapter.each.items():
+        _one_for_each_layer(key, config.get(key), words, {**adapter.defaults, **config}.get("num_hidden_layers"), name)
     for key, possible in adapter.only.items():
         value = _at(config, key)
         missing = value is None and (key in adapter.optional or key not in config)
         if not missing and value not in possible:
             allowed = " or ".join(json.dumps(one) for one in possible)
             raise HubError(f"{name}: `{key}` is {as_json(value)}, and {adapter.spec.name} has it as {allowed} alone")
+
+
+def _one_for_each_layer(key: str, listed: Any, words: list[Any], layers: Any, name: str) -> None:
+    """Raises HubError for a list that is another, or that has other words."""
+    if listed is None:
+        return
+    if not isinstance(listed, list):
+        raise HubError(f"{name}: `{key}` is {as_json(listed)}, where a list of words is needed, one for each layer")
+    if strange := [word for word in listed if word not in words]:
+        raise HubError(f"{name}: `{key}` has {as_json(strange[0])}; the spec has {', '.join(map(as_json, words))}")
+    if layers is not None and len(listed) != layers:
+        raise HubError(f"{name}: `{key}` has {len(listed)} words, for {as_json(layers)} layers (`num_hidden_layers`)")
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:
@@ -107,7 +128,7 @@ def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str, table: Mappin
             return found
         if key in given:
             return given[key]
-        if key in adapter.optional:
+        if key in adapter.optional or key in adapter.each:
             return None
         raise HubError(f"{adapter.path}: no key, term or function is called `{key}`")
 

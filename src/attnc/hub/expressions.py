@@ -20,9 +20,29 @@ def item(value: Any, place: int) -> Any:
     return value[place] if isinstance(value, list | tuple) else value
 
 
+def merged(table: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """A nested table with what another has in place of its own; either may lack."""
+    return {**(table or {}), **(more or {})}
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (get, item, len, range, min, max, abs, sum, math.floor, math.ceil, math.sqrt, math.log, math.cos)
+    for function in (
+        get,
+        item,
+        merged,
+        len,
+        range,
+        min,
+        max,
+        abs,
+        sum,
+        math.floor,
+        math.ceil,
+        math.sqrt,
+        math.log,
+        math.cos,
+    )
 }
 
 
