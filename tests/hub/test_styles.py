@@ -12,9 +12,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from attnc import hub  # noqa: E402
+
 from .styles.draw import asked, drawn, turns  # noqa: E402
 from .styles.drawing import HIDDEN  # noqa: E402
-from .styles.judge import Judged, judged  # noqa: E402
+from .styles.judge import LIMIT, Judged, compared, judged  # noqa: E402
 from .styles.norms import BARE, KEPT, LAYERS, RMS  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # whatever PyTorch warns of
@@ -46,6 +48,7 @@ def test_some_modules(seed: int, tmp_path: Path) -> None:
 PLAIN = {"odd": "", "kind": "whole", "given": "ids", "maps": "apart", "items_first": False, "places": "learned",
          "rotary": "none", "softmax": "plain", "qk_norm": "none", "pool": None, "tail": "plain", "form": "pre",
          "act": "gelu", "scaled": "none", "head": "own", "window": None, "first_norm": False}  # fmt: skip
+PLAINS = ["encoder layer", "encoder", "both", "decoder layer", "decoder", "attention"]
 EVERY = [
     *({"hidden": how} for how in HIDDEN),
     *({"norm": kind} for kind in (*LAYERS, *RMS, *BARE)),
@@ -77,6 +80,31 @@ def test_state_out_of_sight(hidden: str, tmp_path: Path, monkeypatch: pytest.Mon
 def test_each_kind(fixed: dict[str, object], seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One choice after the other, all else drawn or plain: epsilons of 1e-12 to 1e-3 in all."""
     is_equal({**PLAIN, **fixed}, 50 + seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("items_first", [False, True])
+@pytest.mark.parametrize("plain", PLAINS)
+def test_the_layers_of_pytorch(
+    plain: str, items_first: bool, norm_first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone: vectors in, vectors out; attention of queries, keys and values of three depths, too."""
+    sizes = {"kdim": 10, "vdim": 14} if norm_first else {}
+    fixed = {"kind": "plain", "plain": plain, "items_first": items_first, "norm_first": norm_first, "sizes": sizes}
+    is_equal(fixed, 1 + 2 * norm_first + items_first, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("text", ["0.5 * dot[key]", "dot[key]"])
+def test_the_judge_sees_what_differs(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = ModuleType("published")
+    vars(published)["made"] = lambda: drawn(1, **PLAIN)[0]
+    monkeypatch.setitem(sys.modules, "published", published)
+    hub.adopt("published:made", tmp_path / "mine")
+    spec = tmp_path / "mine" / "whole.attn"
+    spec.write_text(spec.read_text().replace("(dot[key]", f"({text}"))
+    apart = compared(drawn(1, **PLAIN)[0], tmp_path / "mine", False, 9)
+    assert (apart > LIMIT) == (text != "dot[key]")
 
 
 @pytest.mark.slow

@@ -43,12 +43,12 @@ def judged(place: str, made: Any, items_first: bool, folder: Path, given: str | 
     with torch.no_grad():
         for weight in module.parameters():
             weight.add_(torch.randn(weight.shape) * (0.3 if weight.ndim < 2 else 0.1))
-    apart = [_compared(module, folder, items_first, count) for count in (9, 6)]
+    apart = [compared(module, folder, items_first, count) for count in (9, 6)]
     worst = max(apart)
     return Judged("equal" if worst <= LIMIT else "unequal", f"{worst:.1e}")
 
 
-def _compared(module: Any, folder: Path, items_first: bool, count: int) -> float:
+def compared(module: Any, folder: Path, items_first: bool, count: int) -> float:
     """How far results and gradients are apart, in standard deviations, less what float32 rounds."""
     about = json.loads((folder / "attnc.json").read_text())
     model = attnc.load(folder / about["spec"]).model(about["model"])

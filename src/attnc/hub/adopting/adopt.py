@@ -21,7 +21,7 @@ from ...weights.maps import Map
 from ..folder import whole_folder
 from ..importing import ABOUT, LENGTH, WEIGHTS
 from ..problem import HubError
-from .attention import BASES, NotUnderstood
+from .attention import BASES, NotUnderstood, bases_of
 from .composing import Composed, compose
 from .listening.factory import module as module_of
 from .listening.inputs import Inputs, inputs_of
@@ -119,7 +119,7 @@ def _read(
     """
     uses = WeightUses(heard(module, given.again(5), dtype), parameters(module), epsilons(module))
     try:
-        reading = read(uses, _bases(module))
+        reading = read(uses, _bases(module, uses))
     except NotUnderstood as unread:
         raise HubError(f"{type(module).__name__} is not understood: {unread}") from None
     composed, map = _composed(module, reading, uses, name, place)
@@ -137,10 +137,10 @@ def _read(
     return _Texts(composed.text, map, about), tuple(reading.doubts), unused
 
 
-def _bases(module: torch.nn.Module) -> list[float]:
-    """What stands in its modules as a base of rotary positions, and the usual ones."""
+def _bases(module: torch.nn.Module, uses: WeightUses) -> list[float]:
+    """What stands in its modules as a base of rotary positions, what its tables of cosines show, and the usual ones."""
     told = [float(value) for value in numbers(module, "theta", "base") if value > 1]
-    return list(dict.fromkeys([*told, *BASES]))
+    return list(dict.fromkeys([*told, *bases_of(uses.trace), *BASES]))
 
 
 def _composed(

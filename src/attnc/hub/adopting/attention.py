@@ -9,8 +9,8 @@ from itertools import permutations
 
 import torch
 
-from .listening.trace import RunStep, Tensor
-from .listening.uses import CLOSE, Elements, LinearUse, NormUse, WeightUses, near, same
+from .listening.trace import RunStep, RunTrace, RunValue, Tensor
+from .listening.uses import CLOSE, Elements, LinearUse, NormUse, WeightUses, makers, near, same
 
 BASES = (10000.0, 500000.0, 1000000.0, 100000.0, 50000.0, 1000.0, 5000000.0, 8000000.0)
 _PRODUCTS = ("aten::bmm", "aten::mm", "aten::baddbmm", "aten::matmul")
@@ -35,6 +35,28 @@ class Rotary:
         turned = a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()
         joined = torch.stack(turned, -1).flatten(-2) if self.pairs else torch.cat(turned, -1)
         return torch.cat([joined, rest], -1)
+
+
+def bases_of(trace: RunTrace) -> list[float]:
+    """The bases of rotary positions of which tables of the run are made: cosines, as they are or of complex numbers."""
+    found: dict[float, None] = {}
+    for value in dict.fromkeys(read for step in trace.steps for read in step.reads if read.kind == "constant"):
+        table = value.tensor.real if value.tensor.is_complex() else value.tensor
+        if not table.is_floating_point() or table.ndim < 2 or min(table.shape[-2:]) < 2:
+            continue
+        first, second = table.double().reshape(-1, *table.shape[-2:])[0, :2]
+        if (
+            not bool((first == 1).all())
+            or not bool((second.abs() < 1).all())
+            or float(second.max()) <= float(second.min())
+        ):
+            continue
+        rates = second.clamp(-1, 1).acos().unique(sorted=True).flip(0)
+        base = float(rates[0] / rates[1]) ** len(rates)
+        meant = float(f"{base:.4g}")
+        if float(rates[0]) > 0.99 and abs(base / meant - 1) < 1e-2:
+            found[meant] = None
+    return list(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +100,8 @@ class Split:
 class AttentionUse:
     """One attention. mask: "none", "causal", or how many items it sees, itself included. scale: of scores.
 
-    alibi: scores fall with distance (Press et al. 2022). doubts: what does not fit, in words; empty where all fits.
+    alibi: scores fall with distance (Press et al. 2022). parted: values are made of something else than keys. doubts:
+    what does not fit, in words; empty where all fits.
     """
 
     Q: Split
@@ -96,6 +119,7 @@ class AttentionUse:
     cross: bool
     doubts: list[str]
     alibi: bool = False
+    parted: bool = False
 
     @property
     def x(self) -> Tensor:
@@ -127,6 +151,7 @@ class _Core:
     """The softmaxes that one map follows: probabilities and scores, [batch, heads, queries, keys]."""
 
     steps: list[RunStep]
+    befores: list[RunValue]
     out: LinearUse
     weights: Tensor
     scores: Tensor
@@ -145,9 +170,12 @@ def _cores(uses: WeightUses) -> Iterator[_Core]:
     trace = uses.trace
     lasts = {one.step.number: one for one in uses.linears}
     behind: dict[int, tuple[LinearUse, list[RunStep]]] = {}
+    scored: dict[int, RunValue] = {}
     for step in trace.steps:
-        if step.op not in ("aten::_softmax", "aten::_safe_softmax"):
+        before = _softmax_of(step)
+        if before is None:
             continue
+        scored[step.number] = before
         found = list(trace.on(step.makes[0], lambda each: each.number in lasts))
         if not any(one.op in _PRODUCTS and one.number not in lasts for one in found):
             continue  # of results, not of scores
@@ -156,8 +184,25 @@ def _cores(uses: WeightUses) -> Iterator[_Core]:
             behind.setdefault(outs[0], (lasts[outs[0]], []))[1].append(step)
     for out, steps in behind.values():
         weights = [_by_head(step.makes[0].tensor, trace.batch) for step in steps]
-        scores = [_by_head(step.reads[0].tensor, trace.batch) for step in steps]
-        yield _Core(steps, out, torch.cat(weights, 1), torch.cat(scores, 1))
+        befores = [scored[step.number] for step in steps]
+        scores = [_by_head(one.tensor, trace.batch) for one in befores]
+        yield _Core(steps, befores, out, torch.cat(weights, 1), torch.cat(scores, 1))
+
+
+def _softmax_of(step: RunStep) -> RunValue | None:
+    """What a step is the softmax of, along the last axis: PyTorch's, or exp(x - max) / sum written out."""
+    if step.op in ("aten::_softmax", "aten::_safe_softmax"):
+        return step.reads[0]
+    if step.op != "aten::div" or len(step.reads) != 2 or not step.makes:
+        return None
+    up, y = [*makers(step.reads[0])][-1].step, step.makes[0].tensor
+    if up is None or up.op != "aten::exp" or y.ndim < 3 or not same(y.sum(-1), torch.ones_like(y[..., 0])):
+        return None
+    before = up.reads[0]
+    lowered = [*makers(before)][-1].step
+    if lowered is not None and lowered.op == "aten::sub" and lowered.reads[-1].tensor.shape[-1:] == (1,):
+        return lowered.reads[0]
+    return before
 
 
 def _by_head(tensor: Tensor, batch: int) -> Tensor:
@@ -170,12 +215,15 @@ def _read(uses: WeightUses, core: _Core, bases: Sequence[float]) -> AttentionUse
     through = uses.nearest(core.out.operand, softmaxes)
     if len(core.steps) > 1:
         return _of_many(uses, core, bases)
-    pair = uses.nearest(core.steps[0].reads[0])
+    pair = uses.nearest(core.befores[0])
     heads = core.heads
     if core.out.given % heads or not through or not pair:
         raise NotUnderstood(f"attention before `{core.out.weight.name}`: no queries, keys and values of {heads} heads")
     key = core.out.given // heads
-    V, families = _values(core, through, pair, heads, key)
+    if len(through) == heads > 1 and len(pair) == 2 * heads and all(one.made == key for one in (*through, *pair)):
+        V, families = _stacked(through, pair, heads)
+    else:
+        V, families = _values(core, through, pair, heads, key)
     return _scored(uses, core, V, families, heads, key, bases)
 
 
@@ -269,8 +317,8 @@ def _of_many(uses: WeightUses, core: _Core, bases: Sequence[float]) -> Attention
     softmaxes = {step.number for step in core.steps}
     values = uses.nearest(core.out.operand, softmaxes)
     key = core.out.given // core.heads
-    for i, step in enumerate(core.steps):
-        pair = uses.nearest(step.reads[0])
+    for i in range(core.heads):
+        pair = uses.nearest(core.befores[i])
         held = [one for one in values if same(core.weights[:, i] @ one.y, core.out.x[..., i * key : (i + 1) * key])]
         found = [
             (Q, K) for Q, K in permutations(pair, 2) if Q.made == K.made and _fits(core.scores[:, i : i + 1], Q.y, K.y)
@@ -281,6 +329,13 @@ def _of_many(uses: WeightUses, core: _Core, bases: Sequence[float]) -> Attention
             parts[name].append(linear)
     Q, K, V = (_joined(parts[name]) for name in "QKV")
     return _scored(uses, core, V, [(Q, K)], core.heads, key, bases)
+
+
+def _stacked(through: list[LinearUse], pair: list[LinearUse], heads: int) -> tuple[Split, list[tuple[Split, Split]]]:
+    """Heads that are modules of their own, stacked in the order in which they are computed."""
+    values, both = (sorted(some, key=lambda one: one.step.number) for some in (through, pair))
+    cuts = [(both[:heads], both[heads:]), (both[0::2], both[1::2])]
+    return _joined(values), [(_joined(one), _joined(other)) for a, b in cuts for one, other in ((a, b), (b, a))]
 
 
 def _fits(scores: Tensor, Q: Tensor, K: Tensor) -> bool:
@@ -346,6 +401,7 @@ def _scored(
     if best is None:
         raise NotUnderstood(f"attention before `{core.out.weight.name}`: nothing that could be its queries and keys")
     found = best[1]
+    found.parted = found.cross and not same(found.K.linear.x, V.linear.x)
     mask = _mask(seen)
     if mask is None:
         found.doubts.append("its mask is neither of the past, nor of a window of it, nor none")

@@ -30,7 +30,8 @@ class AddedPlaces:
 
 @dataclass(eq=False)
 class StreamStart:
-    """source: the input. table: embeddings of items, or None: patches of a picture, mapped, normed before and behind.
+    """source: the input. table: embeddings of items, or None: patches of a picture, mapped, normed before and behind,
+    or vectors. enter: the map of vectors to the stream.
 
     segment: a table whose first row is added, too. first: parameters that stand before the patches.
     sizes: of the picture, high and wide, of a patch, down and across, and how many colours.
@@ -43,6 +44,7 @@ class StreamStart:
     places: AddedPlaces
     norm: NormUse | None
     segment: Elements | None = None
+    enter: LinearUse | None = None
     patch: LinearUse | None = None
     patch_order: tuple[str, ...] = ()
     patch_norms: tuple[NormUse | None, NormUse | None] = (None, None)
@@ -93,6 +95,10 @@ def _of_vectors(uses: WeightUses, x: Tensor, norm: NormUse | None) -> Iterator[S
         if value.tensor.is_floating_point() and value.tensor.shape == x.shape:
             places, segment, apart = _places(uses, (x - value.tensor).mean(0), x, value.tensor)
             yield StreamStart(name, None, 1.0, places, norm, segment, apart=apart)
+        for linear in uses.linears:
+            if value.tensor.is_floating_point() and same(linear.x, value.tensor) and linear.y.shape == x.shape:
+                places, segment, apart = _places(uses, (x - linear.y).mean(0), x, linear.y)
+                yield StreamStart(name, None, 1.0, places, norm, segment, linear, apart=apart)
 
 
 def _factor(x: Tensor, y: Tensor) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from ...spec import format
-from .attention import AttentionUse, Split
+from .attention import AttentionUse, NotUnderstood, Split
 from .begin import StreamStart
 from .listening.uses import Elements, LinearUse, NormUse
 from .parts import FeedUse, LayerPart
@@ -69,6 +69,8 @@ def compose(reading: Reading, name: str, head: str) -> Composed:
     inputs: dict[str, str] = {}
     if reading.encoder is None:
         body = _alone(writer, reading.decoder, name, inputs)
+    elif not reading.encoder.layers:
+        body = _beside(writer, reading, name, inputs)
     else:
         body = _pair(writer, reading.encoder, reading.decoder, name, inputs)
     return Composed(format(_text(writer, head, body)), name, writer.weights, inputs)
@@ -135,6 +137,30 @@ def _pair(writer: _Writer, encoder: Stream, decoder: Stream, name: str, inputs: 
     return _block(f"model {name}({asked}, {asked_too}) -> {result}{causal}", [*lines, *more])
 
 
+def _beside(writer: _Writer, reading: Reading, name: str, inputs: dict[str, str]) -> str:
+    """A stack that reads inputs beside its stream: a decoder without its encoder, attention alone."""
+    target = _Words("target", "past", "target_")
+    decoder, asked = reading.decoder, []
+    crossing = next(part.does for part in decoder.parts if part.kind == "cross")
+    assert isinstance(crossing, AttentionUse)
+    made = [("memory", reading.encoder, crossing.K.linear.given)]
+    made += [("values", reading.values, crossing.V.linear.given)] if reading.values is not None else []
+    writer.widths.append("width source")
+    for called, stack, size in made:
+        assert stack is not None
+        if stack.begin.table is not None or stack.begin.places.kind != "none" or stack.begin.enter is not None:
+            raise NotUnderstood(f"the {called} that its attention reads are not an input of the module as it is")
+        depth = "model" if size == _model(decoder) else f"{called}_model"
+        writer.depths[depth] = str(size)
+        inputs[called] = stack.begin.source
+        asked.append(f"{called}: [source, {depth}]")
+    asked_too, lines = _begin(writer, decoder.begin, target, inputs, "", decoder)
+    lines += _layers(writer, decoder, target, "", "layers", ", ".join(called for called, *_ in made))
+    result, more = _ending(writer, decoder, target, "")
+    causal = " causal target" if decoder.is_causal and "target" in result else ""
+    return _block(f"model {name}({asked_too}, {', '.join(asked)}) -> {result}{causal}", [*lines, *more])
+
+
 def _block(head: str, lines: Sequence[str]) -> str:
     return f"{head} {{\n" + "\n".join(f"    {line}" for line in lines) + "\n}"
 
@@ -156,8 +182,14 @@ def _begin(
         bound = f" <= {int(rows) - places.offset}"
     writer.widths += [f"width {seq}{bound}", f"width {other} like {seq}  # a second copy of {seq}, for keys"]
     if begin.table is None:
-        inputs["states"] = begin.source
-        lines, asked = ["x = states"], f"states: [{seq}, model]"
+        states = f"{words.prefix}states"
+        inputs[states] = begin.source
+        lines, asked = [f"x = {states}"], f"{states}: [{seq}, model]"
+        if begin.enter is not None:
+            given = words.size("given")
+            writer.depths[given] = str(begin.enter.given)
+            call = _linear(writer, Split.whole(begin.enter), "enter", given, "model", states, path)
+            lines, asked = [f"x = {call}"], f"{states}: [{seq}, {given}]"
     else:
         ids, vocab = ("ids" if not words.prefix else f"{seq}_ids"), "vocab"
         size = str(begin.table.shape[0])
@@ -287,7 +319,7 @@ def _layers(writer: _Writer, stack: Stream, words: _Words, path: str, loop: str,
             lines.append(f"{name} = {call}")
             pending.append(name)
             continue
-        total = " + ".join([f"{_times(part.kept)}x", *pending, call])
+        total = " + ".join([*([f"{_times(part.kept)}x"] if part.kept else []), *pending, call])
         pending = []
         if part.after is not None:
             total = _norm_call(writer, part.after, f"after_{part.kind}", "model", total)
@@ -333,11 +365,15 @@ def _attention(writer: _Writer, does: AttentionUse, words: _Words, seq: str) -> 
         writer.depths |= {groups: str(does.groups), sharing: str(does.heads // does.groups), key: str(does.key)}
         inner = f"{groups}, {sharing}"
     keys = "source" if does.cross else words.other
-    read = "memory" if does.cross else "x"
+    read = {"K": "memory", "V": "values" if does.parted else "memory"} if does.cross else {"K": "x", "V": "x"}
+    sizes = {
+        called: "model" if split.linear.given == does.Q.linear.given else f"{called}_model"
+        for called, split in ((read["V"], does.V), (read["K"], does.K))
+    }
     lines = [
         f"Q = {_linear_call(does.Q, 'Q', 'model', f'{inner}, {key}', 'x', named=False)}",
-        f"K = {_linear_call(does.K, 'K', 'model', f'{groups}, {key}', read, named=False)}",
-        f"V = {_linear_call(does.V, 'V', 'model', f'{groups}, {key}', read, named=False)}",
+        f"K = {_linear_call(does.K, 'K', sizes[read['K']], f'{groups}, {key}', read['K'], named=False)}",
+        f"V = {_linear_call(does.V, 'V', sizes[read['V']], f'{groups}, {key}', read['V'], named=False)}",
     ]
     for norm, name, axes in ((does.q_norm, "Q", inner), (does.k_norm, "K", groups)):
         if norm is not None and norm.x.shape[-1] == does.key:
@@ -370,7 +406,8 @@ def _attention(writer: _Writer, does: AttentionUse, words: _Words, seq: str) -> 
     out = _linear_call(Split.whole(does.out), "O", f"{inner}, {key}", "model", f"dot[{keys}](weights, {values})")
     lines.append(f"return {out}")
     name = f"{words.prefix}{'cross' if does.cross else 'attention'}"
-    more = ", memory: [source, model]" if does.cross else ""
+    asked = list(dict.fromkeys(read.values())) if does.cross else []
+    more = "".join(f", {called}: [source, {sizes[called]}]" for called in asked)
     writer.blocks.append(_block(f"block {name}(x: [{seq}, model]{more}) -> [{seq}, model]", lines))
     return f"{name}.{kind}({{y}}{', {memory}' if does.cross else ''})"
 

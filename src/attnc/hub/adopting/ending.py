@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from .listening.trace import RunValue, Tensor
-from .listening.uses import LinearUse, NormUse, WeightUses, same
+from .listening.uses import LinearUse, NormUse, WeightUses, near, same
 from .parts import ACTS
 
 POOLS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -72,6 +72,9 @@ def _items(uses: WeightUses, tensor: Tensor) -> Tensor:
 def _reached(at: Tensor, goal: Tensor) -> list[Move] | None:
     if at.shape != goal.shape and at.numel() == goal.numel() and at.shape[-1] == 1:
         at = at.reshape(goal.shape)
+    if goal.ndim == 2 and at.ndim == 3 and goal.shape == (at.shape[0] * at.shape[1], at.shape[2]):
+        orders = goal.reshape(at.shape), goal.reshape(at.shape[1], at.shape[0], -1).transpose(0, 1)
+        goal = min(orders, key=lambda one: near(at, one))
     if goal.ndim == 3 and at.shape != goal.shape and goal.transpose(0, 1).shape == at.shape:
         goal = goal.transpose(0, 1)
     if at.shape != goal.shape:

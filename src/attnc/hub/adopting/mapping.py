@@ -106,6 +106,8 @@ def _merged(path: str, pieces: list[Elements], shapes: Mapping[str, Sequence[int
 def _one(name: str, some: list[tuple[str, Elements]], shape: Sequence[int]) -> _Line:
     """What one parameter makes: all of it, in its order or transposed, cut into parts or not."""
     total = prod(shape)
+    if len(some) == 1 and len(shape) == 3 and _is_turned(some[0][1], shape):
+        return _Line((name,), (some[0][0],), f"transpose, shape {_listed([shape[0], shape[2], shape[1]])}")
     for turned in (False, True):
         if turned and len(shape) != 2:
             continue
@@ -127,6 +129,17 @@ def _one(name: str, some: list[tuple[str, Elements]], shape: Sequence[int]) -> _
             return _Line((name,), cut[0], ", ".join([*steps, cut[1]]))
     listed = ", ".join(f"`{path}`" for path, _ in some)
     raise NotUnderstood(f"`{name}` {list(shape)} is used as {listed}, in an order, or in parts, that a map cannot say")
+
+
+def _is_turned(piece: Elements, shape: Sequence[int]) -> bool:
+    """Whether its rows are the first and the last axis, its columns that between them: (in, out) of each head."""
+    first, given, made = shape
+    rows = (torch.arange(first)[:, None] * (given * made) + torch.arange(made)).reshape(-1)
+    if piece.columns is None or piece.shape != (first * made, given):
+        return False
+    return torch.equal(piece.rows + piece.columns[0], rows) and torch.equal(
+        piece.columns - piece.columns[0], torch.arange(given) * made
+    )
 
 
 def _listed(shape: Sequence[int]) -> str:

@@ -42,14 +42,18 @@ class Stream:
 
 @dataclass(eq=False)
 class Reading:
-    """All of a module: one stack, or an encoder and a decoder that reads what it gives."""
+    """All of a module: one stack, or an encoder and a decoder that reads what it gives.
+
+    values: what the decoder reads for values alone, where that is not what it reads for keys.
+    """
 
     decoder: Stream
     encoder: Stream | None
+    values: Stream | None = None
 
     @property
     def stacks(self) -> list[Stream]:
-        return [self.decoder] if self.encoder is None else [self.encoder, self.decoder]
+        return [one for one in (self.encoder, self.values, self.decoder) if one is not None]
 
     @property
     def doubts(self) -> list[str]:
@@ -74,8 +78,19 @@ def read(uses: WeightUses, bases: Sequence[float]) -> Reading:
     sources = _sources(uses, crossing[0])
     encoder = [one for one in every if one.end in sources]
     decoder = [one for one in every if one.end not in sources]
-    first = _stack(uses, encoder, [], memory)
-    return Reading(_stack(uses, decoder, uses.trace.results, None), first)
+    first = _stack(uses, encoder, [], memory) if encoder else _given(uses, memory)
+    values = _given(uses, crossing[0].V.linear.x) if crossing[0].parted else None
+    if any(one.parted != crossing[0].parted for one in crossing):
+        raise NotUnderstood("some of its layers read keys and values of one thing, others of two")
+    return Reading(_stack(uses, decoder, uses.trace.results, None), first, values)
+
+
+def _given(uses: WeightUses, memory: Tensor) -> Stream:
+    """What attention reads beside the stream, where no layers make it: an input, or little more."""
+    begin = begun(uses, memory, [])
+    if begin.doubts:
+        raise NotUnderstood(f"what attention reads beside the stream: {begin.doubts[0]}")
+    return Stream(begin, [], StreamEnd([]))
 
 
 def _sources(uses: WeightUses, cross: AttentionUse) -> set[int]:
@@ -178,12 +193,19 @@ class _Walk:
         best: tuple[float, Tensor, list[float]] | None = None
         chosen: list[tuple[NormUse | None, ScaleUse | None]] = []
         after = before = None
+        least = float("inf")
         for heard in product(*made):
             scaled = [self._scaled(y) for y, _ in heard]
             for y, norm_after, norm_before in self._nexts(following):
                 factors, apart = _solved(y if norm_after is None else norm_after.x, [x, *(one for one, _ in scaled)])
-                if min(abs(one) for one in factors) < 1e-6 or (best is not None and apart >= 0.5 * best[0]):
+                if abs(factors[0]) < 1e-9 and apart < CLOSE:  # the stream goes no further: there is no residual
+                    factors[0] = 0.0
+                if min(abs(one) for one in factors[1:]) < 1e-6 or 0 < abs(factors[0]) < 1e-6:
                     continue
+                rank = apart if factors[0] else 0.9 * CLOSE  # what a norm behind the part reads, most likely
+                if best is not None and rank >= 0.5 * least:
+                    continue
+                least = rank
                 best = apart, y if norm_after is None else norm_after.y, factors
                 chosen = [(norm, scale) for (_, norm), (_, scale) in zip(heard, scaled, strict=True)]
                 after, before = norm_after, norm_before

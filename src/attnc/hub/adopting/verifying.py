@@ -22,7 +22,7 @@ from .listening.factory import theirs
 from .listening.inputs import Inputs, inputs_of
 from .listening.redrawn import redrawn
 from .listening.trace import RunTrace, Tensor, listen, tensors
-from .listening.uses import LinearUse, WeightUses, near
+from .listening.uses import LARGEST, LinearUse, WeightUses, near
 
 # Of the deviation of results and of gradients, which rounding changes more: a unit at its kink, and the one of millions
 # that it changes most. What is written wrong is seen in the results.
@@ -76,7 +76,7 @@ def epsilons(module: torch.nn.Module) -> dict[str, list[float]]:
     """Of each parameter the small numbers that its module has, under any name; under "" those of all."""
     found: dict[str, list[float]] = {"": []}
     for path, one in module.named_modules():
-        told = [value for value in vars(one).values() if isinstance(value, float) and 0 <= value < 0.1]
+        told = [value for value in vars(one).values() if isinstance(value, float) and 0 <= value < LARGEST]
         found[""] += told
         for name, _ in one.named_parameters(path, recurse=False):
             found[name] = told
@@ -171,6 +171,8 @@ def _results(
     if about.get("last"):
         found = found[:, -1:]
     turned = wanted.ndim == 3 and found.ndim == 3 and wanted.transpose(0, 1).shape == found.shape
+    if found.ndim == 3 and wanted.ndim == 2 and found.shape[0] * found.shape[1] == len(wanted) and run.items_first:
+        found = found.transpose(0, 1)
     if found.shape != wanted.shape and turned:
         found = found.transpose(0, 1)
     elif found.shape != wanted.shape and found.numel() == wanted.numel():

@@ -79,7 +79,8 @@ def _put_aside(file: IO[bytes], tensor: Tensor) -> tuple[torch.Size, torch.dtype
 
 def _put_back(file: IO[bytes], shape: torch.Size, dtype: torch.dtype) -> Tensor:
     held = torch.empty(shape, dtype=dtype)
-    file.readinto(memoryview(_bytes(held)))  # type: ignore[attr-defined]
+    view = _bytes(held)
+    view[:] = np.fromfile(file, dtype=np.uint8, count=len(view))
     return held
 
 
@@ -103,7 +104,8 @@ def _draw(module: torch.nn.Module, dtype: torch.dtype) -> None:
         else:
             plain = id(weight) in tables or min(shape[:-1]) == 1
             factor = 1.0 if plain else 2 / math.prod(shape[1:]) ** 0.5
-        for part in new.view(-1).split(_PART):
+        flat = new.view(-1)
+        for part in (flat[at : at + _PART] for at in range(0, len(flat), _PART)):
             if alike:
                 drawn = (torch.rand(part.shape, generator=draw, dtype=torch.float64) + 0.5) * alike
             else:

@@ -15,6 +15,7 @@ from .trace import RunStep, RunTrace, RunValue, Tensor
 
 CLOSE = 1e-5  # of the standard deviation: what a formula of the same values may differ by, also where theirs rounds
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-7, 1e-3, 1e-4, 1e-9, 0.0)
+LARGEST = 0.1  # of epsilons
 NEAR_BY = 14  # steps behind a value, where what is normalised may be
 NORMS = ("layer", "rms", "spread")  # `spread`: by the unbiased deviation + eps (The Annotated Transformer)
 
@@ -86,7 +87,7 @@ class NormUse:
     """y is x normalised along its last axis, times weight, plus bias. plus: it is times 1 + weight.
 
     fitting: what its epsilon may be, since all of these give these numbers, but for what is rounded; of each how far
-    they are, over the least.
+    they are, over the least. claimed: what the module of its gain has for one.
     """
 
     step: RunStep
@@ -99,6 +100,7 @@ class NormUse:
     x: Tensor
     y: Tensor
     fitting: Mapping[float, float] = field(default_factory=dict)
+    claimed: Sequence[float] = ()
 
     @property
     def form(self) -> tuple[str, float, bool, bool, bool]:
@@ -249,10 +251,10 @@ class WeightUses:
             return at - int(parameter.storage_offset())
         if step is None or step.op not in _MOVES or [one.kind for one in step.reads] != ["weight"]:
             return None
-        at = self._places(step.reads[0])
-        if at is None or step.op == "aten::_to_copy":
-            return at
-        made: Tensor = step.again(at)
+        before = self._places(step.reads[0])
+        if before is None or step.op == "aten::_to_copy":
+            return before
+        made: Tensor = step.again(before)
         return made
 
     # -- maps ------------------------------------------------------------------------------------------------------
@@ -365,8 +367,10 @@ class WeightUses:
         found += self._weightless(found)
         counted = Counter(eps for one in found for eps in one.fitting)
         apart = {eps: sum(one.fitting.get(eps, 0.0) for one in found) for eps in counted}
-        for one in found:  # where several fit, the one that fits most norms, and those best
-            one.eps = max(one.fitting, key=lambda eps: (counted[eps], -apart[eps]), default=one.eps)
+        wrong = {eps for one in found for eps in one.claimed if eps not in one.fitting}
+        for one in found:  # where several fit: what all modules say that say it; the one that fits most norms, and best
+            told = [eps for eps in one.claimed if eps not in wrong]
+            one.eps = max(told or one.fitting, key=lambda eps: (counted[eps], -apart[eps]), default=one.eps)
         return found
 
     @cached_property
@@ -415,7 +419,8 @@ class WeightUses:
                     fit = self._fitting(kind, before.tensor, (after.tensor - shift) / gain, piece.name)
                     if fit is not None:
                         x, y = self._stream(before), self._stream(after)
-                        use = NormUse(step, last, kind, min(fit[1]), piece.vector, bias, plus, x, y, fit[1])
+                        told = self.epsilons.get(piece.name, ())
+                        use = NormUse(step, last, kind, min(fit[1]), piece.vector, bias, plus, x, y, fit[1], told)
                         fits.append((fit[0], later, earlier, use))
         return _best(fits)
 
@@ -447,16 +452,17 @@ class WeightUses:
 
     def _fitting(self, kind: str, x: Tensor, y: Tensor, name: str) -> tuple[float, dict[float, float]] | None:
         """How far y is from x normalised so, at best, and by which epsilons it is as near; None where it is by none.
-        name: of the gain: what its module has for an epsilon goes before all others.
+        name: of the gain.
         """
         found = _epsilon(x, y, kind)
         apart = near(normalised(x, kind, found), y)
-        if apart >= CLOSE:
+        if apart >= CLOSE or found > LARGEST:  # else what is normalised already could be multiplied by any number
             return None
         short = [float(f"{found:.{digits}g}") for digits in range(1, 5)]
-        for tried in (self.epsilons.get(name, ()), [*short, *EPSILONS, *self.epsilons.get("", ())], [found]):
+        claimed = (*self.epsilons.get(name, ()), *self.epsilons.get("", ()))
+        for tried in ([*claimed, *short, *EPSILONS], [found]):
             told = {eps: near(normalised(x, kind, eps), y) for eps in tried}
-            least = min(apart, *told.values()) if told else apart
+            least = min(apart, *told.values())
             fitting = {eps: one / (least or 1.0) for eps, one in told.items() if one <= max(10 * least, 1e-13)}
             if fitting:
                 return least, fitting
@@ -509,14 +515,15 @@ def _is_multiple(a: Tensor, b: Tensor) -> bool:
 
 def _order(value: RunValue, batch: int) -> str | None:
     """Whether the batch or the items come first in a value, as what it is a view of, or what is made of it, shows."""
-    for going in (_makers(value), _made_of(value)):
+    for going in (makers(value), _made_of(value)):
         for one in going:
             if one.tensor.ndim >= 3 and batch in one.tensor.shape[:2]:
                 return "batch" if one.tensor.shape[0] == batch else "items"
     return None
 
 
-def _makers(value: RunValue) -> Iterator[RunValue]:
+def makers(value: RunValue) -> Iterator[RunValue]:
+    """The value, and what it was before it was moved about."""
     for _ in range(6):
         yield value
         if value.step is None or value.step.op not in _MOVES or not value.step.reads:
