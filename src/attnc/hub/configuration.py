@@ -146,7 +146,9 @@ def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str, table: Mappin
 def _setting(value: Any, size: str, told: Any, name: str) -> Setting:
     """A number, or a list of them. Raises HubError."""
     items = value if isinstance(value, list | tuple) else [value]
-    if all(isinstance(item, int | float) and abs(item) < (_MOST if isinstance(item, int) else inf) for item in items):
+    if items and all(
+        isinstance(item, int | float) and abs(item) < (_MOST if isinstance(item, int) else inf) for item in items
+    ):
         return tuple(items) if isinstance(value, list | tuple) else value
     made = f"`{size}` would be {as_json(value)}, made of {as_json(told)}"
     raise HubError(f"{name}: {made}: a number is needed, finite and, if it is whole, below 2^62")
