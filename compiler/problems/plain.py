@@ -102,6 +102,8 @@ class Plain(Enum):
     NEVER_LEARNS = "W0521", "no gradient comes to weights (their paths, the op where it ends)"
     NEVER_READ = "W0521", "what weights make is bound over before it is read (their paths)"
     BOTH_ZERO = "W0521", "two factors begin at 0, and stay (the paths of weights that make them so)"
+    ZERO_FROZEN = "W0521", "a factor of what weights make is 0 and frozen (their paths, that of the factor)"
+    LAST_PASS = "W0521", "passes whose result the next does not read (paths of weights, what is bound over; there: it)"
     INPUT_UNREAD = "A0529", "nothing reads an input (its name, that of the block or model)"
     NEVER_CALLED = "A0529", "nobody calls a block (its name)"
     SCORES_DROPPED = "W0528", "dropout before a softmax (it; there: it)"

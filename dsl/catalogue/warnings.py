@@ -494,10 +494,12 @@ model net(x: [seq, d]) -> [seq, d] {
         """
         The gradient of every result is 0 for these weights, at every step: all that is made of them is picked by,
         compared, rounded or normalised over one item, or is bound over before anything reads it; or both factors of a
-        product begin at 0, so that neither moves the other. A router that only says which experts are picked stays as
-        it was drawn: multiply what they make by its weights, too (Shazeer et al. 2017). Of a scale and a map that
-        follow one another, one may begin at 0 (ReZero), not both. Nothing is said of what is `frozen`, or kept from
-        learning by `stop_gradient`, or read by a branch of a static `if` that other numbers would take.
+        product begin at 0, so that neither moves the other; or a factor is 0 and `frozen`; or each pass of a repeat
+        binds over what the one before has made and reads none of it, so that the last alone counts. A router that only
+        says which experts are picked stays as it was drawn: multiply what they make by its weights, too (Shazeer et
+        al. 2017). Of a scale and a map that follow one another, one may begin at 0 (ReZero), not both. Nothing is said
+        of what is `frozen`, or kept from learning by `stop_gradient`, or read by a branch of a static `if` that other
+        numbers would take.
 
         A router that picks one expert and makes its one weight sum to one gives it the weight 1, whatever it
         learns: so in davidmrau/mixture-of-experts (issue 27) and in minimind (issue 858), where 198 million
@@ -530,12 +532,14 @@ block experts(x: [seq, model]) -> [seq, model] {
         "W0522",
         "padding that is left out here and read there",
         """
-        An attention has a mask over its keys, an input that is called `real`, `valid`, `pad` or the like; and
-        another layer, a mean or other pooling, a normalisation or a loss takes the items of the same input
-        together without it. What is computed of an example then hangs on how long the longest of its batch is.
-        Leave the padding out there, too: `mean[word](x where real)`. Nothing is said where there is any mask,
-        such as that of a loss or of a causal model that is padded on the right, of what the mask has a part in,
-        and of ragged widths, whose padding is always left out.
+        An attention has a mask over its keys, a truth value that is an input; and another layer, a mean or other
+        pooling, a normalisation or a loss takes the items of the same input along the same axis together without it.
+        What is computed of an example then hangs on how long the longest of its batch is. Leave the padding out there,
+        too: `mean[word](x where real)`. Nothing is said where there is any mask, such as that of a loss or of a causal
+        model that is padded on the right, of what the mask has a part in, and of ragged widths, whose padding is always
+        left out; nor of an input that chooses: its opposite is a mask elsewhere (the loss of a masked autoencoder), a
+        branch puts other data in the place of what it leaves out, or another mask chooses among the same keys. One that
+        is called `real`, `valid`, `pad` or the like is taken for padding all the same.
 
         A course on embeddings took the mean of what an encoder gives with the padding in it (jsboige/CoursIA, issue
         15045: a sentence's vector changed with its neighbours in the batch), and so did BERT-whitening-pytorch (issue

@@ -215,8 +215,9 @@ BEHIND = "softmax[other](s + broadcast[word](select(NAME[word as other], -1e9, 0
         (BEHIND, "padding", "mean[word](y where not padding)"),
         ("softmax[other](select(real[word as other], s, -1e9))", "real", "mean[word](y where real)"),
         ("softmax[other](s where not pad[word as other])", "pad", "mean[word](y where not pad)"),
-        (HIDDEN, "gone", ""),  # it may be what an encoder is not shown, and a decoder is
-        ("softmax[other](s where anchor[word as other])", "anchor", ""),
+        (HIDDEN, "gone", ""),  # of a fill its name alone says which of the two is left out
+        ("softmax[other](s where anchor[word as other])", "anchor", "mean[word](y where anchor)"),
+        ("softmax[other](s where not gone[word as other])", "gone", "mean[word](y where not gone)"),
         ("softmax[other](select(real[word as other], s, -1e-9))", "real", "softmax[other](... where real)"),
         ("softmax[other](select(pad[word as other], 1e9, s))", "pad", "softmax[other](... where not pad)"),
         (BEHIND.replace("1e9", "1"), "pad", "softmax[other](... where not pad)"),
@@ -229,6 +230,224 @@ def test_masks_are_named_as_they_leave_out(weights: str, name: str, help: str) -
     found = attnc.check(LEFT_OUT.replace("WEIGHTS", weights).replace("NAME", name))
     told = [each.help or "" for each in found if each.code in ("W0522", "W0525")]
     assert any(help in each for each in told) if help else not told, told
+
+
+PLANES = """
+use std.attention: multihead, model, heads
+width chain, residue
+width wide like residue
+width chain2 like chain
+width residue2 like residue
+width wide2 like wide
+depth model = 16, heads = 2
+model net(x: [chain, residue, model], y: [residue, wide, model], NAME: bool[residue]) -> [model] {
+    x = x + multihead.row[residue, residue2](x, x[residue as residue2], mask = NAME[residue as residue2])
+    y = y + multihead.high[residue, residue2](y, y[residue as residue2], mask = NAME[residue as residue2])
+    return END
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["real", "src_mask", "m"])
+@pytest.mark.parametrize(
+    ("end", "help"),
+    [
+        ("mean[chain](x)[residue = 0]", ""),
+        ("(x + multihead.column[chain, chain2](x, x[chain as chain2]))[chain = 0, residue = 0]", ""),
+        ("(y + multihead.wide[wide, wide2](y, y[wide as wide2]))[residue = 0, wide = 0]", ""),  # copies of one axis
+        ("mean[wide](y)[residue = 0]", ""),
+        ("mean[residue, chain](x where NAME) + max[wide](y)[residue = 0]", ""),
+        ("mean[residue](x)[chain = 0]", "where NAME"),
+        ("mean[residue](y)[wide = 0]", "where NAME"),
+        ("(x + multihead.more[residue, residue2](x, x[residue as residue2]))[chain = 0, residue = 0]", "NAME[residue"),
+    ],
+)
+def test_padding_lies_along_the_axis_of_its_mask(name: str, end: str, help: str) -> None:
+    found = attnc.check(PLANES.replace("END", end).replace("NAME", name))
+    assert not [each for each in found if each.code.startswith("E")]
+    assert [help.replace("NAME", name) in each.help for each in found if each.code == "W0522"] == [True] * bool(help)
+
+
+CHOOSING = """
+width patch
+width other like patch
+depth d = 16
+model net(x: [patch, d], m: bool[patch]) -> [d] {
+    param token: [d] ~ normal(0.02)
+    w = softmax[other](dot[d](x, x[patch as other]) / sqrt(|d|) where m[patch as other])
+    x = x + dot[other](w, x[patch as other])
+    END
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("return mean[patch](x)", True),
+        ("return mean[patch](layernorm.n[d](x + linear.f[d -> d](x)))", True),
+        ("return mean[patch](x where m)", False),
+        ("return mean[patch](x where not m)", False),  # the loss of what attention does not see
+        ("y = select(m, x, token)\n    return mean[patch](y)", False),  # as in masked autoencoders
+        ("return mean[patch](x) + mean[patch](x where not m)", False),
+        (
+            "near = softmax[other](dot[d](x, x[patch as other]) / 4 where abs(patch - other) < 3)\n"
+            "    return mean[patch](x + dot[other](near, x[patch as other]))",
+            False,  # as in Longformer, where some items are read from everywhere
+        ),
+    ],
+)
+def test_a_mask_that_chooses_among_items_is_none_of_padding(end: str, told: bool) -> None:
+    codes = [each.code for each in attnc.check(CHOOSING.replace("END", end))]
+    assert [code for code in codes if code[0] == "E" or code == "W0522"] == ["W0522"] * told
+
+
+WRAPPED = """
+use std.attention: multihead, model, heads
+width seq, source
+width past like seq
+depth model = 16, heads = 2
+block wrap[q: width, k: width like q, far: width](x: [q, model], y: [far, model], mask: MASK) -> [q, model] {
+    x = x + multihead.self[q, k](x, x[q as k]USED)
+    return x + multihead.cross[q, far](x, y)
+}
+model net(x: [seq, model], y: [source, model], real: bool[source]) -> [seq, model] {
+    return wrap[seq, past, source](x, y, GIVEN)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mask", "used", "given", "told"),
+    [
+        ("bool[q, k] = true", "", "past <= seq", True),
+        ("bool[k, q]", "", "past <= seq", True),
+        ("bool[k]", "", "past > 2", True),
+        ("bool[past, seq]", "", "past <= seq", True),
+        ("bool[q, k] = true", ", mask = mask", "past <= seq", False),
+        ("bool[q, k] = true", ", mask = k <= q and mask", "past <= seq", False),
+    ],
+)
+def test_a_mask_that_is_handed_on_is_used(mask: str, used: str, given: str, told: bool) -> None:
+    text = WRAPPED.replace("MASK", mask).replace("USED", used).replace("GIVEN", given)
+    found = [each for each in attnc.check(text) if each.code in ("A0529", "E0405")]
+    assert [each.code for each in found if "`mask`" in each.message] == ["A0529"] * told
+
+
+LISTED = """
+width seq
+width past like seq
+depth d = 16
+const windows = LIST
+block look[near: const](x: [seq, d]) -> [seq, d] {
+    w = softmax[past](dot[d](linear.Q[d -> d](x), x[seq as past]) / sqrt(|d|) where MASK)
+    return linear.O[d -> d](dot[past](w, x[seq as past]))
+}
+model net(x: [seq, d]) -> [seq, d] {
+    BODY
+    return x
+}
+"""
+BODIES = {
+    "in": "repeat near in windows {\n        x = x + look[near = near](x)\n    }",
+    "number": "repeat i in |windows| {\n        x = x + look[near = windows[i]](x)\n    }",
+    "one": "x = x + look[near = windows[|windows| - 1]](x)",
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize(
+    ("list", "mask", "told"),
+    [
+        ("[0, 8, 8]", "past <= seq and near == 0 and seq - past < near", True),
+        ("[4, 8, 0]", "past <= seq and seq - past < near", True),
+        ("[4, 8, -1]", "past <= seq and seq - past <= near", True),
+        ("[4, 8, 2]", "past <= seq and seq - past > near", True),
+        ("[4, 8, 0]", "past <= seq and (near == 0 or seq - past < near)", False),
+        ("[4, 8, 1]", "past <= seq and seq - past < near", False),
+        ("[4, 8, 2]", "abs(seq - past) <= near", False),
+    ],
+)
+def test_masks_by_numbers_of_a_list(body: str, list: str, mask: str, told: bool) -> None:
+    text = LISTED.replace("LIST", list).replace("MASK", mask).replace("BODY", BODIES[body])
+    codes = [each.code for each in attnc.check(text)]
+    assert [code for code in codes if code[0] == "E" or code == "W0523"] == ["W0523"] * told
+
+
+GATED = """
+width seq
+depth d = 8
+const n = 3
+block feed[scale: const = 2](x: [seq, d], g: []) -> [seq, d] {
+    return broadcast[seq](scale * g) * linear.f[d -> d](x)
+}
+model net(x: [seq, d]) -> [seq, d] {
+    BODY
+    return x
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("param g: [] ~ zeros frozen\n    x = x + tanh(g) * linear.f[d -> d](x)", True),
+        ("param g: [] ~ zeros frozen\n    x = x + linear.f[d -> d](x) * -g / 2", True),
+        ("param g: [] ~ constant(0) frozen\n    x = x + feed(x, g)", True),
+        ("param g: [d] ~ zeros frozen\n    x = x + g * linear.f[d -> d](x)", True),
+        ("repeat n {\n        param g: [] ~ zeros frozen\n        x = x + g * linear.f[d -> d](x)\n    }", True),
+        ("param g: [] ~ zeros frozen\n    repeat n {\n        x = x + feed(x, g)\n    }", True),
+        ("param g: [] ~ zeros\n    x = x + tanh(g) * linear.f[d -> d](x)", False),  # ReZero
+        ("param g: [] ~ zeros frozen\n    x = x + sigmoid(g) * linear.f[d -> d](x)", False),
+        ("param g: [] ~ constant(0.5) frozen\n    x = x + g * linear.f[d -> d](x)", False),
+        ("param m: [d] ~ zeros frozen\n    x = linear.f[d -> d](x - m)", False),  # what a buffer is for
+        ("param g: [] ~ zeros frozen\n    x = x + (1 + g) * linear.f[d -> d](x)", False),
+        ("param W: [d] ~ zeros frozen\n    x = linear.f[d -> d](x) + W * x", False),  # weights of others, to be read
+    ],
+)
+def test_a_factor_that_is_always_zero(body: str, told: bool) -> None:
+    codes = [each.code for each in attnc.check(GATED.replace("BODY", body))]
+    assert [code for code in codes if code[0] == "E" or code == "W0521"] == ["W0521"] * told
+
+
+PASSES = """
+width seq
+depth d = 8
+const n = 3
+model net(x: [seq, d]) -> [seq, d] {
+    BODY
+}
+"""
+MAP = "linear.a[d -> d](layernorm.n[d](x))"
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"h = x\n    repeat n {{\n        h = x + {MAP}\n    }}\n    return h", True),
+        (f"h = x\n    repeat i in n {{\n        h = i * {MAP}\n    }}\n    return h", True),
+        (
+            f"h = x\n    repeat n {{\n        repeat.m n {{\n            h = x + {MAP}\n        }}\n"
+            "        x = x + h\n    }\n    return x",
+            True,
+        ),
+        (f"h = x\n    repeat n {{\n        y = x + {MAP}\n        h = linear.b[d -> d](y)\n    }}\n    return h", True),
+        (f"h = x\n    s = x\n    repeat n {{\n        s = s + 1\n        h = s * {MAP}\n    }}\n    return h", True),
+        (f"repeat n {{\n        x = x + {MAP}\n    }}\n    return x", False),
+        (f"h = x\n    repeat n {{\n        h = h + {MAP}\n    }}\n    return h", False),
+        (f"h = x\n    repeat n {{\n        x = x + {MAP}\n        h = x\n    }}\n    return h", False),
+        (f"h = x\n    repeat n shared {{\n        h = x + {MAP}\n    }}\n    return h", False),
+        (f"h = x\n    repeat n {{\n        h = x + {MAP} * (1 + int(floor(mean[d](h))))\n    }}\n    return h", False),
+        (  # two streams: of the last pass one is left aside
+            "y = x\n    repeat n {\n        z = x + y\n        x = x + linear.c[d -> d](z)\n"
+            "        y = y + linear.e[d -> d](z)\n    }\n    return x",
+            False,
+        ),
+    ],
+)
+def test_passes_that_bind_over_what_the_one_before_has_made(body: str, told: bool) -> None:
+    codes = [each.code for each in attnc.check(PASSES.replace("BODY", body))]
+    assert [code for code in codes if code[0] == "E" or code == "W0521"] == ["W0521"] * told
 
 
 GIVEN = """

@@ -1,8 +1,9 @@
 """Weights that never learn: the gradient of every result is 0 for them, at every step (W0521).
 
 Either no path leads back to them but by picks, comparisons, rounding, a softmax of one item or a factor 0, or nothing
-reads them; or two factors of one product begin at 0, so that neither moves the other: Fixup (Zhang et al. 2019) and
-ReZero (Bachlechner et al. 2021) begin with one. What no result of a block reaches, no caller of it does.
+reads them; or a factor is 0 and frozen; or two of one product begin at 0, so that neither moves the other: Fixup
+(Zhang et al. 2019) and ReZero (Bachlechner et al. 2021) begin with one. What no result of a block reaches, no caller
+of it does.
 
 Silent: what is `frozen`, and what `stop_gradient` keeps away on purpose; results of which no model makes a gradient
 (indices, measures beside a loss); biases that begin at 0 and are only picked by, which a rule outside updates
@@ -50,7 +51,7 @@ def never_learn(graph: Graph) -> Iterator[Problem]:
     """Of a block, or of a model: for each op where a gradient ends, the weights behind it."""
     if all_learn(graph):
         return
-    own = _own(graph)
+    own = own_weights(graph)
     if not own or not any(is_real(output.value) for output in graph.outputs):
         return
     learning = Learning(ends_gradient)
@@ -59,6 +60,7 @@ def never_learn(graph: Graph) -> Iterator[Problem]:
         yield from _Dead(graph, learning, own.keys() - reached, whole=not reached).told()
     if reached:
         yield from _stuck(graph, own, reached)
+        yield from _behind_zeros(graph, reached)
 
 
 def ends_gradient(node: Node) -> bool:
@@ -116,16 +118,19 @@ def by_pass(paths: Iterable[str]) -> frozenset[str]:
     return frozenset(_PASS.sub("*", path) for path in paths)
 
 
-def _own(graph: Graph, known: dict[int, dict[str, Weight]] | None = None) -> dict[str, Weight]:
-    """The weights of a graph that are not frozen, by their paths, with `*` for the number of a pass."""
+def own_weights(
+    graph: Graph, frozen: bool = False, known: dict[int, dict[str, Weight]] | None = None
+) -> dict[str, Weight]:
+    """The weights of a graph that are not frozen, or those that are, by their paths, with `*` for the number of a
+    pass.
+    """
     known = {} if known is None else known
     if id(graph) not in known:
         found = known[id(graph)] = {}
         for node in graph.nodes:
-            for weight in _weights(node):
-                found[weight.name] = weight
+            found.update((weight.name, weight) for weight in weights_of(node) if weight.frozen is frozen)
             for child in children(node):
-                prefix, inner = path_of(node), _own(child, known).items()
+                prefix, inner = path_of(node), own_weights(child, frozen, known).items()
                 found.update((prefix + path, weight) for path, weight in inner)
     return known[id(graph)]
 
@@ -149,7 +154,7 @@ class _Dead:
             return
         self._look(self.graph, "", frozenset(self.dead))
         for span, (end, paths) in self.at.items():
-            names = ", ".join(f"`{path}`" for path in paths[:3]) + (f" and {len(paths) - 3} more" if paths[3:] else "")
+            names = listed(paths)
             if end is None:
                 yield Plain.NEVER_READ.at(span, names)
             else:
@@ -320,10 +325,25 @@ def _stuck(graph: Graph, own: dict[str, Weight], reached: frozenset[str]) -> Ite
             break
         zeros -= moving
     if zeros:
-        for span, paths in products:
+        for span, paths in (one[:2] for one in products if one.zeros > 1):
             yield Plain.BOTH_ZERO.at(span, " and ".join(f"`{path}`" for path in paths))
 
 
 def _is_factor(weight: Weight, path: str) -> bool:
     """Not the bias of a map or norm."""
     return not path.endswith(".bias")
+
+
+def _behind_zeros(graph: Graph, reached: frozenset[str]) -> Iterator[Problem]:
+    """Weights that learn but for a factor that is 0 and frozen: what they make counts for nothing, ever."""
+    frozen = own_weights(graph, frozen=True)
+    flow = Moving(ends_gradient)
+    for path in sorted(path for path, weight in frozen.items() if _starts_zero(weight)):
+        moved, products = flow.whole(graph, frozenset((path,)))
+        dead = (by_pass(flow.whole(graph, frozenset())[0]) & reached) - by_pass(moved)
+        if dead and products:
+            yield Plain.ZERO_FROZEN.at(products[0].span, listed(sorted(dead)), path)
+
+
+def listed(paths: list[str]) -> str:
+    return ", ".join(f"`{path}`" for path in paths[:3]) + (f" and {len(paths) - 3} more" if paths[3:] else "")

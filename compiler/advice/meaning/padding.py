@@ -2,9 +2,12 @@
 pooling, a normalisation, a loss. What is computed of an example then hangs on how far the others of its batch are long.
 
 Of each value it is known along which axis its items are those of which input: `x[word]` of `ids[word]`, also behind
-maps of each item by itself and under another name of the axis. A truth value of an input is a mask of padding if its
-name says so and a softmax over keys, for queries of data, has it; what it leaves out there is padding of the input that
-the keys are of. One of another name may say which items are hidden from an encoder, or serve as memory.
+maps of each item by itself and under another name of the axis. A truth value of an input is a mask of padding if a
+softmax over keys, for queries of data, has it; what it leaves out there is padding of the input that the keys are of,
+along their axis alone. One that says which items are hidden from an encoder, or serve as memory, has another part too:
+elsewhere its opposite is a mask, a branch puts other data in their place, or places choose among the same keys. Of an
+input whose name is that of padding, `real` or `pad`, no more is asked; and by it alone it is known what a fill leaves
+out, such as `select(pad, -1e9, scores)`.
 
 Silent: what has any mask of its own (places, as where a causal model is padded on the right; other data); what the mask
 has a part in (`select(real, x, 0)`); masks beside which another mask is used on the same keys, so that they may choose
@@ -28,6 +31,7 @@ from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan
 from ...graph.traits import (
     ADDED,
     Arrange,
+    Choice,
     Compared,
     Complement,
     IndexMap,
@@ -46,7 +50,7 @@ from .flow import Follower
 from .masks import keeps_real
 
 Items = frozenset[tuple[Axis, int]]
-"""Axes along which the items are those of an input, by its number; by `-3 - number` those of its opposite."""
+"""Axes along which the items are those of a width of an input, by its number; by `-3 - number`, of its opposite."""
 
 _NOTHING: Items = frozenset()
 _SPOKEN = -1  # no input's: along this axis all that is to be said is said, or nothing is known
@@ -91,16 +95,22 @@ def padding_read(graph: Graph) -> Iterator[Problem]:
 
 
 class _Padding(Follower[Items]):
-    """truths: the inputs that are truth values; paddings: those that may be masks, of one width."""
+    """along: each width of each input, which is what is numbered. truths: those of truth values; paddings: those that
+    may be masks, of one width.
+    """
 
     def __init__(self, top: Graph) -> None:
         super().__init__()
         self.top, self.source = top, None if top.span is None else top.span.source
-        self.truths = frozenset(n for n, one in enumerate(top.inputs) if one.value.type.element is Scalar.BOOL)
-        named = {n: keeps_real(top.inputs[n].name) for n in self.truths}
-        self.paddings = frozenset(n for n in named if named[n] is not None and len(widths(top.inputs[n].value)) == 1)
+        self.along = [(entry, axis) for entry in top.inputs for axis in widths(entry.value)]
+        bools = (n for n, (entry, _) in enumerate(self.along) if entry.value.type.element is Scalar.BOOL)
+        self.truths = frozenset(bools)
+        self.paddings = frozenset(n for n in self.truths if len(widths(self.along[n][0].value)) == 1)
+        self.telling = frozenset(n for n in self.paddings if keeps_real(self.along[n][0].name) is not None)
         self.masked: dict[int, list[_Left]] = {}
         self.attended: list[tuple[frozenset[int], frozenset[int]]] = []  # inputs, and the masks of their keys
+        self.placed: list[frozenset[int]] = []  # inputs whose keys a mask of places chooses
+        self.sides: set[int] = set()  # truth values, or their opposites, that ops have as masks, or branches go by
         self.seen: list[_Read] = []
         self.scopes: tuple[_Scope, ...] = ()
         self.now: Known[Items] = {}  # in the graph that is read
@@ -114,7 +124,10 @@ class _Padding(Follower[Items]):
     def entering(self, given: tuple[Items | None, ...]) -> tuple[Items | None, ...]:
         if self.home is not self.top:
             return given
-        return tuple(frozenset((axis, n) for axis in widths(one.value)) for n, one in enumerate(self.top.inputs))
+        return tuple(
+            frozenset((axis, n) for n, (entry, axis) in enumerate(self.along) if entry is one)
+            for one in self.top.inputs
+        )
 
     def passed(self, node: Call | Repeat | Scan, known: Known[Items]) -> tuple[Items | None, ...]:
         self.scopes = self._around(known, node if isinstance(node, Call) else None)
@@ -163,6 +176,9 @@ class _Padding(Follower[Items]):
             max(n, -3 - n) in self.truths for _, n in items
         ):  # shares that are set to 0 behind: told of as such (W0525)
             self.seen = [read for read in self.seen if not any(read.node.out is value for value in node.operands)]
+        if node.traits.meaning == Choice() and all(each.role > Role.TABLE for each in node.operands[1:]):
+            test = self.now.get(node.operands[0].id, _NOTHING)  # what it leaves out has another value in its place
+            self.sides.update(each for _, n in test for each in (n, -3 - n))
         chosen = self.named(_by_place(node))
         return items | {(axis, _SPOKEN) for axis in chosen} if chosen else items
 
@@ -171,6 +187,7 @@ class _Padding(Follower[Items]):
     def _together(self, node: Apply, eaten: list[Axis], items: Items) -> None:
         """Items along the axes that are eaten are put together: with a mask, or without one."""
         mask = _NOTHING if node.mask is None else self.now.get(node.mask.id, _NOTHING)
+        self.sides.update(n for _, n in mask)
         for axis, along in zip(eaten, self.named(eaten), strict=True):
             inputs, kept = self._here(items, along)
             if not inputs or (along, _SPOKEN) in items:
@@ -181,10 +198,12 @@ class _Padding(Follower[Items]):
                     kept |= {_OTHER}
                 if kept:
                     self.attended.append((inputs, kept))
+                elif node.mask is not None:
+                    self.placed.append(inputs)
                 if any(other != along and n >= 0 and n not in self.truths for other, n in items):  # of queries
                     scopes = self._around(self.now)
-                    for n in kept & self.paddings:
-                        real = keeps_real(self.top.inputs[n].name)  # a fill or a penalty may have either
+                    for n in kept & (self.telling | (self.paddings & self._here(mask, along)[1])):
+                        real = keeps_real(self.along[n][0].name)  # a fill or a penalty may have either
                         turned = (along, -3 - n) in mask or (real is False and (along, n) not in mask)
                         self.masked.setdefault(n, []).append(_Left(inputs, turned, node, scopes))
             if node.mask is None and _reads_all(node):
@@ -229,6 +248,8 @@ class _Padding(Follower[Items]):
                 continue
             if any(inputs & read.inputs and n not in kept for inputs, kept in self.attended):  # it chooses
                 continue
+            if n not in self.telling and ({n, -3 - n} <= self.sides or any(each & read.inputs for each in self.placed)):
+                continue
             found = self._problem(read, n, place)
             if found is not None:
                 yield found
@@ -272,8 +293,8 @@ class _Padding(Follower[Items]):
                         return _written(entry.name, own, outer == along, axis, (number < 0) is not turned), ""
             if scope.graph.kind != "repeat":
                 break
-        (own,) = widths(self.top.inputs[n].value)
-        name = self.top.inputs[n].name
+        entry, own = self.along[n]
+        name = entry.name
         text = _written(name, own, own == along, axis, turned)
         return text, f"; `{scopes[-1].graph.name}` is to be given `{name}`"
 

@@ -68,8 +68,8 @@ def _is_mask(formal: s.Formal) -> bool:
 
 def _sizes(block: BlockDef, formal: s.Formal, kept: list[s.Formal], closures: Closures) -> bool:
     """Whether a width that the block has need of comes with this input alone."""
-    there = {name.text for each in kept for name in each.type.axes}
-    alone = [name.text for name in formal.type.axes if name.text not in there]
+    there = {_origin(block, name.text) for each in kept for name in each.type.axes}
+    alone = [name.text for name in formal.type.axes if _origin(block, name.text) not in there]
     if not alone:
         return False
     file, names = block.module.axes, mentions_of(replace(block.decl, generics=(), formals=())).names
@@ -84,3 +84,12 @@ def _sizes(block: BlockDef, formal: s.Formal, kept: list[s.Formal], closures: Cl
             if any(each.family == axis.family or closures.hangs_on(each.id, {axis.id}) for each in needed):
                 return True
     return False
+
+
+def _origin(block: BlockDef, name: str) -> str | int:
+    """What an axis has its size with: a copy has that of the axis that it is like."""
+    generic = block.generics.get(name)
+    if generic is not None:
+        return name if generic.like is None else _origin(block, generic.like.text)
+    axis = block.module.axes.get(name)
+    return name if axis is None else axis.family

@@ -32,7 +32,7 @@ from ...graph.traits import (
     Window,
 )
 from ...graph.values import Value
-from ...sizes.axes import Arith, Axis, ConstOf, Literal, Number, SizeOf, Static, known
+from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, items_of, known
 from ...sizes.functions import OPERATIONS, Function
 
 Point = Mapping[Axis, int]
@@ -146,7 +146,7 @@ class GraphRun:
             case SizeOf(axis):
                 return self.extent(axis)
             case ConstOf(const):
-                given = dict(self.node.consts).get(const) if isinstance(self.node, Call | Scan) else None
+                given = self._given(const)
                 if given is not None and self.outer is not None:
                     return self.outer.static(given)
                 if isinstance(self.node, Repeat) and self.outer is not None:
@@ -154,11 +154,22 @@ class GraphRun:
                 return None
             case Arith(op, args):
                 meaning = OPERATIONS[op].meaning
-                found = _computed(meaning, [self.static(each) for each in args])
+                found = _computed(meaning, [number for each in args for number in self._numbers_of(each)])
                 if meaning == Quotient(whole=True) and found is not None:  # which leaves nothing
                     a, b = (self.static(each) or 0 for each in args)
                     return found if found * b == a else None
                 return found
+
+    def _given(self, const: Const) -> Static | None:
+        """What a caller gives for a const."""
+        return dict(self.node.consts).get(const) if isinstance(self.node, Call | Scan) else None
+
+    def _numbers_of(self, static: Static) -> list[Number | None]:
+        """Those of a list one by one."""
+        given = self._given(static.const) if isinstance(static, ConstOf) else None
+        if given is not None and self.outer is not None:
+            return self.outer._numbers_of(given)
+        return [self.static(each) for each in items_of(static) or (static,)]
 
     # -- places ------------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,8 @@ from .concrete import GraphRun, Tired, sized
 from .tables import widths
 
 LARGEST = 128  # of the numbers that a mask compares with
-Way = tuple[Call | Repeat, ...]  # the calls and repeats around, outermost first
+PASSES = 64  # of a repeat, that are looked at one by one
+Way = tuple[tuple[Call | Repeat, int], ...]  # the calls and repeats around, outermost first, and which of their passes
 
 
 def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
@@ -48,8 +49,9 @@ def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
     try:
         if next(sized(graph, made=made), None) is None:
             return
+        seen: set[tuple[object, ...]] = set()
         for way, node, key, item in _sites(graph, (), {}):
-            found = _empty(graph, made, way, node, key, item)
+            found = _empty(graph, made, seen, way, node, key, item)
             if found is not None:
                 yield found
     except (Tired, RecursionError):
@@ -88,27 +90,46 @@ def _sites(graph: Graph, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way
                 if keys == [axis for axis in node.axes if axis.is_width] and len(keys) == len(items) == 1:
                     yield way, node, keys[0], items[0]
             case Call() if node.graph.kind == "block" and _has_mask(node.graph, known):
-                yield from _sites(node.graph, (*way, node), known)
-            case Repeat() if _has_mask(node.bodies[0], known):
-                yield from _sites(node.bodies[node.runs(0)], (*way, node), known)
+                yield from _sites(node.graph, (*way, (node, 0)), known)
+            case Repeat() if any(_has_mask(body, known) for body in node.bodies):
+                for at in range(_unlike(node)):
+                    yield from _sites(node.bodies[node.runs(at)], (*way, (node, at)), known)
+
+
+def _unlike(node: Repeat) -> int:
+    """How many passes may have numbers of their own."""
+    count = known(node.count)
+    return min(count, PASSES) if isinstance(count, int) and (node.index or node.bodies[1:]) else 1
 
 
 def _inner(frame: GraphRun, way: Way) -> GraphRun:
-    for node in way:
-        frame = frame.inside(node)
+    for node, at in way:
+        frame = frame.inside(node, at)
     return frame
 
 
 def _empty(
-    graph: Graph, made: dict[int, GraphRun], way: Way, node: Apply, key: Axis, item: Axis
+    graph: Graph,
+    made: dict[int, GraphRun],
+    seen: set[tuple[object, ...]],
+    way: Way,
+    node: Apply,
+    key: Axis,
+    item: Axis,
 ) -> EmptyQueries | None:
-    """made: the graph at those sizes at which it was looked at for other masks."""
+    """made: the graph at those sizes at which it was looked at for other masks; seen: masks of some pass, with the
+    numbers that they are made of.
+    """
     assert node.mask is not None
     small = next(sized(graph, made=made))
     small.sizes.refill()
-    numbers = _numbers(_inner(small, way), node.mask)
-    if numbers is None:
+    found = _numbers(_inner(small, way), node.mask)
+    passes = any(isinstance(around, Repeat) for around, _ in way)
+    same = (*(id(around) for around, _ in way), id(node), *(found or ()))
+    if found is None or (passes and same in seen):
         return None
+    seen.add(same)
+    numbers = {abs(number) for number in found}
     least = 2 * max(numbers, default=0) + 4
     said: set[tuple[int, int | None]] = set()
     for frame in islice(sized(graph, range(least, least + 200), made), 2):
@@ -136,9 +157,9 @@ def _sees_nothing(frame: GraphRun, mask: Value, key: Axis, item: Axis, row: int)
     return all(frame.number(mask, {item: row, key: at}) is False for at in (*near, *range(keys)))
 
 
-def _numbers(frame: GraphRun, mask: Value) -> set[int] | None:
+def _numbers(frame: GraphRun, mask: Value) -> list[int] | None:
     """The numbers that a mask is made of; None if one is too large to be tried."""
-    found, left, seen = set[int](), [(frame, mask)], set[tuple[int, int]]()
+    found, left, seen = list[int](), [(frame, mask)], set[tuple[int, int]]()
     while left:
         at, value = left.pop()
         if value.id in at.unknown or (id(at), value.id) in seen:
@@ -151,7 +172,7 @@ def _numbers(frame: GraphRun, mask: Value) -> set[int] | None:
                 if isinstance(number, int | float) and not isinstance(number, bool):
                     if abs(number) > LARGEST:
                         return None
-                    found.add(int(abs(number)))
+                    found.append(int(number))
             case Apply():
                 left += [(at, each) for each in reads(node)]
             case Call() | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ....dsl.base.records import record
 from ....dsl.source import Span
@@ -16,8 +17,13 @@ UP = "../"  # before the path of a weight: it is one of the graph around
 Null = str | None
 """The path of a weight that makes a value 0, if one does."""
 
-TwoZeros = tuple[Span | None, tuple[str, ...]]
-"""A product of which two factors are 0: where it stands, and the weights that make them so."""
+
+class ZeroProduct(NamedTuple):
+    """A product that is 0. by: the weights that make factors so; zeros: how many factors are."""
+
+    span: Span | None
+    by: tuple[str, ...]
+    zeros: int
 
 
 @record
@@ -35,8 +41,8 @@ class WithZeros(Site):
     zeros: frozenset[str] = frozenset()
 
 
-class Moving(Flow[Moved, TwoZeros]):
-    """Forward. Of what is not known it says that it is not 0. Found: products of which two factors are.
+class Moving(Flow[Moved, ZeroProduct]):
+    """Forward. Of what is not known it says that it is not 0. Found: products of which a factor is.
 
     ends: whether no gradient goes through a node to its operands.
     """
@@ -48,8 +54,8 @@ class Moving(Flow[Moved, TwoZeros]):
         super().__init__()
         self.ends = ends
 
-    def whole(self, graph: Graph, zeros: frozenset[str]) -> tuple[frozenset[str], tuple[TwoZeros, ...]]:
-        """The paths of the weights that gradients of its results reach, and the products of two zeros."""
+    def whole(self, graph: Graph, zeros: frozenset[str]) -> tuple[frozenset[str], tuple[ZeroProduct, ...]]:
+        """The paths of the weights that gradients of its results reach, and the products that are 0."""
         answer = self.of(graph, (self.nothing,) * len(graph.inputs), WithZeros(zeros=zeros))
         real = (one.by for one, output in zip(answer.values, graph.outputs, strict=True) if is_real(output.value))
         return frozenset[str]().union(*real), answer.found
@@ -69,11 +75,11 @@ class Moving(Flow[Moved, TwoZeros]):
             _renamed(node, one, lambda path: path[len(UP) :] if path.startswith(UP) else prefix + path) for one in made
         )
 
-    def unknown(self, node: Call, given: tuple[Moved, ...], here: Here[Moved]) -> Answer[Moved, TwoZeros]:
+    def unknown(self, node: Call, given: tuple[Moved, ...], here: Here[Moved]) -> Answer[Moved, ZeroProduct]:
         by = frozenset[str]().union(*(one.by for one in given))
         return Answer(tuple(Moved(by=by) if is_real(out) else self.nothing for out in node.outs))
 
-    def through(self, node: Leaf, given: tuple[Moved, ...], here: Here[Moved]) -> Answer[Moved, TwoZeros]:
+    def through(self, node: Leaf, given: tuple[Moved, ...], here: Here[Moved]) -> Answer[Moved, ZeroProduct]:
         if not is_real(node.out):
             return Answer((self.nothing,))
         zeros = _zeros(here)
@@ -93,7 +99,7 @@ class Moving(Flow[Moved, TwoZeros]):
         ]
         made = Moved(_null(node, operands, own, empty), frozenset[str]().union(*(() if self.ends(node) else by)))
         names = dict.fromkeys(path.replace(UP, "") for path in empty if path is not None)
-        return Answer((made,), ((node.span, tuple(names)),) if number > 1 else ())
+        return Answer((made,), (ZeroProduct(node.span, tuple(names), number),) if number else ())
 
 
 def _zeros(here: Here[Moved]) -> frozenset[str]:

@@ -319,6 +319,15 @@ PLAIN = {
         "both factors begin at 0, by {0}, and stay there: neither has a gradient while the other is 0",
         "let one of the two begin elsewhere: at a constant, or drawn at random",
     ),
+    Plain.ZERO_FROZEN: PlainWords(
+        "this is 0, whatever {0} make: the factor `{1}` begins at 0 and is frozen",
+        "let it learn, without `frozen`, or begin elsewhere: at a constant, or drawn at random",
+    ),
+    Plain.LAST_PASS: PlainWords(
+        "only the last pass counts: each binds `{1}` over, and reads nothing of it, so {0} of the others never learn",
+        "read in each pass what the one before it has made, `{1}`",
+        "the passes",
+    ),
     Plain.INPUT_UNREAD: PlainWords(
         "`{1}` takes `{0}`, and reads it nowhere",
         "read it where it was meant to count, or leave it out, here and where it is given",
