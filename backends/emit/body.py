@@ -69,7 +69,6 @@ class CodeBody(MemoryLayout):
         """Makes the statements, once callers have told what arguments are like; gives what is read off them."""
         graph, plan = self.graph, self.plan
         beside = self.beside()
-        self.applied = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
         for place, node in enumerate(graph.nodes):
             for value in reads(node) if place not in beside else ():
                 self.readers.setdefault(value.id, ReadCount()).left += 1
@@ -267,7 +266,7 @@ class CodeBody(MemoryLayout):
         """`n // 2` for `floor(n / 2)` of positions: int64 that floats hold, and so the same numbers."""
         if node.traits.reads != Pointwise(Rounded(up=False)) or node.out.role > Role.TABLE:
             return node
-        ratio = self.applied.get(node.operands[0].id)
+        ratio = self.index.op(node.operands[0])
         if ratio is None or ratio.traits.reads != Pointwise(Quotient(whole=False)) or ratio.out.name is not None:
             return node
         x, divisor = (self.env[operand.id] for operand in ratio.operands)

@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 from ...compiler.decoding import Decoding
+from ...compiler.graph.core.index import index_of
 from ...compiler.graph.nodes import Apply, Call, Graph, ItemsAlong, Node, Repeat, Scan, Weight
 from ...compiler.graph.traits import Choice, Pointwise, Power, Remainder
 from ...compiler.graph.values import IndexInto, Role, Scalar, Value
@@ -180,6 +181,7 @@ class MemoryLayout(ABC):
         self.program = file.program
         self.plan = plan
         self.graph = plan.graph
+        self.index = index_of(self.graph)
         self.scope = scope_of(plan, file)
         self.namer = self.scope.namer
         self.sizes: list[Let] = []  # those that are worked out from others, where it is built with these
@@ -188,7 +190,6 @@ class MemoryLayout(ABC):
         self.checks: list[Statement] = []  # what a model does before anything else: those of its border
         self.statements: list[Statement] = []  # all of them
         self.env: dict[int, Val] = {}
-        self.applied: dict[int, Apply] = {}  # the op that makes a value
         self.inputs: list[Val] = []
         self.returned: list[Val] = []
         self.place: int  # of the node at hand

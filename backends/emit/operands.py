@@ -193,9 +193,8 @@ def linear_attention(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
             code = laid(body.full(val, (t, *d)), [t], d) if name == "erase" else laid(val, d, e)
         args.append(Code.of(f"{name}={{}}", code))
     args += [Code("before=True")] if "before" in node.options else []
-    count = next(
-        (one for one in body.applied.values() if one.op == "weighs" and one.operands[0].id == node.out.id), None
-    )
+    readers = (one for one in body.index.takers(node.out) if isinstance(one, Apply))
+    count = next((one for one in readers if one.op == "weighs" and one.operands[0].id == node.out.id), None)
     code = call("linear_attention" if count is None else "linear_attention_and_sums", *args)
     if count is not None:
         targets = Variable(node.out.name or "x", lasting=True), Variable(count.out.name or "sums", lasting=True)
@@ -207,9 +206,11 @@ def linear_attention(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 def weighs(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """What an attention without a softmax weighed values with, which its call gives, too."""
-    (attention,), made = vals, body.applied[node.operands[0].id].made
+    (attention,), maker = vals, body.index.op(node.operands[0])
+    assert maker is not None
     code, _ = body.joined.pop(node.out.id)
-    return replace(attention, code=code, axes=without(attention, made), broadcast=attention.broadcast - {*made})
+    axes, broadcast = without(attention, maker.made), attention.broadcast - {*maker.made}
+    return replace(attention, code=code, axes=axes, broadcast=broadcast)
 
 
 def map_weights(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
@@ -221,8 +222,8 @@ def map_weights(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 def cell(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     """All of a recurrent network of PyTorch's: `lstm(x, [self.x], [self.h])` (compiler/rewrites/recurrent/cells.py)."""
     (t,), made = node.axes, node.made
-    maps = [one for x in node.operands if (one := body.applied.get(x.id)) is not None and one.op == "map_weights"]
-    x, *starts = (val for val, given in zip(vals, node.operands, strict=True) if body.applied.get(given.id) not in maps)
+    maps = [one for x in node.operands if (one := body.index.op(x)) is not None and one.op == "map_weights"]
+    x, *starts = (val for val, given in zip(vals, node.operands, strict=True) if body.index.op(given) not in maps)
     x = body.last(body.real(x, False), (t, *maps[0].axes))
     ahead = without(x, (t, *maps[0].axes))
     if len(maps[0].axes) > 1:

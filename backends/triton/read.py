@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ...compiler.graph.nodes import Apply, Constant, Graph, Node, Positions, makes
+from ...compiler.graph.core.index import Index, index_of
+from ...compiler.graph.nodes import Apply, Constant, Graph, Node, Positions
 from ...compiler.graph.term import Leaf, Number, Position, Term, change
 from ...compiler.graph.traits import (
     Arrange,
@@ -47,7 +48,7 @@ def kernels(graph: Graph, region: StreamingRegion, starts: Mapping[Axis, Value])
     """
     if region.random:
         raise NoKernel("shares are left out at random (dropout)")
-    makers: dict[int, Node] = {out.id: node for node in graph.nodes for out in makes(node)}
+    index = index_of(graph)
     folds = {id(fold.node): fold for fold in region.folds}
     used: set[int] = set()
     made: list[Kernel] = []
@@ -67,13 +68,13 @@ def kernels(graph: Graph, region: StreamingRegion, starts: Mapping[Axis, Value])
             used |= {id(one.node) for one in (fold, *weighed, *logs)}
             if not weighed:
                 raise NoKernel("shares that weigh nothing")
-            made.append(KernelReader(graph, region, makers, starts).kernel(fold, weighed, logs))
+            made.append(KernelReader(graph, region, index, starts).kernel(fold, weighed, logs))
     for fold in region.folds:
         if id(fold.node) in used:
             continue
         if fold.kind is not FoldKind.TOTAL or len(fold.node.operands) != 2:
             raise NoKernel(f"{written(fold.node)} of scores, {fold.kind.value}, has no kernel yet")
-        made.append(KernelReader(graph, region, makers, starts).kernel(fold, [fold], []))
+        made.append(KernelReader(graph, region, index, starts).kernel(fold, [fold], []))
     assert folds
     return made
 
@@ -88,7 +89,7 @@ class KernelReader:
 
     graph: Graph
     region: StreamingRegion
-    makers: Mapping[int, Node]
+    index: Index
     starts: Mapping[Axis, Value]
     own: KernelNames = field(default_factory=KernelNames)
     points: dict[int, Point] = field(default_factory=dict)
@@ -107,7 +108,7 @@ class KernelReader:
         own_axes = (self.rows, self.columns, *self.batch)
         self.names = names = {axis: self.own.give(plain(axis.name, "axis"), AXIS) for axis in own_axes}
         mask = node.mask
-        chosen = left_out(score, self.makers) if mask is None and fold.kind is not FoldKind.SHARES else None
+        chosen = left_out(score, self.index) if mask is None and fold.kind is not FoldKind.SHARES else None
         if chosen is not None:
             mask, score = chosen
         root = self.point(score)
@@ -168,7 +169,7 @@ class KernelReader:
         """A part of a mask: a number that is known when the model is built (a window of a list) is read as data are."""
         if isinstance(part, Number) and known(part.static) is None:
             for leaf in self.leaves.values():
-                node = self.makers.get(leaf.value.id)
+                node = self.index.maker(leaf.value)
                 if isinstance(node, Constant) and node.value == part.static:
                     return Leaf(leaf.value)
         return part
@@ -230,10 +231,10 @@ class KernelReader:
 
     def _named(self, value: Value, wish: str) -> str:
         """The spec's name of a value, be it before a renaming."""
-        node = self.makers.get(value.id)
+        node = self.index.maker(value)
         while value.name is None and isinstance(node, Apply) and node.traits.reads == Arrange(IndexMap.SAME):
             value = node.operands[0]
-            node = self.makers.get(value.id)
+            node = self.index.maker(value)
         return self.own.give(plain(value.name, wish), PART)
 
     # -- points -------------------------------------------------------------------------------------------------------
@@ -245,7 +246,7 @@ class KernelReader:
         return self.points[value.id]
 
     def _read(self, value: Value) -> Point:
-        node = self.makers.get(value.id)
+        node = self.index.maker(value)
         along = {self.rows, self.columns} & {*varies(value)}
         if isinstance(node, Constant):
             number = known(node.value)
@@ -308,10 +309,10 @@ class KernelReader:
                 return None
 
     def _whole_ratio(self, node: Apply) -> Apply | None:
-        ratio = self.makers.get(node.operands[0].id)
+        ratio = self.index.maker(node.operands[0])
         if not isinstance(ratio, Apply) or ratio.traits.reads != Pointwise(Quotient()):
             return None
-        by = self.makers.get(ratio.operands[1].id)
+        by = self.index.maker(ratio.operands[1])
         whole = all(_kind(one) is Scalar.INT for one in ratio.operands)
         number = known(by.value) if isinstance(by, Constant) else None
         return ratio if whole and isinstance(number, int) and number > 0 else None
@@ -368,7 +369,7 @@ class KernelReader:
             if one.id in known_ids:
                 continue
             known_ids.add(one.id)
-            node = self.makers.get(one.id)
+            node = self.index.maker(one)
             if node is None:
                 continue
             yield node

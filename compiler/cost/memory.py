@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..graph.core.index import index_of
 from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, makes, reads
 from ..graph.sized import depends
 from ..graph.traits import Gather
@@ -65,8 +66,7 @@ def _graph(graph: Graph, scope: SizeScope, values: Values, real: int, graded: Se
     for place, entry in enumerate(graph.inputs):
         frame.enter(entry.value, place, graded[place])
     alive = needed(graph)
-    frame.read = frozenset(value.id for node in graph.nodes for value in reads(node))
-    frame.read |= {output.value.id for output in graph.outputs}
+    frame.read = index_of(graph).used
     for number, node in enumerate(graph.nodes):
         frame.index = number
         if any(out.id in alive for out in makes(node)):

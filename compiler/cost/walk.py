@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from functools import reduce as fold
 
+from ..graph.core.index import index_of
 from ..graph.nodes import (
     Apply,
     Call,
@@ -240,13 +241,7 @@ class _GraphWalk:
     def __post_init__(self) -> None:
         self.needed = needed(self.graph)
         self.alive = reached(self.graph, self.used)
-        self.makers = {out.id: node for node in self.graph.nodes for out in makes(node)}
-        self.readers: dict[int, list[object]] = {}
-        for output in self.graph.outputs:
-            self.readers.setdefault(output.value.id, []).append(output)
-        for node in self.graph.nodes:
-            for value in reads(node):
-                self.readers.setdefault(value.id, []).append(node)
+        self.index = index_of(self.graph)
         self.masks = _masks(self)
         self.picked = picked_alone(self.graph)
 
@@ -305,7 +300,7 @@ class _GraphWalk:
             self.parts.append(Part(name, "op", node.op, work, weights, steps, peak=peak, how=how))
 
     def _kernel(self, node: Apply, facts: Sequence[Fact]) -> KernelNode:
-        counting = (x for x in self.readers.get(node.out.id, ()) if isinstance(x, Apply))
+        counting = (x for x in self.index.takers(node.out) if isinstance(x, Apply))
         counts = any(reader.traits.cost.kernel == Counts() for reader in counting)
         return KernelNode(node, self.meter, [fact.graded for fact in facts], [fact.data for fact in facts], counts)
 
@@ -658,12 +653,13 @@ def reached(graph: Graph, used: Sequence[bool]) -> set[int]:
 
 def _masks(inside: _GraphWalk) -> _Late:
     """For scores that masked ops alone read, softmax or `topk`, by way of pointwise ops: what the masks keep."""
-    makers = {node.out.id for node in inside.graph.nodes if isinstance(node, Apply)}
+    index = inside.index
     found: dict[int, list[list[Value]]] = {}  # for each reader its masks
 
     def of(value: Value) -> list[Value]:
         some = found.get(value.id, [])
-        return [mask for masks in some for mask in masks] if len(some) == len(inside.readers.get(value.id, ())) else []
+        every = len(some) == len(index.uses(value)) and value.id not in index.returned
+        return [mask for masks in some for mask in masks] if every else []
 
     for node in reversed(inside.graph.nodes):
         if not isinstance(node, Apply):
@@ -672,7 +668,7 @@ def _masks(inside: _GraphWalk) -> _Late:
         if not masks and isinstance(node.traits.reads, Pointwise):
             masks = of(node.out)
         for value in node.operands if masks else ():
-            if value.id in makers:
+            if index.op(value) is not None:
                 found.setdefault(value.id, []).append(masks)
     return _Late(inside, of)
 
@@ -704,7 +700,7 @@ class _Late:
         known = self.inside.facts.get(value.id)
         if known is not None:
             return known
-        node = self.inside.makers.get(value.id)
+        node = self.inside.index.maker(value)
         if not isinstance(node, Apply | Constant | Positions | Call) or (
             isinstance(node, Call) and value.role > Role.TABLE
         ):

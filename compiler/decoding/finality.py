@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from ..causality.caller_sizes import CallerSizes
 from ..causality.proof import reach_of_input
 from ..causality.reach import TOP, Info
+from ..graph.core.index import index_of
 from ..graph.core.places import made_of
 from ..graph.nodes import Apply, Call, Graph, Repeat
 from ..graph.traits import Arrange, Choice, Gather, IndexMap, OpTraits, Pointwise
@@ -119,14 +120,15 @@ def _is_gather(site: StepSite, node: Apply) -> bool:
 
 def _pointwise_above(graph: Graph, node: Apply) -> Iterator[Apply]:
     """The op, and those of which it is made value by value."""
-    made_by = {each.out.id: each for each in graph.nodes if isinstance(each, Apply)}
-    todo = [node.out.id]
+    todo, seen = [node.out], set[int]()
     while todo:
-        above = made_by.pop(todo.pop(), None)
-        if above is not None:
+        value = todo.pop()
+        above = index_of(graph).op(value)
+        if above is not None and value.id not in seen:
+            seen.add(value.id)
             yield above
             if above.traits.reads == Arrange(IndexMap.NEW) or isinstance(above.traits.reads, Pointwise):
-                todo += [value.id for value in above.operands]
+                todo += above.operands
 
 
 def _place(site: StepSite, value: Value) -> LinearForm | None:

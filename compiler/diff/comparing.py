@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..graph.core.index import index_of
 from ..graph.nodes import (
     Apply,
     Call,
@@ -94,7 +95,7 @@ class _Pair:
         self.comparing, self.old, self.new = comparing, old, new
         self.now: dict[int, Value] = {}
         self.then: set[int] = set()  # of the new values, those that stand for an old one
-        self.made = [{out.id: node for node in graph.nodes for out in makes(node)} for graph in (old, new)]
+        self.made = index_of(old), index_of(new)
 
     def compared(self) -> Result:
         says = [*self._own_sizes(), *self._inputs()]
@@ -230,7 +231,7 @@ class _Pair:
 
     def _number(self, value: Value, side: int) -> str:
         """What is known when a model is built, and places; "" for all else."""
-        match self.made[side].get(value.id):
+        match self.made[side].maker(value):
             case Constant(value=static):
                 return show_static(static)
             case Positions(axis=axis):
@@ -240,7 +241,7 @@ class _Pair:
     def _told(self, value: Value, side: int) -> str:
         if number := self._number(value, side):
             return number
-        maker = self.made[side].get(value.id)
+        maker = self.made[side].maker(value)
         if value.name or maker is None:
             return f"`{value.name}`"
         return f"what `{label(maker)}` makes"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...dsl.source import Span
+from ..graph.core.index import index_of
 from ..graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, ops_in, reads
 from ..graph.values import Value
 from ..rewrites.tools.walk import Fresh, with_operands, with_results
@@ -47,12 +48,9 @@ class _Drawn:
     def __init__(self, found: GraphSpread, rings: frozenset[Span | None]) -> None:
         self.found, self.old, self.rings = found, found.old, rings
         self.back = {value.id: old for old, (value, _) in found.grown.now.items()}
-        self.made = {out.id for node in self.old.nodes for out in makes(node)}
-        self.known = self.made | {entry.value.id for entry in self.old.inputs}
-        self.readers: dict[int, list[Node]] = {}
-        for node in found.graph.nodes:
-            for value in reads(node):
-                self.readers.setdefault(value.id, []).append(node)
+        self.made = index_of(self.old).makers
+        self.known = {*self.made, *index_of(self.old).inputs}
+        self.readers = index_of(found.graph).readers
         self.after: dict[int, list[Apply]] = {}
         self.before: dict[tuple[int, object], Chain] = {}
         chains: dict[int, tuple[int, Chain]] = {}  # by what comes out: the old value that it began with
@@ -68,7 +66,7 @@ class _Drawn:
                     break
                 continue
             chains[out] = root, (*chain, node)
-            for reader in self.readers.get(out, ()):
+            for reader, _ in self.readers.get(out, ()):
                 if not (isinstance(reader, Apply) and isinstance(reader.traits, Collective)):
                     for old in {old for made in makes(reader) for old in self.lands(made.id)}:
                         self.before[root, old] = chains[out][1]
@@ -82,7 +80,7 @@ class _Drawn:
         if old in self.made:
             yield old
             return
-        for reader in self.readers.get(value, ()):
+        for reader, _ in self.readers.get(value, ()):
             for out in makes(reader):
                 yield from self.lands(out.id)
 

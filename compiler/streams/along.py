@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
-from ..graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, makes, reads
+from ..graph.core.index import Index, index_of
+from ..graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, reads
 from ..graph.traits import Arrange, Choice, Gather, IndexMap, Lookup, Normalise, Pointwise, Reduce
 from ..graph.values import Value
 from ..sizes.axes import Axis, known
@@ -21,12 +22,12 @@ def multiplies(node: Node) -> bool:
     return isinstance(node, Apply) and isinstance(node.traits.reads, Reduce) and node.traits.reads.multiplies
 
 
-def left_out(value: Value, makers: Mapping[int, Node]) -> tuple[Value, Value] | None:
+def left_out(value: Value, index: Index) -> tuple[Value, Value] | None:
     """m and x, if the value is `select(m, x, 0)`: of what is summed, the mask leaves that out."""
-    node = makers.get(value.id)
-    if not isinstance(node, Apply) or node.traits.reads != Pointwise(Choice()):
+    node = index.op(value)
+    if node is None or node.traits.reads != Pointwise(Choice()):
         return None
-    zero = makers.get(node.operands[2].id)
+    zero = index.maker(node.operands[2])
     return (node.operands[0], node.operands[1]) if isinstance(zero, Constant) and known(zero.value) == 0 else None
 
 
@@ -35,12 +36,7 @@ class Along:
 
     def __init__(self, graph: Graph, axis: Axis) -> None:
         self.graph, self.axis = graph, axis
-        self.makers: dict[int, Node] = {out.id: node for node in graph.nodes for out in makes(node)}
-        self.readers: dict[int, list[Node]] = {}
-        for node in graph.nodes:
-            for value in dict.fromkeys(reads(node)):
-                self.readers.setdefault(value.id, []).append(node)
-        self.returned = {output.value.id for output in graph.outputs}
+        self.index = index_of(graph)
         self.wide: dict[int, bool] = {}  # of a wide value, by id: whether a product of what is contracted is in it
         for node in graph.nodes:
             self._widen(node)
@@ -127,7 +123,7 @@ class Along:
             value = left.pop()
             if value.id not in found:
                 found.add(value.id)
-                left += [one for one in reads(self.makers[value.id]) if one.id in self.wide]
+                left += [one for one in reads(self.index.made_by[value.id]) if one.id in self.wide]
         return found
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...dsl.base.records import replace
-from ..graph.nodes import Apply, Call, Constant, Graph, Input, Output, Positions, makes, reads
+from ..graph.core.index import index_of
+from ..graph.nodes import Apply, Call, Constant, Graph, Input, Output, Positions, makes
 from ..rewrites.simplify.dead import alive
 from ..rewrites.tools.order import in_order
 from ..rewrites.tools.walk import Walk
@@ -111,11 +112,12 @@ def _numbered(names: list[str]) -> tuple[str, ...]:
 def _block(graph: Graph, region: StreamingRegion) -> Graph:
     nodes = in_order((*region.before, *region.inside))
     inside = {id(node) for node in region.inside}
-    outside = {value.id for node in graph.nodes if id(node) not in inside for value in reads(node)}
-    outside |= {output.value.id for output in graph.outputs}
-    results = [fold.node.out for fold in region.folds if fold.node.out.id in outside]
-    read = {value.id for node in nodes for value in reads(node)}
-    inputs = [item.value for item in region.inputs if item.value.id in read]
+    index, folds = index_of(graph), [fold.node.out for fold in region.folds]
+    results = [
+        out for out in folds if out.id in index.returned or any(id(node) not in inside for node in index.takers(out))
+    ]
+    kept = {id(node) for node in nodes}
+    inputs = [item.value for item in region.inputs if any(id(node) in kept for node in index.takers(item.value))]
     axes = dict.fromkeys(axis for value in inputs for axis in value.type.axes)
     statics: list[Static] = []
     for node in nodes:

@@ -58,7 +58,7 @@ class RegionBuilder:
         """Makes a value in the loop, if it is wide or a table along the axis; before it, if it is another table; else
         reads it from memory.
         """
-        along, node = self.along, self.along.makers.get(value.id)
+        along, node = self.along, self.along.index.maker(value)
         if node is not None and (id(node) in self.inside or id(node) in self.before):
             return
         made = isinstance(node, Constant | Positions)
@@ -106,7 +106,7 @@ class RegionBuilder:
         after, others = self._after(made, stored, claimed)
         late = next((value for value in self.inputs.values() if value.id in others), None)
         if late is not None:
-            raise InTheWay(self.along.makers.get(late.id), f"needs all of {self.axis.name} before the loop")
+            raise InTheWay(self.along.index.maker(late), f"needs all of {self.axis.name} before the loop")
         known = made | {node.out.id for node in after}
         for value in (value for node in after for value in reads(node) if value.id not in known):
             self._take(value)
@@ -141,7 +141,7 @@ class RegionBuilder:
 
     def _looked_up(self, value: Value) -> bool:
         """Whether all that is read of it here are items at given places."""
-        readers = [node for node in self.along.readers.get(value.id, ()) if id(node) in self.inside]
+        readers = [node for node in self.along.index.takers(value) if id(node) in self.inside]
         return bool(readers) and all(
             isinstance(node, Apply) and isinstance(node.traits.reads, Gather) and node.operands[0].id == value.id
             for node in readers
@@ -225,13 +225,13 @@ class RegionBuilder:
         for out in makes(node):
             if is_table(out) or not self.along.moves(out):
                 continue
-            others = [reader for reader in self.along.readers.get(out.id, ()) if id(reader) not in self.inside]
-            if shares and (others or out.id in self.along.returned):
+            others = [reader for reader in self.along.index.takers(out) if id(reader) not in self.inside]
+            if shares and (others or out.id in self.along.index.returned):
                 return (out,)
             for reader in others:
                 hindered = self.along.hindered(reader) if isinstance(reader, Apply) else None
                 raise InTheWay(reader, hindered or f"reads what {written(node)} makes, item by item")
-            if out.id in self.along.returned:
+            if out.id in self.along.index.returned:
                 why = (
                     "weighs nothing here"
                     if self.axis in reduced(node)
@@ -262,8 +262,8 @@ class RegionBuilder:
         return after, others
 
     def _read_outside(self, value: Value, after: list[Apply]) -> bool:
-        return value.id in self.along.returned or any(
-            id(node) not in self.inside and node not in after for node in self.along.readers.get(value.id, ())
+        return value.id in self.along.index.returned or any(
+            id(node) not in self.inside and node not in after for node in self.along.index.takers(value)
         )
 
     def _seen(self, folds: list[Fold], queries: tuple[Axis, ...]) -> Predicate | None:
@@ -279,7 +279,7 @@ class RegionBuilder:
         """What a fold leaves out: by its mask, or by a 0 in a sum."""
         if fold.node.mask is not None or fold.kind not in (FoldKind.TOTAL, FoldKind.ROOT):
             return fold.node.mask
-        found = (left_out(value, self.along.makers) for value in fold.node.operands)
+        found = (left_out(value, self.along.index) for value in fold.node.operands)
         return next((one[0] for one in found if one is not None), None)
 
 

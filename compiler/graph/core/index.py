@@ -31,6 +31,11 @@ class Index:
         return {out.id: (node, place) for node in self.graph.nodes for place, out in enumerate(makes(node))}
 
     @cached_property
+    def made_by(self) -> Mapping[int, Node]:
+        """The node that makes a value."""
+        return {key: node for key, (node, _) in self.makers.items()}
+
+    @cached_property
     def readers(self) -> Mapping[int, tuple[tuple[Node, int], ...]]:
         """Each node that reads a value, and at which place of `reads(node)`, in order. Of what is not read, nothing."""
         found: dict[int, list[tuple[Node, int]]] = {}
@@ -56,17 +61,24 @@ class Index:
 
     def maker(self, value: Value) -> Node | None:
         """The node that makes it; None if it is an input."""
-        found = self.makers.get(value.id)
-        return None if found is None else found[0]
+        return self.made_by.get(value.id)
 
     def op(self, value: Value) -> Apply | None:
         """The op that makes it; None if it is an input, or made by something else."""
         found = self.maker(value)
         return found if isinstance(found, Apply) else None
 
+    def uses(self, value: Value) -> tuple[tuple[Node, int], ...]:
+        """Each node that reads it, and at which place of `reads(node)`, in order."""
+        return self.readers.get(value.id, ())
+
+    def takers(self, value: Value) -> list[Node]:
+        """The nodes that read it, each once."""
+        return list({id(node): node for node, _ in self.uses(value)}.values())
+
     def alone(self, value: Value) -> bool:
         """Whether one node reads it, once, and it is no result: it may be put into that node."""
-        return len(self.readers.get(value.id, ())) == 1 and value.id not in self.returned
+        return len(self.uses(value)) == 1 and value.id not in self.returned
 
     def number(self, value: Value) -> Static | None:
         """The constant that it is, spread, renamed or converted or not."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Output, Positions, makes, reads
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Output, Positions, makes
 from ...graph.traits import (
     Choice,
     Combination,
@@ -96,14 +97,7 @@ class PickedValues:
     def __post_init__(self) -> None:
         self.fresh = Fresh(self.graph)
         self.calls: dict[int, Call] = {}  # by the ids of their first results: calls that give more now
-        self._look([*self.graph.nodes], self.graph.outputs)
-
-    def _look(self, nodes: Sequence[Node], outputs: Iterable[Output]) -> None:
-        self.makers: dict[int, Node] = {out.id: node for node in nodes for out in makes(node)}
-        self.readers: dict[int, list[Node | None]] = {output.value.id: [None] for output in outputs}
-        for node in nodes:
-            for value in reads(node):
-                self.readers.setdefault(value.id, []).append(node)
+        self.index = index_of(self.graph)
 
     def finished(self, nodes: Sequence[Node], outputs: tuple[Output, ...]) -> Graph:
         """The graph with these nodes and results; calls that give more now do, but for what nobody reads."""
@@ -111,14 +105,14 @@ class PickedValues:
             self.calls.get(node.outs[0].id, node) if isinstance(node, Call) and node.outs else node for node in nodes
         ]
         graph = alive(replace(self.graph, nodes=tuple(nodes), outputs=outputs))
-        read = {value.id for node in graph.nodes for value in reads(node)} | {out.value.id for out in outputs}
-        return replace(graph, nodes=tuple(self._cut(node, read) for node in graph.nodes))
+        used = index_of(graph).used
+        return replace(graph, nodes=tuple(self._cut(node, used) for node in graph.nodes))
 
-    def _cut(self, node: Node, read: set[int]) -> Node:
+    def _cut(self, node: Node, used: frozenset[int]) -> Node:
         """A call that gives more now, without what nobody reads."""
         if not isinstance(node, Call) or makes(node)[0].id not in self.calls:
             return node
-        places = tuple(place for place, out in enumerate(node.outs) if out.id in read)
+        places = tuple(place for place, out in enumerate(node.outs) if out.id in used)
         return replace(node, graph=self.exposing.only(node.graph, places), outs=tuple(node.outs[p] for p in places))
 
     # -- nodes ---------------------------------------------------------------------------------------------------
@@ -156,11 +150,11 @@ class PickedValues:
 
     def mask(self, value: Value, axis: Axis) -> PickMask | None:
         """`axis == best`, and such that holds nowhere else."""
-        node = self.makers.get(value.id)
+        node = self.index.maker(value)
         match node:
             case Apply(OpTraits(reads=Pointwise(Compared("==")))):
                 for one, other in (node.operands, node.operands[::-1]):
-                    place, element = self.makers.get(one.id), other.type.element
+                    place, element = self.index.maker(one), other.type.element
                     if not isinstance(place, Positions) or place.axis != axis or axis in other.type.axes:
                         continue
                     if isinstance(element, IndexInto) and element.axis.family == axis.family:
@@ -180,7 +174,7 @@ class PickedValues:
 
     def _distinct(self, best: Value, axis: Axis, rank: Axis) -> bool:
         """Whether picks are of one order of the axis, so that no two are the same."""
-        node = self.makers.get(best.id)
+        node = self.index.maker(best)
         match node:
             case Apply(OpTraits(reads=Reduce(indices=True))):
                 return node.axes == (axis,) and node.made == (rank,)
@@ -188,14 +182,14 @@ class PickedValues:
                 return False
 
     def _is_zero(self, value: Value) -> bool:
-        node = self.makers.get(value.id)
+        node = self.index.maker(value)
         return isinstance(node, Constant) and known(node.value) == 0
 
     def weighed(self, value: Value, axis: Axis) -> Picked | None:
         """What the value is at picks, if it is 0 elsewhere along the axis."""
         if axis not in value.type.varying:
             return None
-        node = self.makers.get(value.id)
+        node = self.index.maker(value)
         match node:
             case Call():
                 return self._called(node, value, axis)

@@ -84,12 +84,8 @@ class Regions:
 
     def _factors(self, value: Value, absorbed: list[Apply]) -> list[Value]:
         """What is multiplied to make it, where nothing else reads it."""
-        node = self.picked.makers.get(value.id)
-        if (
-            isinstance(node, Apply)
-            and node.traits.reads == Pointwise(Product())
-            and len(self.picked.readers[value.id]) == 1
-        ):
+        node = self.picked.index.maker(value)
+        if isinstance(node, Apply) and node.traits.reads == Pointwise(Product()) and self.picked.index.alone(value):
             absorbed.append(node)
             return [factor for operand in node.operands for factor in self._factors(operand, absorbed)]
         return [value]
@@ -99,7 +95,7 @@ class Regions:
         seen, todo = set[int](), [value]
         while todo:
             value = todo.pop()
-            node = self.picked.makers.get(value.id)
+            node = self.picked.index.maker(value)
             if value.id in seen or axis not in value.type.varying or not isinstance(node, Apply):
                 continue
             seen.add(value.id)
@@ -144,15 +140,17 @@ class Regions:
         found, todo = set[int](), [*ends]
         while todo:
             value = todo.pop()
-            node = self.picked.makers.get(value.id)
+            node = self.picked.index.maker(value)
             if value.id in found or axis not in value.type.varying or not isinstance(node, Apply):
                 continue
             if _for_rows(node, axis, rank, items):
                 found.add(value.id)
                 todo += reads(node)
+        index = self.picked.index
+        found -= index.returned
         while True:
-            readers = [*absorbed, *(self.picked.makers[id] for id in found)]
-            kept = {id for id in found if all(any(one is each for each in readers) for one in self.picked.readers[id])}
+            readers = [*absorbed, *(index.made_by[id] for id in found)]
+            kept = {id for id in found if all(any(one is each for each in readers) for one, _ in index.readers[id])}
             if kept == found:
                 return found
             found = kept

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...graph.nodes import Apply, Constant, Graph, Node, makes
+from ...graph.core.index import Index, index_of
+from ...graph.nodes import Apply, Constant, Graph, Node
 from ...graph.traits import Choice, Compared, Extreme, Function, OpTraits, Pointwise, Sum
 from ...graph.values import Scalar, Value
 from ...ops import op_meaning
@@ -37,7 +38,7 @@ def halves(graph: Graph) -> Graph:
 
 
 def _summed(graph: Graph) -> Graph:
-    makers = {out.id: node for node in graph.nodes for out in makes(node)}
+    index = index_of(graph)
     fresh = Fresh(graph)
     nodes: list[Node] = []
 
@@ -48,7 +49,7 @@ def _summed(graph: Graph) -> Graph:
 
     changed = False
     for node in graph.nodes:
-        found = _halves(node, makers) if isinstance(node, Apply) else None
+        found = _halves(node, index) if isinstance(node, Apply) else None
         if found is None or not isinstance(node, Apply):
             nodes.append(node)
             continue
@@ -61,47 +62,47 @@ def _summed(graph: Graph) -> Graph:
     return alive(replace(graph, nodes=tuple(nodes))) if changed else graph
 
 
-def _halves(node: Apply, makers: dict[int, Node]) -> _Halves | None:
+def _halves(node: Apply, index: Index) -> _Halves | None:
     match node:
         case Apply(traits, (c, above, below)) if traits.reads == Pointwise(Choice()) and not node.out.is_table:
-            test = makers.get(c.id)
+            test = index.maker(c)
         case _:
             return None
     if not isinstance(test, Apply) or test.traits.reads not in (Pointwise(Compared(">")), Pointwise(Compared(">="))):
         return None
     x, zero = test.operands
-    if _number(makers, zero) != 0 or x.type.element is not Scalar.REAL:
+    if _number(index, zero) != 0 or x.type.element is not Scalar.REAL:
         return None
-    first, second = _with_number(makers, above), _with_number(makers, below)
+    first, second = _with_number(index, above), _with_number(index, below)
     if first[0].id != x.id:
         return None
-    exp = makers.get(second[0].id)
+    exp = index.maker(second[0])
     if not isinstance(exp, Apply) or exp.traits is not EXP or first[1] != 1 + second[1]:
         return None
-    inner = makers.get(exp.operands[0].id)
+    inner = index.maker(exp.operands[0])
     least = isinstance(inner, Apply) and inner.traits.reads == Pointwise(Extreme(largest=False))
     given = inner.operands if least and isinstance(inner, Apply) else exp.operands
     others = [y for y in given if y.id != x.id]
-    if len(others) != len(given) - 1 or any(_number(makers, y) != 0 for y in others):
+    if len(others) != len(given) - 1 or any(_number(index, y) != 0 for y in others):
         return None
-    added = makers.get(below.id)
+    added = index.maker(below)
     return _Halves(x, exp, None if added is exp or not isinstance(added, Apply) else added)
 
 
-def _number(makers: dict[int, Node], value: Value) -> float | None:
-    made = makers.get(value.id)
+def _number(index: Index, value: Value) -> float | None:
+    made = index.maker(value)
     number = known(made.value) if isinstance(made, Constant) else None
     return number if isinstance(number, int | float) else None
 
 
-def _with_number(makers: dict[int, Node], value: Value) -> tuple[Value, float]:
+def _with_number(index: Index, value: Value) -> tuple[Value, float]:
     """A value as another and a number added to it."""
-    match makers.get(value.id):
+    match index.maker(value):
         case Apply(OpTraits(reads=Pointwise(Sum((1, 1)))), (x, y)):
             for one, other in ((x, y), (y, x)):
-                if (number := _number(makers, other)) is not None:
+                if (number := _number(index, other)) is not None:
                     return one, number
-        case Apply(OpTraits(reads=Pointwise(Sum((1, -1)))), (x, y)) if (number := _number(makers, y)) is not None:
+        case Apply(OpTraits(reads=Pointwise(Sum((1, -1)))), (x, y)) if (number := _number(index, y)) is not None:
             return x, -number
         case _:
             pass

@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ....dsl.source import Span
-from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, owns, reads, values_of
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, owns, values_of
 from ...graph.term import Leaf, Number, Position, Predicate, Term, change, leaves, parts, plain, positional
 from ...graph.traits import keeps_truths
 from ...graph.typed_value import static_element
@@ -103,8 +104,8 @@ class _Placer:
                 case _:
                     nodes.append(node)
         kept = alive(replace(graph, inputs=(*graph.inputs, *new), nodes=tuple(nodes)))
-        read = {value.id for node in kept.nodes for value in reads(node)} | {o.value.id for o in kept.outputs}
-        unread = frozenset(place for place, _, _ in given if graph.inputs[place].value.id not in read)
+        used = index_of(kept).used
+        unread = frozenset(place for place, _, _ in given if graph.inputs[place].value.id not in used)
         same = not new and list(map(id, kept.nodes)) == list(map(id, graph.nodes))
         return _Placed(graph if same else kept, unread)
 

@@ -8,10 +8,10 @@ could see.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Graph, reads
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Call, Graph
 from ...graph.traits import Combination, OpTraits, Reduce
 from ...graph.values import Role, Value
 from ...sizes.axes import Literal
@@ -37,18 +37,15 @@ def _mark(graph: Graph) -> Graph:
 
 def _fresh(graph: Graph, value: Value) -> bool:
     """Whether the value is a product of its own that is read or given back once in all."""
-    read = Counter(other.id for node in graph.nodes for other in reads(node))
+    index = index_of(graph)
     shown = sum(output.value.id == value.id for output in graph.outputs)
-    if read[value.id] + shown != 1:
+    if len(index.uses(value)) + shown != 1:
         return False
-    for node in graph.nodes:
-        match node:
-            case Apply(OpTraits(reads=Reduce(Combination(adds=True), multiplies=True)), out=out) if out.id == value.id:
-                arrays = [operand for operand in node.operands if operand.role >= Role.WEIGHT]
-                return bool(node.weights) or (len(arrays) == 2 and bool(node.axes))
-            case Call(outs=outs) if any(out.id == value.id for out in outs):
-                place = next(place for place, out in enumerate(outs) if out.id == value.id)
-                return _fresh(node.graph, node.graph.outputs[place].value)
-            case _:
-                pass
-    return False
+    match index.makers.get(value.id):
+        case (Apply(OpTraits(reads=Reduce(Combination(adds=True), multiplies=True))) as node, _):
+            arrays = [operand for operand in node.operands if operand.role >= Role.WEIGHT]
+            return bool(node.weights) or (len(arrays) == 2 and bool(node.axes))
+        case (Call(inner), place):
+            return _fresh(inner, inner.outputs[place].value)
+        case _:
+            return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...graph.core.index import Index, index_of
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions
 from ...graph.traits import Choice, Compared, OpTraits, Pointwise
 from ...graph.values import Role, Value
@@ -23,11 +24,11 @@ def stack(graph: Graph) -> Graph:
 
 
 def _stacked(graph: Graph) -> Graph:
-    makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply | Constant | Positions)}
+    index = index_of(graph)
     nodes: list[Node] = []
     for node in graph.nodes:
         match node:
-            case Apply(OpTraits(reads=Pointwise(Choice()))) if (found := _choice(node, makers)) is not None:
+            case Apply(OpTraits(reads=Pointwise(Choice()))) if (found := _choice(node, index)) is not None:
                 axis, pair = found
                 nodes.append(replace(node, traits=op_named("stack"), operands=pair, made=(axis,)))
             case _:
@@ -36,17 +37,17 @@ def _stacked(graph: Graph) -> Graph:
     return graph if same else alive(replace(graph, nodes=tuple(nodes)))
 
 
-def _choice(node: Apply, makers: dict[int, Apply | Constant | Positions]) -> tuple[Axis, tuple[Value, Value]] | None:
+def _choice(node: Apply, index: Index) -> tuple[Axis, tuple[Value, Value]] | None:
     """The axis, and what stands at its first and second place."""
     condition, x, y = node.operands
-    test = makers.get(condition.id)
+    test = index.maker(condition)
     match test:
         case Apply(OpTraits(reads=Pointwise(Compared("==" | "!=" as sign)))):
             pass
         case _:
             return None
     for one, other in (test.operands, test.operands[::-1]):
-        place, number = makers.get(one.id), makers.get(other.id)
+        place, number = index.maker(one), index.maker(other)
         if not isinstance(place, Positions) or not isinstance(number, Constant) or place.axis.extent != 2:
             continue
         at = known(number.value)

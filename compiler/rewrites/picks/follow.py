@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ....dsl.base.records import field, mutable, record, replace
-from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, makes, ops_in, reads
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Call, Graph, Input, Node, Output, Repeat, Scan, ops_in, reads
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...problems.plain import PlainProblem
 from ...sizes.axes import Axis
@@ -196,9 +197,9 @@ class _Body(Making):
             told = (one.name for one in outputs if (held := self.held.get(one.value.id)) and held.valid is value)
             name = _free(f"{next(told, None) or 'result'}_valid", names)
             outputs.append(Output(name, value, value.type.axes))
-        written = {value.id for node in self.old.nodes for value in makes(node)}  # of which there may be complaints
+        written = {*index_of(self.old).makers}  # of which there may be complaints
         graph = alive(replace(self.old, nodes=tuple(self.nodes), outputs=tuple(outputs)), written)
-        ids = {value.id for node in graph.nodes for value in reads(node)} | {one.value.id for one in graph.outputs}
+        ids = index_of(graph).used
         needed = [n for n, one in enumerate(self.sources) if n not in going and (n in also or one.id in ids)]
         taken = {item.name for item in self.old.inputs}
         first, last = (

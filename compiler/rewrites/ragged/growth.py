@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import TypeGuard
 
 from ....dsl.base.records import replace
+from ...graph.core.index import index_of
 from ...graph.nodes import Apply, Constant, Graph, Node, makes, reads
 from ...graph.traits import (
     Arrange,
@@ -133,8 +134,7 @@ class _Growth:
     def __init__(self, graph: Graph, states: Sequence[tuple[int, int]], bounded: Collection[int]) -> None:
         self.graph = graph
         self.states = [(graph.inputs[into].value, graph.outputs[made].value, made) for into, made in states]
-        self.makers = {node.out.id: node for node in graph.nodes if _is_known(node)}
-        self.ones = {node.out.id for node in graph.nodes if isinstance(node, Constant) and known(node.value) == 1}
+        self.index = index_of(graph)
         growing = {state.id for state, _, made in self.states if made not in bounded}
         self.hang = set(growing)  # what is made of a state that may grow
         self.bounds = {state.id: Bound.SOME for state, _, made in self.states if made in bounded}
@@ -216,7 +216,7 @@ class _Growth:
             case Pointwise(Product()):
                 return largest
             case Pointwise(Sum((1, -1))) if largest is Bound.SHARE:
-                return Bound.SHARE if node.operands[0].id in self.ones else Bound.UNIT
+                return Bound.SHARE if self._is_one(node.operands[0]) else Bound.UNIT
             case _:
                 return Bound.SOME if _is_safe(node) else None
 
@@ -262,15 +262,23 @@ class _Growth:
                     continue
                 for rest, b in self._factors(one):
                     whole = self._whole(rest, z)
-                    if whole is not None and whole.id in self.ones:
+                    if whole is not None and self._is_one(whole):
                         return a, b
                 end = self._whole(a, one)
                 if end is not None:
                     return one, end
         return None
 
+    def _made(self, value: Value) -> Apply | None:
+        made = self.index.op(value)
+        return made if made is not None and _is_known(made) else None
+
+    def _is_one(self, value: Value) -> bool:
+        made = self.index.maker(value)
+        return isinstance(made, Constant) and known(made.value) == 1
+
     def _factors(self, value: Value) -> list[tuple[Value, Value]]:
-        made = self.makers.get(value.id)
+        made = self._made(value)
         if made is None or made.traits.reads != Pointwise(Product()):
             return []
         a, b = made.operands
@@ -278,7 +286,7 @@ class _Growth:
 
     def _whole(self, value: Value, part: Value) -> Value | None:
         """What is `value` and that part together, if it is made as `whole - part`."""
-        made = self.makers.get(value.id)
+        made = self._made(value)
         if made is None or made.traits.reads != Pointwise(Sum((1, -1))) or not self._same(made.operands[1], part):
             return None
         return made.operands[0]
@@ -287,7 +295,7 @@ class _Growth:
         """Whether two values are the same, or are made alike of the same ones."""
         if one.id == other.id:
             return True
-        a, b = self.makers.get(one.id), self.makers.get(other.id)
+        a, b = self._made(one), self._made(other)
         if a is None or b is None or a.weights or _of_anything(a) is None:
             return False
         return replace(a, out=b.out, span=b.span) == b

@@ -27,8 +27,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from ....dsl.base.records import field, mutable, replace
 from ....dsl.source import Span
 from ...base.problems import Problem
+from ...graph.core.index import index_of
 from ...graph.extents import unlike
-from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, reads
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan
 from ...graph.traits import Choice, Compared
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...problems.plain import Plain
@@ -100,13 +101,12 @@ class RaggedBody(Lengths):
     seen: frozenset[int] = field(kw_only=True)
     root: bool = field(kw_only=True)
     infinite: Infinite = field(init=False)
-    _read: set[int] = field(init=False)  # what something reads
+    _used: frozenset[int] = field(init=False)
     outputs: list[Value] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.infinite = Infinite(self)
-        self._read = {value.id for node in self.old.nodes for value in reads(node)}
-        self._read |= {output.value.id for output in self.old.outputs}
+        self._used = index_of(self.old).used
 
     def run(self) -> None:
         self.begin()
@@ -278,7 +278,7 @@ class RaggedBody(Lengths):
         around = self._around(node.graph.lifted, args, [place for place in range(len(args)) if place not in states])
         if self.is_ragged(node.axis):
             around += (self._in_padding(node.axis, args, node.steps, step=True),)
-        seen = frozenset(place for place, out in enumerate(node.outs) if out.id in self._read)
+        seen = frozenset(place for place, out in enumerate(node.outs) if out.id in self._used)
         given: InputFacts | None = None
         found = self._said(node.graph, args)
         lacking = found.infinite_in_items.difference(node.steps)  # the axis of the steps

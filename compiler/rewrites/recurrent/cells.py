@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...graph.core.index import index_of
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Scan, makes
 from ...graph.traits import Function, Gather, OpTraits, Pointwise, Product, Sum
 from ...graph.values import Role, Value
@@ -61,7 +62,7 @@ class _Cell:
 
     def __init__(self, scan: Scan, zeros: frozenset[int]) -> None:
         self.scan, self.graph, self.axis, self.zeros = scan, scan.graph, scan.axis, zeros
-        self.makers = {out.id: node for node in self.graph.nodes for out in makes(node)}
+        self.index = index_of(self.graph)
         self.held = held_over(scan)
         self.states = [self.graph.inputs[place].value for place, _ in scan.states]
         self.nexts = [self.graph.outputs[result].value for _, result in scan.states]
@@ -69,14 +70,14 @@ class _Cell:
     # -- the shapes ----------------------------------------------------------------------------------------------
 
     def _op(self, value: Value, op: OpTraits) -> Value | None:
-        match self.makers.get(value.id):
+        match self.index.maker(value):
             case Apply(traits, (x,), mask=None) if traits is op:
                 return x
             case _:
                 return None
 
     def _two(self, value: Value, meaning: Product | Sum) -> tuple[Value, Value] | None:
-        match self.makers.get(value.id):
+        match self.index.maker(value):
             case Apply(traits, (x, y)) if traits.reads == Pointwise(meaning):
                 return x, y
             case _:
@@ -89,12 +90,12 @@ class _Cell:
 
     def _parts(self, value: Value) -> list[_GatePart] | None:
         """Maps that sum up to a value."""
-        made = self.makers.get(value.id)
+        made = self.index.maker(value)
         match made:
             case Apply(each=(), operands=(_,)) if is_map(made):
                 return [_GatePart(made)]
             case Apply(traits, (x, at)) if traits.reads == Gather() and len(made.axes) == 1:
-                number = self.makers.get(at.id)
+                number = self.index.maker(at)
                 found = self._parts(x) or []
                 place = known(number.value) if isinstance(number, Constant) else None
                 picked = all(part.place is None and part.map.made[0] == made.axes[0] for part in found)
@@ -156,7 +157,7 @@ class _Cell:
         return None if inner is None else [self._gate(inner)]
 
     def _is_one(self, value: Value) -> bool:
-        made = self.makers.get(value.id)
+        made = self.index.maker(value)
         return isinstance(made, Constant) and known(made.value) == 1
 
     # -- the block -----------------------------------------------------------------------------------------------

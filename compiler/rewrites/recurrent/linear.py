@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ...graph.core.index import index_of
 from ...graph.nodes import Apply, Graph, Node, Scan, makes, reads
 from ...graph.values import Scalar, Value
 from ...ops import op_named
@@ -69,7 +70,7 @@ class _Linear:
         self.widened = Widened(self.axis)
         states = {value.id for value in self.starts}
         self.values = {item.value.id: item.value for item in self.inputs if item.value.id not in states}
-        self.nodes = {out.id: node for node in self.graph.nodes for out in makes(node)}
+        self.index = index_of(self.graph)
         self.all: dict[tuple[int, bool], Value] = {}
 
     def block(self, outs: Sequence[int]) -> Graph | None:
@@ -152,7 +153,7 @@ class _Linear:
                 return self._all(at, before=False)
             if value.id == state.input.id:
                 return self._all(at, before=True)
-        node, form = self.nodes[value.id], self.reads.get(value.id)
+        node, form = self.index.made_by[value.id], self.reads.get(value.id)
         if form is not None and not form.scale and form.ranks and isinstance(node, Apply) and node.axes:
             read = self._read(form)
             if read is not None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Graph, Node, makes, reads
+from ...graph.core.index import Index, index_of
+from ...graph.nodes import Apply, Graph, Node, makes
 from ...graph.traits import ADDED, Running
 from ...graph.values import Value
 from ...ops import op_named
@@ -28,17 +29,13 @@ def running_sums(graph: Graph) -> Graph:
 
 
 def _summed(graph: Graph) -> Graph:
-    make = Maker(graph)
-    make.makers = {out.id: node for node in graph.nodes for out in makes(node)}
-    readers: dict[int, list[Node]] = {output.value.id: [] for output in graph.outputs}
-    for node in graph.nodes:
-        for number in {value.id for value in reads(node)} - {output.value.id for output in graph.outputs}:
-            readers.setdefault(number, []).append(node)
+    make, index = Maker(graph), index_of(graph)
+    make.makers = dict(index.made_by)
     done: dict[int, Apply] = {}
     for node in graph.nodes:
         for value in makes(node):
-            done |= summed_pairs(make, value, readers.get(value.id, []))
-        one = _in_chunks(make, node, readers)
+            done |= summed_pairs(make, value, [] if value.id in index.returned else index.takers(value))
+        one = _in_chunks(make, node, index)
         if one is not None:
             done[one.out.id] = one
     if not done:
@@ -47,11 +44,12 @@ def _summed(graph: Graph) -> Graph:
     return alive(counted_beside(replace(graph, nodes=tuple(nodes))))
 
 
-def _in_chunks(make: Maker, node: Node, readers: dict[int, list[Node]]) -> Apply | None:
+def _in_chunks(make: Maker, node: Node, index: Index) -> Apply | None:
     """The attention that a sum over axes of running sums is, which nothing else reads."""
     if not isinstance(node, Apply) or not is_product(node) or len(node.operands) < 2:
         return None
-    sums = [made for x in node.operands if _is_running(made := make.makers.get(x.id)) and len(readers[x.id]) == 1]
+    running = (x for x in node.operands if _is_running(make.makers.get(x.id)) and x.id not in index.returned)
+    sums = [make.makers.get(x.id) for x in running if len(index.takers(x)) == 1]
     if len(sums) != 1 or not isinstance(made := sums[0], Apply):
         return None
     (t,), d = made.axes, frozenset(node.axes)
@@ -74,17 +72,17 @@ def _is_running(node: Node | None) -> bool:
 
 def counted_beside(graph: Graph) -> Graph:
     """The graph where sums of keys that the queries of an attention read are counted by that; its nodes in order."""
-    makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
+    index = index_of(graph)
     others = {
         _read(node.operands[0], node.operands[1], node.axes[0], node): node
-        for node in makers.values()
-        if node.op == "linear_attention" and not any(name in node.options for name in ALONE)
+        for node in graph.nodes
+        if isinstance(node, Apply) and node.op == "linear_attention" and not any(name in node.options for name in ALONE)
     }
     nodes: list[Node] = []
     for node in graph.nodes:
         if isinstance(node, Apply) and is_product(node) and len(node.operands) == 2 and others:
             for q, sums in (node.operands, node.operands[::-1]):
-                made = makers.get(sums.id)
+                made = index.op(sums)
                 if made is not None and (_is_running(made) or made.op == "recurrence"):
                     beside = others.get(_read(q, made.operands[0], made.axes[0], made))
                     if beside is not None and frozenset(beside.axes[1:]) == frozenset(node.axes):

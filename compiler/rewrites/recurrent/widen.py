@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ...graph.core.index import index_of
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Scan, makes, reads
 from ...graph.sources import Dependence, over_steps
 from ...graph.traits import ADDED, Reduce
@@ -114,15 +115,13 @@ class Widened:
 
 def outs_read(graph: Graph, scan: Scan) -> tuple[int, ...]:
     """The places of the results of a scan that are read."""
-    wanted = {value.id for node in graph.nodes for value in reads(node)} | {one.value.id for one in graph.outputs}
-    return tuple(place for place, out in enumerate(scan.outs) if out.id in wanted)
+    return tuple(place for place, out in enumerate(scan.outs) if out.id in index_of(graph).used)
 
 
 def starting_numbers(graph: Graph, scan: Scan) -> dict[int, Static]:
     """The places of states that begin as a number, with that."""
-    numbers = {node.out.id: node.value for node in graph.nodes if isinstance(node, Constant)}
-    starts = ((place, numbers.get(scan.args[place].id)) for place, _ in scan.states)
-    return {place: number for place, number in starts if number is not None and known(number) is not None}
+    starts = ((place, index_of(graph).maker(scan.args[place])) for place, _ in scan.states)
+    return {place: made.value for place, made in starts if isinstance(made, Constant) and known(made.value) is not None}
 
 
 def with_axis(graph: Graph, axis: Axis) -> Graph:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...graph.core.index import index_of
 from ...graph.nodes import Apply, Call, Graph, Input, Node, Repeat, children, makes, owns, reads
 from ...graph.traits import Choice, OpTraits, Pointwise
 from ...graph.values import Role, Scalar, Value
@@ -175,18 +176,16 @@ class _Hoister:
                 wanted |= {value.id for value in reads(node)}
         nodes = tuple(with_operands(node, change) for node in kept)
         given = [change.get(value.id, value) for value in given if value.id in change or value.id not in inputs]
-        before = {value.id for node in graph.nodes for value in reads(node)}
-        after = {value.id for node in nodes for value in reads(node)} | {one.value.id for one in graph.outputs}
-        unread = frozenset(place for place, item in enumerate(graph.inputs) if item.value.id in before - after)
+        before, after = index_of(graph).readers, index_of(replace(graph, nodes=nodes)).used
+        unread = frozenset(
+            place for place, item in enumerate(graph.inputs) if item.value.id in before and item.value.id not in after
+        )
         return _Parts(graph, (*reversed(taken), *casts), tuple(given), nodes, unread, fresh)
 
 
 def _cast_once(graph: Graph) -> Graph:
     """A table that several nodes read as a real of the model's own type becomes one at once."""
-    readers: dict[int, list[Node]] = {}
-    for node in graph.nodes:
-        for number in {value.id for value in reads(node)}:
-            readers.setdefault(number, []).append(node)
+    index = index_of(graph)
     fresh = Fresh(graph)
     change: dict[int, Value] = {}
     nodes: list[Node] = []
@@ -194,7 +193,7 @@ def _cast_once(graph: Graph) -> Graph:
         node = with_operands(old, change)
         outs = []
         for out in makes(node):
-            found = readers.get(out.id, [])
+            found = index.takers(out)
             if (
                 _table(out)
                 and len(found) > 1

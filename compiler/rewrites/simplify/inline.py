@@ -8,11 +8,11 @@ block of ops without weights, where who calls it wants to see all of what they d
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, reads, values_of
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, makes, values_of
 from ...graph.term import Number, Position, parts
 from ...graph.values import IndexInto, Role, Scalar, Type, Value
 from ...sizes.axes import Axis, Static, axes_in
@@ -105,7 +105,7 @@ def _is_expression(graph: Graph, masks: bool) -> bool:
         return False
     if masks and graph.outputs[0].value.type.element is not Scalar.BOOL:
         return False
-    read = Counter(value.id for node in graph.nodes for value in reads(node))
+    index = index_of(graph)
     result = graph.outputs[0].value
     for node in graph.nodes:
         if not isinstance(node, Constant | Positions | Apply):
@@ -113,11 +113,15 @@ def _is_expression(graph: Graph, masks: bool) -> bool:
         if isinstance(node, Apply) and (node.weights or node.name or node.traits.acts or _is_of_decoding(node)):
             return False
         for out in makes(node):
-            if out.id == result.id and read[out.id]:
+            if out.id == result.id and index.uses(out):
                 return False
             if masks:
                 continue
-            if out.id != result.id and (out.name is not None or read[out.id] > 1) and out.role is not Role.CONSTANT:
+            if (
+                out.id != result.id
+                and (out.name is not None or len(index.uses(out)) > 1)
+                and out.role is not Role.CONSTANT
+            ):
                 return False
     return masks or sum(isinstance(node, Apply) and node.traits.cost.moves for node in graph.nodes) <= MOST
 

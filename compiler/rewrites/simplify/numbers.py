@@ -8,10 +8,10 @@ decide; join factors whose product is no number that floating point holds.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Constant, Graph, Node, reads
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Constant, Graph, Node
 from ...graph.traits import OpTraits, Pointwise, Product, Quotient, Sum
 from ...graph.values import Role, Scalar, Type, Value
 from ...sizes.axes import Arith, Static, known
@@ -29,8 +29,7 @@ def _folded(graph: Graph) -> Graph:
     products: dict[int, tuple[Value, OpTraits, Static]] = {}  # x, the op (times or over), and the number
     same: dict[int, Value] = {}
     names: dict[int, str] = {}
-    read = Counter(value.id for node in graph.nodes for value in reads(node))
-    read.update(output.value.id for output in graph.outputs)
+    index = index_of(graph)
     exact = any(
         isinstance(node, Apply) and node.traits.jumps and any(map(_real, node.operands)) for node in graph.nodes
     )
@@ -48,7 +47,7 @@ def _folded(graph: Graph) -> Graph:
                 if node.out.name is not None and x.name is None:
                     names[x.id] = node.out.name
                 continue
-            inner = products.get(x.id) if read[x.id] == 1 and x.name is None else None
+            inner = products.get(x.id) if index.alone(x) and x.name is None else None
             joined = _joined(inner[1], inner[2], node.traits, number) if inner is not None else None
             if inner is not None and joined is not None:
                 x, (traits, number) = inner[0], joined

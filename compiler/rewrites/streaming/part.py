@@ -7,9 +7,8 @@ does that in its loop. What it does not do: part results of repeats and of scans
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ....dsl.base.records import replace
+from ...graph.core.index import Index, index_of
 from ...graph.nodes import Call, Constant, Graph, Input, Node, Output, Positions, makes, owns, reads
 from ...graph.values import IndexInto, Role, Type, Value
 from ...sizes.axes import Axis
@@ -39,12 +38,12 @@ def _halves(graph: Graph) -> tuple[Graph, Graph, Graph, tuple[int, ...]] | None:
     """The graph, what learns of it, what is made of that, and which results the second has."""
     if graph.kind != "block" or graph.target or graph.stepped is not None or not owns(graph):
         return None
-    makers = {out.id: node for node in graph.nodes for out in makes(node)}
+    index = index_of(graph)
     moved: dict[int, Node] = {}
     leaves: dict[int, Value] = {}
     places = []
     for place, output in enumerate(graph.outputs):
-        nodes, read = _made_of(output.value, makers)
+        nodes, read = _made_of(output.value, index)
         large = any(out.role is Role.TABLE and _widths(out) > 1 for node in nodes.values() for out in makes(node))
         if large and all(_widths(leaf) < 2 and leaf.role > Role.CONSTANT for leaf in read.values()):
             places.append(place)
@@ -94,12 +93,12 @@ def _calls(node: Call, first: Graph, second: Graph, places: tuple[int, ...], fre
     ]
 
 
-def _made_of(value: Value, makers: Mapping[int, Node]) -> tuple[dict[int, Node], dict[int, Value]]:
+def _made_of(value: Value, index: Index) -> tuple[dict[int, Node], dict[int, Value]]:
     """What makes a value pair by pair, by the ids of what it makes, and what that reads."""
     nodes, read, left = dict[int, Node](), dict[int, Value](), [value]
     while left:
         one = left.pop()
-        node = makers.get(one.id)
+        node = index.maker(one)
         if node is None or not (isinstance(node, Constant | Positions) or is_pointwise(node, one)):
             read[one.id] = one
         elif one.id not in nodes:

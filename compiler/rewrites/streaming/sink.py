@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ....dsl.base.records import replace
+from ...graph.core.index import Index, index_of
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Positions, Repeat, Scan, makes, owns, reads
 from ...graph.traits import Arrange, Gather, IndexMap, Lookup, Pointwise
 from ...graph.values import IndexInto, Role, Scalar, Value
@@ -58,8 +59,7 @@ class _Sinker:
         """The graph, and all that it calls, done."""
         if id(graph) in self._memo:
             return self._memo[id(graph)]
-        makers = {out.id: node for node in graph.nodes for out in makes(node)}
-        plans = {id(node): self._plan(node, makers) for node in graph.nodes}
+        plans = {id(node): self._plan(node, index_of(graph)) for node in graph.nodes}
         unlike = self._unlike(graph, plans)
         nodes: list[Node] = []
         for node in graph.nodes:
@@ -82,7 +82,7 @@ class _Sinker:
 
     # -- what moves -----------------------------------------------------------------------------------------------
 
-    def _plan(self, node: Node, makers: Mapping[int, Node]) -> dict[int, _Moved]:
+    def _plan(self, node: Node, index: Index) -> dict[int, _Moved]:
         """Of a call or a repeat, what each argument that moves is made of, by its place."""
         axes: set[Axis] | None = None  # of a callee, those that it has; a repeat has all
         match node:
@@ -95,7 +95,7 @@ class _Sinker:
                 return {}
         found: dict[int, _Moved] = {}
         for place in range(first, len(node.args)):
-            moved = _made_of(node.args[place], makers)
+            moved = _made_of(node.args[place], index)
             if moved is None or formals[place].value.type.element is not moved.value.type.element:
                 continue
             if axes is None or moved.mentions <= axes:
@@ -127,7 +127,7 @@ class _Sinker:
         return self._memo[key], (*left, *entering)
 
 
-def _made_of(value: Value, makers: Mapping[int, Node]) -> _Moved | None:
+def _made_of(value: Value, index: Index) -> _Moved | None:
     """What makes a value, if that is arithmetic with a table of two widths in it."""
     nodes: dict[int, Node] = {}
     leaves: dict[int, Value] = {}
@@ -135,7 +135,7 @@ def _made_of(value: Value, makers: Mapping[int, Node]) -> _Moved | None:
 
     def take(one: Value) -> None:
         nonlocal large
-        node = makers.get(one.id)
+        node = index.maker(one)
         if not isinstance(node, Constant | Positions) and not is_pointwise(node, one):
             leaves[one.id] = one
             return

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....dsl.base.records import replace
+from ...graph.core.index import index_of
 from ...graph.nodes import Apply, Graph, Node, makes, reads
 from ...graph.traits import Arrange, Combination, Gather, IndexMap, Normalise, Pointwise, Product, Quotient, Reduce, Sum
 from ...graph.values import Role, Value
@@ -31,7 +32,7 @@ class _Spread:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._fresh = Fresh(graph)
-        self._makers: dict[int, Node] = {out.id: node for node in graph.nodes for out in makes(node)}
+        self._makers = dict(index_of(graph).made_by)
         self._new: list[Apply] = []
         self._picked: dict[tuple[int, int], Value] = {}
         self._known: dict[tuple[int, Axis], frozenset[int]] = {}  # a value may be read by many ways

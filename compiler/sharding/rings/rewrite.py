@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ...graph.core.index import Index, index_of
 from ...graph.nodes import Apply, Graph
 from ...graph.term import leaves
 from ...graph.traits import Anything, OpCost
@@ -39,13 +40,12 @@ def with_rings(graph: Graph, parts: PartsOfAxes) -> Graph:
 
 
 def _rings(graph: Graph, by: Mapping[Axis, tuple[int, ...]]) -> Graph:
-    makers = {node.out.id: node for node in graph.nodes if isinstance(node, Apply)}
-    nodes = [_ring(node, makers, by) or node if isinstance(node, Apply) else node for node in graph.nodes]
+    nodes = [_ring(node, index_of(graph), by) or node if isinstance(node, Apply) else node for node in graph.nodes]
     found = with_nodes(graph, nodes)
     return graph if found is graph else alive(found)
 
 
-def _ring(node: Apply, makers: Mapping[int, Apply], by: Mapping[Axis, tuple[int, ...]]) -> Apply | None:
+def _ring(node: Apply, index: Index, by: Mapping[Axis, tuple[int, ...]]) -> Apply | None:
     """The ring in place of an attention, if its keys and values are gathered for it."""
     if node.op != "attention" or node.options.get("p", NONE[0]) not in NONE or "cap" in node.options:
         return None
@@ -54,7 +54,7 @@ def _ring(node: Apply, makers: Mapping[int, Apply], by: Mapping[Axis, tuple[int,
         return None
     Q, K, V, *rest = node.operands
     q, k = node.made[0], node.axes[1]
-    keys, values = (_gathered(makers.get(x.id), k, by.get(q)) for x in (K, V))
+    keys, values = (_gathered(index.op(x), k, by.get(q)) for x in (K, V))
     if keys is None or values is None:
         return None
     op = keys.traits
