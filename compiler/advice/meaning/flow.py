@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar, overload
 
 from ...base.problems import Problem
-from ...graph.flows.flow import Forward, Known
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan
+from ...graph.core.flow import Answer, Flow, Here, Leaf
+from ...graph.core.index import Nest
+from ...graph.nodes import Apply, Call, Constant, Graph, Scan
 from ...sizes.axes import Axis
 from ...sizes.axes import known as known_static
 
@@ -26,22 +27,43 @@ def known_number(node: Constant) -> KnownNumber | None:
     return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
-class Follower(Forward[K, tuple[tuple[Axis, Axis], ...]]):
-    """What is known of a value is said in the axes of the first caller: `here` has those that a graph's own stand for,
-    several of them maybe for one.
+class Known(Generic[K]):
+    """What is known of the values of a graph, by their ids."""
 
-    found: what is wrong.
+    def __init__(self, all: Mapping[int, K | None]) -> None:
+        self._all = all
+
+    @overload
+    def get(self, number: int) -> K | None: ...
+    @overload
+    def get(self, number: int, unknown: K) -> K: ...
+    def get(self, number: int, unknown: K | None = None) -> K | None:
+        found = self._all.get(number)
+        return unknown if found is None else found
+
+
+class Follower(ABC, Generic[K]):
+    """What is known of a value, or None, is said in the axes of the first caller.
+
+    found: what is wrong. home: the graph that is read.
     """
 
+    home: Graph
+
     def __init__(self) -> None:
-        super().__init__(())
         self.found: list[Problem] = []
-        self._names: tuple[tuple[tuple[Axis, Axis], ...], dict[Axis, Axis]] = ((), {})
+        self.names: Mapping[Axis, Axis] = {}  # the axes of the first caller, by those of the graph that is read
+        self._flow = _Following(self)
 
     def told(self, graph: Graph) -> list[Problem]:
         """What is wrong in a graph and all that it calls."""
-        self.known(graph)
+        self.follow(graph)
         return self.found
+
+    def follow(self, graph: Graph) -> None:
+        """Read a graph and all that it calls, in order, each once for each list of what is known of its inputs."""
+        self.home = graph
+        self._flow.of(graph, self.entering((None,) * len(graph.inputs)))
 
     @abstractmethod
     def of(self, node: Apply, given: list[K | None]) -> K | None:
@@ -51,31 +73,67 @@ class Follower(Forward[K, tuple[tuple[Axis, Axis], ...]]):
         """What is known of a number."""
         return None
 
-    def one(self, node: Node, known: Known[K]) -> K | None:
+    def one(self, node: Leaf, known: Known[K]) -> K | None:
+        """What is known of what a node makes."""
         if isinstance(node, Apply):
             return self.of(node, [known.get(value.id) for value in node.operands])
         return self.number(node) if isinstance(node, Constant) else None
 
-    @property
-    def names(self) -> Mapping[Axis, Axis]:
-        """The axes of the first caller, by those of the graph that is read."""
-        if self._names[0] is not self.here:
-            self._names = self.here, dict(self.here)
-        return self._names[1]
+    def passed(self, node: Nest, given: tuple[K | None, ...], known: Known[K]) -> tuple[K | None, ...]:
+        """What is known of what a node gives to the graph that it holds."""
+        return given
+
+    def entering(self, given: tuple[K | None, ...]) -> Sequence[K | None]:
+        """What is known of the inputs of `home`, where this is known of what it is given."""
+        return given
 
     def named(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
         """The first caller's axes for these."""
         names = self.names
-        return tuple(names.get(axis, axis) for axis in axes)
+        return tuple([names.get(axis, axis) for axis in axes])
 
     def renamed(self, node: Apply, axes: Iterable[Axis]) -> tuple[Axis, ...]:
         """The first caller's axes, of what an op gives other names."""
         names = dict(zip(self.named(node.axes), self.named(node.made), strict=True))
         return tuple(names.get(axis, axis) for axis in axes)
 
-    def inside(self, node: Call | Repeat | Scan) -> tuple[tuple[Axis, Axis], ...]:
-        if isinstance(node, Repeat):
-            return self.here
-        names = self.names
-        lifted = tuple((axis, names[axis]) for axis in node.graph.lifted if axis in names)
-        return lifted + tuple((own, names.get(outer, outer)) for own, outer in node.axes)
+
+class _Following(Flow[K | None, object]):
+    """What a reader says, followed through calls and repeats. Of what goes round in a scan nothing is known."""
+
+    nothing = None
+
+    def __init__(self, reader: Follower[K]) -> None:
+        super().__init__()
+        self.reader = reader
+        self._stood: tuple[Here[K | None] | None, Known[K]] = None, Known({})
+
+    def _stand(self, here: Here[K | None]) -> Known[K]:
+        """Have the reader look at the graph of an op."""
+        if self._stood[0] is not here:
+            self._stood = here, Known(here.known)
+            self.reader.home, self.reader.names = here.index.graph, dict(here.site.axes)
+        return self._stood[1]
+
+    def join(self, one: K | None, other: K | None) -> K | None:
+        return one if one == other else None
+
+    def through(self, node: Leaf, given: tuple[K | None, ...], here: Here[K | None]) -> Answer[K | None, object]:
+        return Answer((self.reader.one(node, self._stand(here)),))
+
+    def unknown(self, node: Call, given: tuple[K | None, ...], here: Here[K | None]) -> Answer[K | None, object]:
+        self.entering(node, given, here, node.graph)  # its inputs have names, too
+        return Answer((None,) * len(node.outs))
+
+    def entering(
+        self, node: Nest, given: tuple[K | None, ...], here: Here[K | None], inner: Graph
+    ) -> tuple[K | None, ...]:
+        given = self.reader.passed(node, given, self._stand(here))
+        self._stood = None, Known({})
+        self.reader.home = inner
+        return tuple(self.reader.entering((None,) * len(given) if isinstance(node, Scan) else given))
+
+    def leaving(
+        self, node: Nest, made: tuple[K | None, ...], here: Here[K | None], inner: Graph
+    ) -> tuple[K | None, ...]:
+        return (None,) * len(made) if isinstance(node, Scan) else made

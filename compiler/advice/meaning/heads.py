@@ -60,7 +60,7 @@ def heads_unlike(graph: Graph) -> Iterator[Problem]:
     graphs = [each for each in nested(graph) if any(map(_cuts, each.nodes))]
     if _may_differ(graphs):
         reading = _Heads()
-        reading.known(graph)
+        reading.follow(graph)
         yield from reading.unlike()
     for each in graphs:
         yield from _read_twice(each)

@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.flows.flow import Known
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan
+from ...graph.core.flow import Leaf
+from ...graph.core.index import Nest
+from ...graph.nodes import Apply, Call, Constant, Graph
 from ...graph.traits import (
     ADDED,
     Arrange,
@@ -46,7 +47,7 @@ from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Axis, SizeOf, Static
 from ..places.tables import widths
-from .flow import Follower
+from .flow import Follower, Known
 from .masks import keeps_real
 
 Items = frozenset[tuple[Axis, int]]
@@ -113,10 +114,10 @@ class _Padding(Follower[Items]):
         self.sides: set[int] = set()  # truth values, or their opposites, that ops have as masks, or branches go by
         self.seen: list[_Read] = []
         self.scopes: tuple[_Scope, ...] = ()
-        self.now: Known[Items] = {}  # in the graph that is read
+        self.now = Known[Items]({})  # in the graph that is read
 
     def told(self, graph: Graph) -> list[Problem]:
-        self.known(graph)
+        self.follow(graph)
         return [found for read in self.seen for found in self._wrong(read)] if self.masked else []
 
     # -- what is known -----------------------------------------------------------------------------------------------
@@ -129,9 +130,9 @@ class _Padding(Follower[Items]):
             for one in self.top.inputs
         )
 
-    def passed(self, node: Call | Repeat | Scan, known: Known[Items]) -> tuple[Items | None, ...]:
+    def passed(self, node: Nest, given: tuple[Items | None, ...], known: Known[Items]) -> tuple[Items | None, ...]:
         self.scopes = self._around(known, node if isinstance(node, Call) else None)
-        return super().passed(node, known)
+        return given
 
     def _around(self, known: Known[Items], call: Call | None = None) -> tuple[_Scope, ...]:
         """The graphs around, outermost first, and this one."""
@@ -139,7 +140,7 @@ class _Padding(Follower[Items]):
         outer = self.scopes[: graphs.index(self.home)] if self.home in graphs else self.scopes
         return (*outer, _Scope(self.home, known, self.names, call))
 
-    def one(self, node: Node, known: Known[Items]) -> Items | None:
+    def one(self, node: Leaf, known: Known[Items]) -> Items | None:
         self.now = known
         return super().one(node, known)
 
