@@ -173,3 +173,14 @@ def test_what_is_right_is_taken() -> None:
     with pytest.raises(TypeError, match=r"feat: `x` is torch\.float64, but the weights are torch\.float32: give it as"):
         net(x.double(), truths, n)
     net.double()(x.double(), truths, n)
+
+
+def test_targets_may_be_wider_than_weights_of_half_precision() -> None:
+    model = attnc.loads(
+        "width seq\ndepth d = 4\nmodel fit(x: [seq, d], y: [seq]) -> [] {\n"
+        "    return mean[seq]((sum[d](linear.a[d -> d](x)) - y) ^ 2)\n}\n"
+    ).model("fit")
+    net, x, y = model.torch(seed=0, dtype="bfloat16"), torch.randn(3, 4), torch.randn(3)
+    net(x.to(torch.bfloat16), y).backward()
+    with pytest.raises(TypeError, match=r"fit: `y` is torch\.float64, but the weights are torch\.bfloat16"):
+        net(x.to(torch.bfloat16), y.double())

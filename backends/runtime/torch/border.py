@@ -71,9 +71,10 @@ def check_inputs(
 
 
 def check_place(shown: str, x: Tensor, net: nn.Module | None) -> None:
-    """Refuses an input on another device than all weights, or reals of another type: PyTorch computes with no two.
+    """Refuses an input on another device than all weights, or reals of another type: PyTorch multiplies no two types.
 
-    Of weights that are somewhere else until they are used (sharded, offloaded) nothing is known; autocast casts.
+    Of weights that are somewhere else until they are used (sharded, offloaded) nothing is known; autocast casts. What a
+    loss compares in float32 may stand beside weights of half precision.
     """
     first = next(net.parameters(), None) if net is not None else None
     real = x.is_floating_point()
@@ -85,7 +86,8 @@ def check_place(shown: str, x: Tensor, net: nn.Module | None) -> None:
     if all(weight.device != x.device for weight in weights):
         raise ValueError(f"{shown} is on {x.device}, but the weights are on {first.device}: bring one to the other")
     types = [weight.dtype for weight in weights if weight.is_floating_point()]
-    if real and types and x.dtype not in types and not torch.is_autocast_enabled(x.device.type):
+    wide = x.dtype is torch.float32 and all(dtype.itemsize < 4 for dtype in types)
+    if real and types and x.dtype not in types and not wide and not torch.is_autocast_enabled(x.device.type):
         raise TypeError(f"{shown} is {x.dtype}, but the weights are {types[0]}: give it as {types[0]}")
 
 

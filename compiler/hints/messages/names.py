@@ -117,6 +117,9 @@ def name_taken(problem: p.NameTaken, words: Wording) -> Diagnostic:
 
 
 def _kept_by(name: str) -> str:
+    """Why no weight may bear it."""
+    if name.startswith("_"):
+        return "names that begin with `_` are those of torch modules"
     return "it is a word of Python" if iskeyword(name) else "torch modules have something of that name"
 
 
