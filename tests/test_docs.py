@@ -2,9 +2,10 @@
 
 Fences of a page are taken in order and share a folder, which holds a copy of `examples/`, and a Python namespace:
 
-    ```attn           checks without errors
+    ```attn           checks, and nothing is told of it: no error, warning or advice
     ```attn example   is not checked here (tests of the catalogue do that for errors.md)
     ```attn E0307     must give exactly this error (or these, with spaces between)
+    ```attn W0503     checks, and gives this warning or advice (or these), once or more often
     ```python         runs
     ```python a.py F  is what the file a.py, which was written above, has of the class or function F (or `F.forward`),
                       or of its docstring if F is not said: `pytest --update` writes it anew
@@ -35,6 +36,7 @@ import pytest
 
 import attnc
 from attnc.cli import main
+from attnc.dsl.render import render_all
 from tests.diagrams.test_paper import has_tex
 
 ROOT = Path(__file__).parents[1]
@@ -102,13 +104,11 @@ def excerpt(file: str, name: str = "") -> str:
 
 
 def check_spec(fence: Fence, where: str) -> None:
-    try:
-        attnc.loads(fence.text, name=where, base=Path.cwd())
-        codes = []
-    except attnc.AttnError as wrong:
-        codes = [found.code for found in wrong.diagnostics if found.severity is attnc.Severity.ERROR]
-        assert fence.info, str(wrong)
-    assert codes == list(fence.info), where
+    """What is told of it is what the fence says: errors, or else warnings and advice."""
+    found = attnc.check(fence.text, name=where, base=Path.cwd())
+    errors = [each for each in found if each.severity is attnc.Severity.ERROR]
+    codes = [each.code for each in errors] or [*dict.fromkeys(each.code for each in found)]
+    assert codes == list(fence.info), f"{where}: {render_all(found)}"
 
 
 def check_console(fence: Fence, where: str) -> None:
