@@ -171,14 +171,23 @@ def _callee(rows: _Rows, graph: Graph) -> str:
 
 
 def _named(name: str, primes: int = 0) -> str:
-    """`x` in italics, a word set as one, `w_k` with a subscript, `alpha` as the letter, `x_` with a prime."""
+    """`x` in italics, a word set as one, `w_k` with a subscript, `alpha` as the letter, `x_` with a prime.
+
+    More than three primes are hard to count, and a number would be a power: so `5th` stands there.
+    """
     words = name.strip("_") or name
     primes += len(name) - len(words)
     base, _, sub = words.partition("_")
     if not base:
         base, sub = words, ""
-    mark = "'" * primes if primes < 3 else rf"^{{({primes})}}"
+    mark = "'" * primes if primes <= 3 else rf"^{{\text{{{ordinal(primes + 1)}}}}}"
     return (_letters(base, "mathit") + (f"_{{{_letters(sub, 'mathrm')}}}" if sub else "")) + mark
+
+
+def ordinal(number: int) -> str:
+    """`5th`, `21st`."""
+    teen = number // 10 % 10 == 1
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _letters(word: str, style: str) -> str:

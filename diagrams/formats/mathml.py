@@ -113,6 +113,8 @@ def _operand(term: TexTerm) -> str:
 def _raised(base: TexTerm, power: TexTerm) -> str:
     """A power, the shape of a space, or the name of weights."""
     words, above = _words(base), _words(power)
+    if power.text and not power.text.strip("′"):
+        return words + " prime" * len(power.text)
     if base.text in _ALONG or base.text in ("[]", "{}"):
         return f" {words} along {above.replace(' times ', ' and ')} "
     if (
@@ -121,4 +123,6 @@ def _raised(base: TexTerm, power: TexTerm) -> str:
         and (base.form is TexForm.NAME or base.form is TexForm.WORDS)
     ):
         return f"{words} {above}"
+    if power.form is TexForm.WORDS:  # one name that is bound again and again
+        return f"the {above} {words} "
     return f"{words} to the power {above} "

@@ -165,10 +165,24 @@ def test_what_begins_with_an_axis_called_model_is_a_place() -> None:
         (r"&6 \text{ times}\colon", "6 times:"),
         (r"\begin{cases} 0 & \text{if } \mathsf{q} \bmod 2 = 0 \\ 1 & \text{otherwise} \end{cases}",
          "0 if q modulo 2 is 0; 1 otherwise"),
+        (r"x''' \cdot y^{\text{5th}}", "x prime prime prime times the 5th y"),
     ],
 )  # fmt: skip
 def test_equations_can_be_heard(tex: str, words: str) -> None:
     assert spoken(read(tex)) == words
+
+
+@pytest.mark.parametrize("name", ["x", "hidden", "w_k", "lambda", "lambda_q", "x_", "head_size"])
+def test_a_name_that_is_bound_again_is_no_power(name: str) -> None:
+    """However often: each value has a name of its own, in letters and in words, and none reads as a power."""
+    body = "".join(f"    {name} = {name} + {count}\n" for count in range(30))
+    text = f"width seq\nmodel net({name}: [seq]) -> [seq] {{\n{body}    return {name}\n}}\n"
+    rows = attnc.loads(text).model("net").latex().rstrip().split("\n")[2:-2]
+    names = [row.partition(" &")[0].strip() for row in rows]
+    said = [spoken(read(made)) for made in names]
+    assert len(set(names)) == len(set(said)) == 30
+    assert not any("power" in words for words in said)
+    assert not any(re.search(r"\^\{?\(?\d", made) for made in names)
 
 
 def test_equations_are_mathml() -> None:

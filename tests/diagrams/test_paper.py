@@ -76,8 +76,8 @@ def test_each_kind_of_pass_has_its_equations() -> None:
         r"&    x'' = \sin\left(x'\right)",
         r"&    x' \leftarrow x''",
         r"&  \text{if } i \text{ odd}\colon",
-        r"&    x^{(3)} = \cos\left(x'\right)",
-        r"&    x' \leftarrow x^{(3)}",
+        r"&    x''' = \cos\left(x'\right)",
+        r"&    x' \leftarrow x'''",
     ]
 
 
@@ -125,8 +125,8 @@ def test_a_repeat_in_one_kind_of_pass() -> None:
         r"&  \text{if } i = 0\colon",
         r"&    x'' = x'",
         r"&    \text{for } j = 0\colon",
-        r"&      x^{(3)} = x'' \cdot \left(i + j\right)",
-        r"&      x'' \leftarrow x^{(3)}",
+        r"&      x''' = x'' \cdot \left(i + j\right)",
+        r"&      x'' \leftarrow x'''",
         r"&    x' \leftarrow x''",
         r"&  \text{if } i = 1\colon",
         r"&    x^{(4)} = x'",
