@@ -227,6 +227,12 @@ def test_it_is_light(page: Path) -> None:
     assert page.stat().st_size < 400_000
 
 
+NARROW = """[...figure.querySelectorAll('.room')].filter(room => {
+    const deep = room.closest('.level').dataset.path.split('/').length, unit = room.getScreenCTM().a;
+    return room.getBoundingClientRect().width + 2 * PAD * deep * unit < figure.clientWidth - 6;
+}).map(room => room.parentNode.dataset.key)"""  # open blocks that are not as wide as the window
+
+
 @in_chromium
 def test_it_opens_in_a_browser(small: str, tmp_path: Path) -> None:
     """The one that runs with the fast tests, where there is a browser."""
@@ -236,6 +242,10 @@ def test_it_opens_in_a_browser(small: str, tmp_path: Path) -> None:
         browser.open(tmp_path / "page.html")
         levels = "figure.querySelectorAll('.level').length"
         assert browser.run(levels) == 3  # so small a figure opens its blocks by itself
+        assert browser.run(NARROW) == []
+        for key, step in (("ArrowRight", 1), ("End", 14), ("Home", 1)):  # nothing was clicked before
+            browser.press(key)
+            assert f"step {step} of" in browser.run("$('about').textContent")
         browser.click(*browser.at("#figure [data-box]"))
         assert browser.run(levels) == 1
         assert browser.errors == []
@@ -263,6 +273,8 @@ def test_it_is_laid_out_for_the_window(chromium: Chromium, page: Path, size: str
     assert min(heights) >= {"phone": 8.5, "laptop": 10, "projector": 13}[size]
     assert chromium.run("figure.scrollWidth <= figure.clientWidth + 1")
     assert chromium.run("document.documentElement.scrollWidth <= innerWidth")
+    chromium.run("openLevel(), openLevel()")
+    assert chromium.run(NARROW) == [] and chromium.run("figure.querySelectorAll('.room').length") > 2
     paint = "performance.getEntriesByType('paint')[0].startTime"
     assert chromium.run(f"new Promise(done => requestAnimationFrame(() => setTimeout(() => done({paint}), 50)))") < 1000
     assert [url for url in chromium.asked if not url.startswith(("file:", "data:"))] == []

@@ -43,6 +43,10 @@ BROWSERS = [
     pytest.param(Firefox, marks=pytest.mark.skipif(FIREFOX is None, reason="Firefox is not installed")),
 ]
 DRAWN = "document.querySelector('#figure iframe:not(.coming)') && !document.querySelector('#results.stale')"
+WATCHED = "{subtree: true, childList: true, characterData: true, attributes: true}"
+BOTH = """const state = document.querySelector("#state"), none = document.querySelector("#none");
+    if (state.className === "right" && !none.hidden && none.textContent.includes("as soon as"))
+        window.both.push(state.textContent);"""
 VIEW = """new Promise(done => {
     addEventListener("message", ({data}) => done(JSON.stringify(data.view)), {once: true});
     document.querySelector("#figure iframe:not(.coming)").contentWindow.postMessage({view: true}, "*");
@@ -122,15 +126,17 @@ def test_it_checks_draws_and_mends_at_a_click(page: Playground) -> None:
     page.visit(WRONG)
     print(f"first check: {page.until('document.body.dataset.checked'):.1f} s")
     assert "E0307" in page.run("document.querySelector('#mistakes').textContent")
+    assert "as soon as" in page.run("document.querySelector('#none').textContent")
+    page.run(f"(window.both = [], new MutationObserver(() => {{ {BOTH} }}).observe(document.body, {WATCHED}), 0)")
     page.browser.tap("#mistakes .fix")
     page.until("document.querySelector('#mistakes').childElementCount === 0")
     assert "softmax[past]" in page.text()
-    assert "as soon as" in page.run("document.querySelector('#none').textContent")
     print(f"first figure: {page.until(DRAWN):.1f} s")
     assert page.run("document.querySelector('#none').hidden")
     for part, words in (("torch", "class Net"), ("numpy", "def net("), ("cost", "multiply")):
         page.browser.tap(f"[data-part={part}]")
         page.until(f"document.querySelector('#text').textContent.includes({json.dumps(words)})")
+    assert page.run("JSON.stringify(window.both)") == "[]"
     assert not page.errors
 
 

@@ -1,14 +1,17 @@
 // The figure: levels are drawn once, and put together here, an open block beneath the row in which its box stands.
 const PAD = 9, HEAD = 20;
 
-// The layout whose letters are large enough in the window, and how large a point of it is then.
+// The layout whose letters are large enough in the window, for the figure and all open blocks, and how large a point of it is then.
 function fitting() {
   const room = Math.max(200, figure.clientWidth - 4), least = room < 500 ? 10.5 : 12.5;
-  const drawn = data.levels[state.root].drawn.map(n => data.drawings[n]);
-  let at = drawn.findIndex(d => room / (d.x[1] - d.x[0] + 2 * PAD) * 12 >= least);
-  if (at < 0) at = drawn.length - 1;
-  const wide = drawn[at].x[1] - drawn[at].x[0] + 2 * PAD;
-  return { at, wide, unit: Math.max(Math.min(room / wide, 1.9), least / 12 * .9) };
+  const shown = [[state.root, 1], ...[...state.open].map(path => [numberOf(path), path.split("/").length])];
+  const widest = at => Math.max(...shown.map(([n, deep]) => {
+    const d = data.drawings[data.levels[n].drawn[at]];
+    return d.x[1] - d.x[0] + 2 * PAD * deep;
+  }));
+  const layouts = data.levels[state.root].drawn.map((_, at) => widest(at)), found = layouts.findIndex(wide => room / wide * 12 >= least);
+  const at = found < 0 ? layouts.length - 1 : found, unit = Math.max(Math.min(room / layouts[at], 1.9), least / 12 * .9);
+  return { at, wide: Math.max(layouts[at], room / unit), unit };
 }
 
 function level(number, path, at, wide) {
@@ -34,24 +37,23 @@ function level(number, path, at, wide) {
   return { g, wide: width, high: y };
 }
 
-// An open block: its level in a tinted room, tied to its box.
+// An open block: its level in a tinted room as wide as the window, tied to its box.
 function room(fact, path, box, move, at, wide, y) {
   const inner = level(fact.b, path, at, wide - 2 * PAD);
   const shrink = Math.min(1, (wide - 2 * PAD) / inner.wide), long = inner.wide * shrink + 2 * PAD;
   const middle = (box[0] + box[2]) / 2 + move.x, x = Math.max(0, Math.min(middle - long / 2, wide - long));
   const high = inner.high * shrink + HEAD + PAD;
-  const named = Math.max(long, 11 * 0.56 * (fact.h.length + (fact.a || "").length) + 60);
-  const g = make("g", { class: "inset", "data-key": path, transform: `translate(${x} ${y})` });
-  g.append(make("rect", { class: `room f${fact.c}`, "data-c": "inside", width: named, height: high, rx: 6 }));
+  const g = make("g", { class: "inset", "data-key": path, transform: `translate(0 ${y})` });
+  g.append(make("rect", { class: `room f${fact.c}`, "data-c": "inside", width: wide, height: high, rx: 6 }));
   const name = make("text", { class: "name", "data-c": "inside", x: PAD, y: 15, "font-size": 12.5 }, fact.h + (label(fact) ? ` (${label(fact)})` : ""));
-  const shut = make("text", { class: "shut", x: named - 12, y: 15, "font-size": 15, "data-shut": path }, "×");
+  const shut = make("text", { class: "shut", x: wide - 12, y: 15, "font-size": 15, "data-shut": path }, "×");
   g.append(name, shut);
   if (fact.a) g.append(make("text", { class: "same", "data-c": "inside", x: PAD + 12 + 7 * name.textContent.length, y: 15, "font-size": 11 }, fact.a));
-  inner.g.setAttribute("transform", `translate(${PAD} ${HEAD}) scale(${shrink})`);
+  inner.g.setAttribute("transform", `translate(${x + PAD} ${HEAD}) scale(${shrink})`);
   g.append(inner.g);
   const [a, b, low] = [box[0] + move.x, box[2] + move.x, box[3] + move.y];
-  const lens = make("path", { class: `lens f${fact.c}`, d: `M${a} ${low}L${b} ${low}L${x + named} ${y + 4}L${x} ${y + 4}Z` });
-  return { g, lens, high, right: x + named };
+  const lens = make("path", { class: `lens f${fact.c}`, d: `M${a} ${low}L${b} ${low}L${wide} ${y + 4}L0 ${y + 4}Z` });
+  return { g, lens, high, right: wide };
 }
 
 const label = fact => { const words = fact.t.split(" "); return words.length > 1 && words[1] !== words[0] ? words[1] : ""; };

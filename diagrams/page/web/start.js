@@ -30,7 +30,8 @@ function press(key) {
 
 // Only a pointer that moves points: what comes to lie under one at rest, as keys scroll the figure, is not meant.
 let rest = null, over = null, told = false; // where it is ("?": keys came before it), upon what it moved last, and whether that says something
-figure.addEventListener("keydown", event => {
+addEventListener("keydown", event => {
+  if (event.target !== document.body && !figure.contains(event.target)) return; // at once: nothing need be clicked first
   rest ??= "?";
   const act = !event.ctrlKey && !event.metaKey && !event.altKey && press(event.key);
   if (act) { event.preventDefault(); act(); }

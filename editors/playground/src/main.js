@@ -5,7 +5,7 @@ import { BadLink, fromFragment, toFragment } from "./link.js";
 import { showMistakes } from "./mistakes.js";
 import { keepSolved, listPuzzles, showPuzzle, signature } from "./puzzles.js";
 import { Python } from "./python.js";
-import { isMade, isShown, keep, partText, showPart, stale } from "./results.js";
+import { isMade, isShown, keep, partText, showPart, stale, waits } from "./results.js";
 import { showSees } from "./sees.js";
 
 const QUIET = 40, CALM = 350; // milliseconds after the last key: until a check, until figures
@@ -57,6 +57,7 @@ async function check(text) {
   const counts = [errors && `${errors} mistake${errors > 1 ? "s" : ""}`, others && `${others} warning${others > 1 ? "s" : ""}`].filter(Boolean).join(", ");
   now.told = `${counts || "It checks."}${errors && isShown() ? ": beside is the last that was right." : ""}`;
   say(now.told, errors ? "wrong" : "right");
+  waits(errors ? "It appears here as soon as the spec checks." : now.name ? "It is being made." : "There is no block or model yet, of which it could be made.");
   document.body.dataset.checked = Math.round(performance.now() - begun);
   calm = setTimeout(results, CALM);
 }
@@ -85,6 +86,7 @@ async function results() {
       if (!answer) return;
       keep(part, of, answer.text, name);
     } catch (problem) {
+      waits("It could not be made.");
       return say(`attnc could not make this: ${problem.message}`, "wrong");
     }
   }

@@ -24,6 +24,9 @@ export function keep(part, of, text, name) {
   if (part === "figure") drawn(text, name);
 }
 
+// What stands in the place of what is not made yet.
+export const waits = text => { $("none").textContent = text; };
+
 export const isMade = (part, of) => made.get(part)?.of === of;
 export const isShown = () => made.size > 0 && $("sees").hidden;
 export const partText = part => made.get(part)?.text ?? "";
