@@ -50,6 +50,14 @@ def raised(rich: Rich) -> Rich:
     return tuple(Run(run.text, run.style, 1) for run in rich)
 
 
+def lowered(rich: Rich, index: Rich) -> Rich:
+    """With this as its subscript, or at the end of that which it has. What is empty stays so."""
+    if not rich:
+        return ()
+    more = (Run(",", "i", -1),) if rich[-1].shift < 0 else ()
+    return (*rich, *more, *(Run(run.text, run.style, -1) for run in index))
+
+
 def plain(rich: Rich) -> str:
     return "".join(run.text for run in rich)
 

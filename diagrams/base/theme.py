@@ -25,13 +25,18 @@ CAPTION = 12.0
 TITLE = 15.0
 COUNT = 15.0
 
+PENS = {"width": 1.5, "depth": 0.95, "scalar": 1.0}  # how thick wires are, by what they stand for
+
 LEAST = 7.0  # points on paper, of CAPTION, the smallest font
 PAGE = 5.5 * 72
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """The colours of wires and glyphs. Whatever a colour says, a shape or a label says too.
+    """The colours of wires and glyphs. Whatever a colour says, a shape or a label says too. In black and white the wire
+    of a width is a dark thick line, that of a depth a light thin one (L* 35 and 52).
+
+    label:         of the labels of depths, which are letters and so darker than their wires.
 
     block, region: the tints of blocks, closed and open, in one order: a block has the same hue in both.
     part:          of the passes that a part of a repeat's body is for.
@@ -40,6 +45,7 @@ class Theme:
     ink: str
     width: str
     depth: str
+    label: str
     learned: str
     norm: str
     reduce: str
@@ -52,8 +58,9 @@ class Theme:
 
 COLOR = Theme(
     ink="#1A1A1A",
-    width="#0072B2",
-    depth="#B34700",
+    width="#00548F",
+    depth="#C2600A",
+    label="#9C4700",
     learned="#DDE6E1",
     norm="#F2FBFB",
     reduce="#FFF3C9",
@@ -67,6 +74,7 @@ MONO = Theme(
     ink="#1A1A1A",
     width="#1A1A1A",
     depth="#1A1A1A",
+    label="#1A1A1A",
     learned="#EDEDED",
     norm="#FFFFFF",
     reduce="#FFFFFF",

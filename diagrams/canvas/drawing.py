@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...compiler.sizes.axes import Axis
+from ..base import theme
 from ..base.curves import sampled, straight
 from ..base.names import bar_over
 from ..base.paper import Paper
@@ -94,6 +96,7 @@ class Canvas(FigureLayout):
         self.roles: list[OperandNote] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
         self.notes: list[tuple[Rich, float, list[Point], float, str]] = []  # text, size, places, width, axis
+        self.regions: dict[int, list[Cluster]] = {}  # of an open block, by its section's id: its tint in each row
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not
         self.texts: list[tuple[str, Box]] = []
         self.curves: list[tuple[Wire, list[Point]]] = []
@@ -164,7 +167,7 @@ class Canvas(FigureLayout):
     def across(self, wire: Wire, x0: float, x1: float, y: float) -> None:
         """A wire once more, over the glyph through which it runs."""
         attributes = {"shape": "box", "style": "filled", "fillcolor": self.color(wire), "penwidth": "0",
-                      "width": f"{x1 - x0:.2f}", "height": "1.4", "class": "wire"}  # fmt: skip
+                      "width": f"{x1 - x0:.2f}", "height": f"{theme.PENS[wire.kind]:g}", "class": "wire"}  # fmt: skip
         self.picture.nodes.append(Node(f"t{len(self.picture.nodes)}", ((x0 + x1) / 2, y), attributes))
 
     def box(self, id: str, box: Box, fill: str, cls: str, tip: str) -> None:
@@ -299,6 +302,10 @@ class Canvas(FigureLayout):
         if wire.axis is None:
             return self.theme.ink
         return self.theme.width if wire.axis.is_width else self.theme.depth
+
+    def ink(self, axis: Axis) -> str:
+        """The colour of an axis's label."""
+        return self.theme.width if axis.is_width else self.theme.label
 
     def include(self, box: Box) -> None:
         x0, y0, x1, y1 = self.extent

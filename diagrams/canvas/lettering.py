@@ -128,7 +128,7 @@ def _label(sheet: Canvas, run: Stretch, text: Rich, want: float, far: float) -> 
                 break
             box = (x - wide / 2 - 1, middle - max(6.0, bar + 0.8), x + wide / 2 + 1, middle + 5.0)
             if sheet.occupied.free(box):
-                kind, color = "width" if axis.is_width else "depth", sheet.color(run.wire)
+                kind, color = run.wire.kind, sheet.ink(axis)
                 sheet.write(x, middle, text, theme.AXIS, color=color, cls=f"label {kind}")
                 if bar:
                     sheet.bar(axis.label, x - wide / 2, middle, theme.AXIS, color)

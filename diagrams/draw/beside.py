@@ -13,7 +13,7 @@ from ..base.picture import Box, Node, Point
 from ..base.text import bold, roman, width
 from ..hints.hints import NONE, TINTS
 from ..scene.opening import called
-from ..scene.steps import Marks
+from ..scene.steps import Look, Marks
 from .making import FigureMaker
 from .notes import shade
 from .sheet import Sheet, corners
@@ -43,7 +43,7 @@ def beside(found: Difference, paper: Paper, colors: theme.Theme) -> Sheet:
 
     above, below = sheet(found.old, found.old_places, names[0]), sheet(found.new, found.new_places, names[1])
     _append(above, below)
-    _explain(above, names, {*found.old_places.values(), *found.new_places.values()})
+    _explain(above, names, above.tinted | below.tinted)
     above.picture.nodes += corners(above.extent)
     above.fit(paper)
     return above
@@ -100,7 +100,7 @@ def _is_corner(node: Node) -> bool:
     return node.id in ("page_1", "page_2")
 
 
-def _explain(sheet: Sheet, names: list[str], changes: set[DiffKind]) -> None:
+def _explain(sheet: Sheet, names: list[str], drawn: set[Look]) -> None:
     """What the colours say: of those that are there."""
     said = {
         DiffKind.REMOVED: f"only in {names[0]}",
@@ -110,7 +110,7 @@ def _explain(sheet: Sheet, names: list[str], changes: set[DiffKind]) -> None:
     x, _, _, y = sheet.extent
     y += _LINE
     for change, (color, sign) in LOOKS.items():
-        if change not in changes:
+        if (color, sign) not in drawn:
             continue
         text = roman(said[change])
         wide = width(text, theme.CAPTION)

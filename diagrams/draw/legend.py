@@ -12,12 +12,12 @@ from ..base import theme
 from ..base.curves import straight
 from ..base.names import axis_label, barred, spaced
 from ..base.picture import Cluster
-from ..base.text import Rich, bold, plain, roman, width
+from ..base.text import Rich, bold, italic, lowered, plain, roman, width
 from ..glyphs.masks import draw_mask
 from ..layout.glyph_sizes import tiled
 from ..layout.wires import Wire
 from ..scene.formulas.patterns import GENERAL
-from ..scene.steps import DrawStep, StepKind
+from ..scene.steps import DrawStep, Enters, StepKind
 from ..scene.wording import BACKWARD, sent_letters
 from .hatches.memory import LOOKS, REGISTERS, SHARED, STREAMED, DrawnMemory
 from .hatches.meshes import SLANTS, DrawnMesh
@@ -73,6 +73,9 @@ def _entries(sheet: Canvas) -> list[Entry]:
                 closed[step.title] = step.tint
             if step.mark in ("block", "predicate") and (step.cases or step.note):
                 steps.setdefault("mask", step)
+            marks = {"running": Enters.RUNNING in step.enters, "held": Enters.HELD in step.enters, "one": step.one}
+            for mark in (mark for mark, there in {**marks, "passes": step.counted}.items() if there):
+                steps.setdefault(mark, step)
     distinct = {(axis.label, axis.name, axis.is_width, axis.extent): axis for axis in reversed(axes)}
     out = [_axis(axis) for axis in reversed(distinct.values())]
     within = [op for step in _all(sheet) for op, _ in step.sends]
@@ -131,7 +134,7 @@ def _tile(axis: Axis, size: int, streamed: bool) -> Entry:
     wide = width(mark, theme.AXIS)
 
     def icon(sheet: Canvas, x: float, y: float) -> None:
-        color = sheet.theme.width if axis.is_width else sheet.theme.depth
+        color = sheet.ink(axis)
         sheet.write(x + wide / 2, y, mark, theme.AXIS, color=color, cls="legend")
         if axis.is_width and barred(axis.label):
             sheet.bar(axis.label, x, y, theme.AXIS, color)
@@ -200,8 +203,8 @@ def _axis(axis: Axis) -> Entry:
     wide = width(label, theme.AXIS)
 
     def icon(sheet: Canvas, x: float, y: float) -> None:
-        color = sheet.theme.width if axis.is_width else sheet.theme.depth
-        sheet.line(x, x + _ICON, y, color, "1.5" if axis.is_width else "1.35")
+        wire, color = sheet.theme.width if axis.is_width else sheet.theme.depth, sheet.ink(axis)
+        sheet.line(x, x + _ICON, y, wire, f"{theme.PENS[kind]:g}")
         sheet.write(x + _ICON + 5 + wide / 2, y, label, theme.AXIS, color=color, cls="legend")
         if axis.is_width and barred(axis.label):
             sheet.bar(axis.label, x + _ICON + 5, y, theme.AXIS, color)
@@ -243,6 +246,10 @@ _MEANING: dict[str, str] = {
     "hidden": "left out by the author",
     "bracket": "repeated",
     "scan": "item by item, in order",
+    "running": "the start of what goes round",
+    "held": "the same in every pass",
+    "passes": "weights new in each pass",
+    "one": "weights one for all passes",
 }
 
 
@@ -254,7 +261,7 @@ def _glyph(mark: str, step: DrawStep) -> Entry:
     return _said(roman(_MEANING[mark]), _ICON + 5, icon)
 
 
-_LETTERS = {"learned": "L", "embed": "E", "sign": "+"}
+_LETTERS = {"learned": "L", "embed": "E", "sign": "+", "one": "L"}
 
 
 def _shapes(colors: theme.Theme) -> dict[str, dict[str, str]]:
@@ -264,6 +271,7 @@ def _shapes(colors: theme.Theme) -> dict[str, dict[str, str]]:
     pill = {"shape": "box", "style": "filled,rounded", "fillcolor": colors.reduce}
     return letters | {
         "triangle": {"shape": "triangle", "orientation": "90", "fillcolor": "white"},
+        "running": {"shape": "triangle", "orientation": "270", "fillcolor": "white"},
         "mask": {"shape": "box", "fillcolor": colors.kept},
         "ring": {"shape": "circle", "fillcolor": colors.norm, "penwidth": "1.8"},
         "pill": pill,
@@ -271,6 +279,20 @@ def _shapes(colors: theme.Theme) -> dict[str, dict[str, str]]:
         "counted": pill,
         "pick": pill,
         "hidden": {"shape": "box", "style": "filled,rounded,dashed", "fillcolor": "white", "penwidth": "1"},
+    }
+
+
+def _parts(colors: theme.Theme) -> dict[str, list[tuple[float, float, dict[str, str], float]]]:
+    """Of those that are several, or stand on such a shape: half their width and height, their look, and how far to the
+    right they stand."""
+    ink, stroke = _plain("circle", colors.ink, "0"), _plain("box", colors.ink, "0")
+    return {
+        "mask": [(4, 8, _plain("box", colors.masked, "0.1"), 4)],
+        "bar": [(2, 8, _plain("box", colors.ink), 0)],
+        "copy": [(3, 3, ink, 0)],
+        "gate": [(5.5, 5.5, _plain("circle", "white", "1.3"), 0), (1.5, 1.5, ink, 0)],
+        "held": [(4.5, 8, _plain("box", "white", "1.1"), 0), *((0.5, 4.5, stroke, at) for at in (-1.6, 1.6))],
+        "one": [(0.5, 4, stroke, -6)],
     }
 
 
@@ -282,25 +304,23 @@ def _plain(shape: str, fill: str, pen: str = "") -> dict[str, str]:
 def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
     colors, id, middle = sheet.theme, f"legend_{mark}", x + 12
 
-    def part(
-        suffix: str, wide: float, high: float, look: dict[str, str], *, tip: str = _MEANING[mark], at: float = middle
-    ) -> None:
-        box = (at - wide, y - high, at + wide, y + high)
-        sheet.shape(id + suffix, box, "legend", tip, covers=False, **look)
+    def part(suffix: str, wide: float, high: float, look: dict[str, str], at: float = 0.0) -> None:
+        box = (middle + at - wide, y - high, middle + at + wide, y + high)
+        sheet.shape(id + suffix, box, "legend", _MEANING[mark], covers=False, **look)
 
     if look := _shapes(colors).get(mark):
         part("", 8, 8, {"style": "filled", "penwidth": "1.1", **look})
+    for k, (wide, high, look, at) in enumerate(_parts(colors).get(mark, ())):
+        part(f"_{k}" if k or mark in _shapes(colors) else "", wide, high, look, at)
     if letter := _LETTERS.get(mark):
         sheet.write(middle, y, bold(letter), theme.AXIS, cls="legend")
     match mark:
         case "loop":
             sheet.stroke(f"{id}_a", [(x + 4, y - 6), (x + 20, y - 8), (x + 20, y + 8), (x + 4, y + 6)], colors.depth)
-        case "mask":
-            part("_m", 4, 8, _plain("box", colors.masked, "0.1"), tip="left out", at=x + 16)
+        case "passes":
+            sheet.write(middle, y, lowered(italic("W"), italic("i")), theme.GLYPH, cls="legend")
         case "general":
             draw_mask(sheet, id, (x + 4, y - 8, x + 20, y + 8), GENERAL, _MEANING[mark])
-        case "bar":
-            part("", 2, 8, _plain("box", colors.ink))
         case "bracket" | "scan":
             for k, side in enumerate((-1, 1)):
                 chain = [(middle + side * p, y + q) for p, q in ((5, -8), (9, -4), (9, 4), (5, 8))]
@@ -310,10 +330,5 @@ def _icon(sheet: Canvas, mark: str, x: float, y: float) -> None:
         case "arrow":
             sheet.head(f"{id}_h", x + 8, y)
             sheet.head(f"{id}_k", x + 18, y)
-        case "copy":
-            part("", 3, 3, _plain("circle", colors.ink, "0"), tip="copy")
-        case "gate":
-            part("", 5.5, 5.5, _plain("circle", "white", "1.3"))
-            part("_d", 1.5, 1.5, _plain("circle", colors.ink, "0"))
         case _:
             pass

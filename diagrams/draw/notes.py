@@ -18,7 +18,7 @@ from ..base.text import Rich, Run, bold, joined, plain, width
 from ..canvas.drawing import Canvas
 from ..layout.glyph_sizes import born, covered, gone
 from ..layout.wires import Lane, Wire
-from ..scene.steps import Callout, DrawStep, Mark, StepKind
+from ..scene.steps import Callout, DrawStep, Look, Mark, Section, StepKind
 
 _LINE = 14.5  # from one line of a note to the next
 _EDGE = 6.0  # between a note's text and its border
@@ -100,6 +100,11 @@ def _holds(box: Box, x: float, y: float) -> bool:
     return box[0] < x < box[2] and box[1] < y < box[3]
 
 
+def _covers(box: Box, inner: Box) -> bool:
+    """Whether it reaches at least as far on all sides."""
+    return box[0] <= inner[0] and box[1] <= inner[1] and inner[2] <= box[2] and inner[3] <= box[3]
+
+
 def _centre(box: Box) -> tuple[float, float]:
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
@@ -171,14 +176,18 @@ def _middle(places: Sequence[Place]) -> float:
     return (min(b[0] for b, _ in places) + max(b[2] for b, _ in places)) / 2
 
 
-def draw_plates(sheet: Canvas) -> None:
-    """Colours behind glyphs, as in the equations."""
+def draw_plates(sheet: Canvas) -> set[Look]:
+    """Colours behind glyphs, as in the equations, and signs at them; returns those that are there."""
+    drawn = set[Look]()
     for k, tint in enumerate(sheet.scene.tints):
-        box = _box(sheet, (tint.mark, None))
+        box, color = _box(sheet, (tint.mark, None)), shade(sheet, tint.color)
         if box is not None:
-            _plate(sheet, f"tint{k}", box, shade(sheet, tint.color))
+            drawn.add((tint.color, tint.sign))
+            if not _recoloured(sheet, tint.mark, color):
+                _plate(sheet, f"tint{k}", box, color)
             if tint.sign:
                 _sign(sheet, box, bold(tint.sign))
+    return drawn
 
 
 def _sign(sheet: Canvas, box: Box, sign: Rich) -> None:
@@ -206,6 +215,7 @@ def draw_notes(sheet: Canvas, placed: Sequence[_PlacedNote]) -> None:
                 _plate(sheet, f"note{n}_{k}", around, color)
             _wedge(sheet, f"wedge{n}_{k}", p, edge, around, color)
         for step, axis in p.note.marks:
+            _recoloured(sheet, step, color)
             if axis is not None and isinstance(step, DrawStep):
                 _halo(sheet, _wire(sheet, step, axis), color)
         sheet.shape(f"note{n}", box, "note", p.note.text, covers=False, shape="box", style="filled",
@@ -256,8 +266,19 @@ def shade(sheet: Canvas, color: str) -> str:
     return f"#{light:02X}{light:02X}{light:02X}"
 
 
+def _recoloured(sheet: Canvas, mark: DrawStep | Section, color: str) -> bool:
+    """Give an open block this colour in place of its own, which leaves its title; returns whether it is one."""
+    regions = sheet.regions.get(id(mark), [])
+    for region in regions:
+        region.fill = color
+    return bool(regions)
+
+
 def _plate(sheet: Canvas, id: str, box: Box, color: str) -> None:
-    sheet.picture.clusters.append(Cluster(id, box, (), (box[0], box[1]), color, "", theme.CAPTION, "plate"))
+    """A colour behind all that lies there, open blocks among it."""
+    clusters = sheet.picture.clusters
+    place = next((k for k, inner in enumerate(clusters) if _covers(box, inner.box)), len(clusters))
+    clusters.insert(place, Cluster(id, box, (), (box[0], box[1]), color, "", theme.CAPTION, "plate"))
     sheet.include(box)
 
 

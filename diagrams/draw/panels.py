@@ -69,7 +69,9 @@ def panels(main: PanelPart, make: Make, rest: Rest) -> list[Panel]:
         sheet = _fitting(part, make)
         if part.opening.apart:
             for call, inside, path in part.opening.closed(part.graph):
-                key = _signature(call.graph.name, scene_of(call.graph, Opening(call.graph, depth=99), ""))
+                key = _signature(
+                    call.graph.name, scene_of(call.graph, Opening(call.graph, depth=99), "", None, (frozenset(),))
+                )
                 if key not in letters:
                     letters[key] = _letter(len(letters))
                     todo.append(PanelPart(call.graph, inside, hints, letters[key], (*part.path, *path)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..base import theme
 from ..base.curves import sampled, straight
 from ..base.names import axis_label, barred, listed
@@ -13,8 +11,7 @@ from ..base.theme import Theme
 from ..canvas.drawing import HEAD, Canvas
 from ..layout.glyph_sizes import Slot
 from ..layout.heights import Border
-from ..layout.wires import Wire
-from ..scene.steps import DrawStep, Section, StepKind
+from ..scene.steps import DrawStep, Section
 
 
 def draw_sections(sheet: Canvas) -> None:
@@ -23,20 +20,55 @@ def draw_sections(sheet: Canvas) -> None:
         section = border.section
         first, last = border.columns[0], border.columns[-1]
         opens, closes = (step if _there(sheet, border, step) else None for step in (section.enter, section.exit))
-        border.x0 = sheet.slots[id(opens)].middle if opens is not None else sheet.left[first]
+        opened = sheet.slots[id(opens)] if opens is not None else None
+        border.x0 = sheet.left[first] if opened is None else opened.opening if section.repeat else opened.middle
         border.x1 = sheet.slots[id(closes)].middle if closes is not None else sheet.right[last]
         if not section.repeat:
-            opened = opens is not None or section.enter is None  # a table's block has nothing that enters
-            _region(sheet, border, f"region{n}", opened, opens is not None and closes is not None)
+            begins = opens is not None or section.enter is None  # a table's block has nothing that enters
+            _region(sheet, border, f"region{n}", begins, opens is not None and closes is not None)
         if section.repeat and opens is not None:
             _bracket(sheet, border, sheet.slots[id(opens)], way=1)
         if section.repeat and closes is not None:
             _bracket(sheet, border, sheet.slots[id(closes)], way=-1)
             _times(sheet, border, border.x1 - 4)
-        if section.loops and opens is not None and closes is not None:
-            _loops(sheet, section, border.x0 + 4, border.x1 - 4, border.bottom - 4)
-        elif section.loops and (opens is not None or closes is not None):
-            _loops_elsewhere(sheet, border, opens is not None)
+        if section.loops and not (section.round and opens is not None and closes is not None):
+            if opens is not None and closes is not None:
+                _loops(sheet, section, border.x0 + 4, border.x1 - 4, border.bottom - 4)
+            elif opens is not None or closes is not None:
+                _loops_elsewhere(sheet, border, opens is not None)
+
+
+def draw_rounds(sheet: Canvas) -> None:
+    """What goes round in a repeat: a line at the foot of its brackets leads it back. Words stand in it where there is
+    room beneath the glyphs."""
+    for border in sheet.borders:
+        section, step = border.section, border.section.exit
+        if not section.round or step is None or not all(_there(sheet, border, s) for s in (section.enter, step)):
+            continue
+        a, b, y, id_ = border.x0 + 4, border.x1 - 4, border.bottom - 1, sheet.slots[id(step)].id
+        foot, text = a + HEAD[1] / 2, _going(section)
+        sheet.step = step
+        sheet.head(f"{id_}_lh", foot, y, leftwards=True)
+        sheet.point(f"{id_}_lt", (b, y))
+        half, middle = width(text, theme.CAPTION) / 2 + 4, (a + b) / 2
+        places = (middle + k * dx for dx in range(0, max(0, int(b - middle - half - 8)), 4) for k in (1, -1))
+        x = next((x for x in places if sheet.occupied.free((x - half, y - 6.5, x + half, y + 6.5))), None)
+        ends = [(b, f"{id_}_lt"), (foot, f"{id_}_lh")]
+        if x is not None:
+            ends[1:1] = [(x + half, f"{id_}_l0"), (x - half, f"{id_}_l1")]
+            sheet.write(x, y, text, theme.CAPTION, cls="note")
+        for (x0, tail), (x1, head) in zip(ends[::2], ends[1::2], strict=True):
+            for at, name in ((x0, tail), (x1, head)):
+                if name not in sheet.placed:
+                    sheet.point(name, (at, y))
+            _back(sheet, tail, head, x0, x1, y)
+
+
+def _back(sheet: Canvas, tail: str, head: str, x0: float, x1: float, y: float) -> None:
+    chain = [(x0, y), *straight((x0, y), (x1, y))]
+    attributes = {"color": sheet.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
+    sheet.picture.edges.append(Edge(tail, head, chain, attributes))
+    sheet.occupied.trace(sampled(chain))
 
 
 def _there(sheet: Canvas, border: Border, step: DrawStep | None) -> bool:
@@ -44,15 +76,16 @@ def _there(sheet: Canvas, border: Border, step: DrawStep | None) -> bool:
     return step is not None and sheet.column_of.get(id(step)) in border.columns
 
 
-def _region(sheet: Canvas, border: Border, id: str, opened: bool, whole: bool) -> None:
+def _region(sheet: Canvas, border: Border, key: str, opened: bool, whole: bool) -> None:
     """The tint of an open block, with its title. opened: whether it begins in this row; whole: and ends there, too."""
     section, x0, x1 = border.section, border.x0, border.x1
     box = (x0, border.top, x1, border.bottom)
     names = (section.title,) if opened else (section.title + ", continued", section.title)
     name = next((n for n in (*names, "") if width(roman(n), theme.BLOCK) < x1 - x0 - 2), "")
     at, cls = ((x0 + x1) / 2, border.top + 9), f"block-{section.name}" if section.name else ""
-    cluster = Cluster(id, box, _named(section, name), at, _fill(section, sheet.theme), section.title, theme.BLOCK, cls)
+    cluster = Cluster(key, box, _named(section, name), at, _fill(section, sheet.theme), section.title, theme.BLOCK, cls)
     sheet.picture.clusters.append(cluster)
+    sheet.regions.setdefault(id(section), []).append(cluster)
     if name:
         sheet.titles.append((cluster, x0, x1, whole))
     sheet.include(box)
@@ -70,7 +103,7 @@ def _named(section: Section, name: str) -> Rich:
 def _bracket(sheet: Canvas, border: Border, slot: Slot, way: int) -> None:
     """way: 1 for that which opens, -1 for that which closes."""
     top, bottom = border.top, border.bottom
-    x, high = slot.middle + 4 * way, bottom - top
+    x, high = slot.opening + 4 if way > 0 else slot.middle - 4, bottom - top
     a, b = f"{slot.id}_t", f"{slot.id}_b"
     sheet.point(a, (x, top))
     sheet.point(b, (x, bottom))
@@ -100,15 +133,21 @@ def _times(sheet: Canvas, border: Border, x: float) -> None:
 
 
 def _loops_elsewhere(sheet: Canvas, border: Border, opens: bool) -> None:
-    """The state of a scan where the other bracket is in another row: it is said in words that it goes round."""
+    """What goes round where the other bracket is in another row: it is said in words."""
     names, bottom = border.section.loops, border.bottom
-    goes = " goes round" if len(names) == 1 else " go round"
-    text = (*listed(names), *roman(goes)) if opens else (*roman("next "), *listed(names))
+    text = _going(border.section) if opens else (*roman("next "), *listed(names))
     x, wide = border.x0 if opens else border.x1, width(text, theme.CAPTION)
     places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
     along = range(18, int(border.x1 - border.x0 - wide) - 10, 8) if border.section.streams is not None else ()
     places += [(x + (k + wide / 2) * (1 if opens else -1), bottom - 7) for k in along]
     sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, ""))
+
+
+def _going(section: Section) -> Rich:
+    """The state of a scan has its name; what goes round in a repeat needs none where it is alone."""
+    alone = len(section.loops) == 1
+    names = () if alone and section.along is None else (*listed(section.loops), *roman(" "))
+    return (*names, *roman("goes round" if alone else "go round"))
 
 
 def _fill(section: Section, colors: Theme) -> str:
@@ -125,61 +164,18 @@ def _fill(section: Section, colors: Theme) -> str:
 
 
 def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> None:
-    """The state of a scan: a line beneath leads it back from the closing bracket to the opening one."""
-    text = listed(section.loops) if section.streams is None else (*roman("keeps "), *listed(section.loops))
+    """The state of a scan or a loop over tiles: a line beneath leads it back from the closing bracket to the opening
+    one."""
+    text = _going(section) if section.streams is None else (*roman("keeps "), *listed(section.loops))
+    if width(text, theme.CAPTION) > b - a - 16:
+        text = listed(section.loops)
     wide = width(text, theme.CAPTION)
     step = section.exit
     assert step is not None
     tail, head = f"{sheet.slots[id(step)].id}_lt", f"{sheet.slots[id(step)].id}_lh"
     sheet.point(tail, (b, y))
     sheet.head(head, a + HEAD[1] / 2, y, leftwards=True)
-    chain = [(b, y), *straight((b, y), (a + HEAD[1] / 2, y))]
-    attributes = {"color": sheet.theme.ink, "penwidth": "1.15", "class": "scalar", "tooltip": "the next step's"}
-    sheet.picture.edges.append(Edge(tail, head, chain, attributes))
-    sheet.occupied.trace(sampled(chain))
+    _back(sheet, tail, head, b, a + HEAD[1] / 2, y)
     middle = (a + b) / 2
     places = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]
     sheet.notes.append((text, theme.CAPTION, places, wide, ""))
-
-
-def write_outside(sheet: Canvas) -> None:
-    """Write "same in every pass" at values that enter a repeat from outside."""
-    for j, column in enumerate(sheet.columns):
-        for step in column.steps:
-            if step.kind is not StepKind.ENTER or step.border is None or not step.border.outside:
-                continue
-            first = len(step.ins) - step.border.outside
-            if not _beside(sheet, j, [own[0] for own in sheet.meetings[id(step)].ins[first:]]):
-                _beneath(sheet, step, listed(t.name for t in step.ins[first:] if t.name))
-
-
-def _beside(sheet: Canvas, j: int, wires: Sequence[Wire]) -> bool:
-    """Write it over one of the wires, behind the bracket. Returns whether there was room."""
-    text = roman("same in every pass")
-    wide = width(text, theme.CAPTION)
-    for wire in wires:
-        runs = (r for r in sheet.runs if r.wire is wire and r.x1 > sheet.right[j] and abs(r.y - wire.y[j]) < 1)
-        run = next(runs, None)
-        if run is None:
-            continue
-        x, end = sheet.right[j] + 3 + wide / 2, run.x1 - wide / 2
-        while x < end:
-            if sheet.occupied.free((x - wide / 2 - 2, wire.y[j] - 13.5, x + wide / 2 + 2, wire.y[j] - 2.5)):
-                sheet.write(x, wire.y[j] - 8, text, theme.CAPTION, cls="note")
-                return True
-            x += 4
-    return False
-
-
-def _beneath(sheet: Canvas, step: DrawStep, names: Rich) -> None:
-    """Write it near the lower end of the brackets, inside them or beneath them."""
-    text = (*names, *roman((": " if names else "") + "same in every pass"))
-    wide = width(text, theme.CAPTION)
-    slot = sheet.slots[id(step)]
-    border = next(b for b in sheet.borders if b.section is step.border and slot.column in b.columns)
-    for y in (border.bottom - 7, border.bottom + 7):
-        for k in range(12):
-            x = border.x0 + 14 + wide / 2 + 8 * k
-            if sheet.occupied.free((x - wide / 2 - 2, y - 6.5, x + wide / 2 + 2, y + 6)):
-                sheet.write(x, y, text, theme.CAPTION, cls="note")
-                return

@@ -20,7 +20,7 @@ from .hatches.meshes import DrawnMesh
 from .hatches.strokes import hatch
 from .legend import draw_legend
 from .notes import draw_notes, draw_plates, plan_notes
-from .sections import draw_sections, write_outside
+from .sections import draw_rounds, draw_sections
 from .where import write_where
 from .wiring import draw_dashes, draw_links, draw_row
 
@@ -29,6 +29,7 @@ class Sheet(Canvas):
     """Everything drawn of one scene, or of some of its rows (from, to).
 
     letter: of a panel, before its title.
+    tinted: the colours and signs that stand behind glyphs and open blocks.
     untitled: the picture without its title.
     scale:  of points of the drawing to points on paper.
     fits:   whether it is no higher than its page, with letters that are large enough.
@@ -51,14 +52,14 @@ class Sheet(Canvas):
         for row in self.rows:
             draw_row(self, row)
         draw_dashes(self)
+        draw_rounds(self)
         draw_links(self)
         write_roles(self)
         write_titles(self)
         write_signs(self)
         write_labels(self)
-        write_outside(self)
         hatched = frozenset[int]() if hatching is None else hatch(self, hatching)
-        draw_plates(self)
+        self.tinted = draw_plates(self)
         draw_notes(self, notes)
         write_where(self)
         draw_legend(self, hatching, hatched, whole=legend)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..base import theme
 from ..base.curves import bend, sampled, straight
 from ..base.picture import Box, Edge, Point
 from ..canvas.drawing import HEAD, Canvas, Stretch
@@ -105,10 +106,10 @@ def _route(sheet: Canvas, wire: Wire, columns: Sequence[int], row: Sequence[int]
 def _wire(sheet: Canvas, route: _Route, row: Sequence[int]) -> None:
     wire, chain, color = route.wire, route.chain, sheet.color(route.wire)
     axis = wire.axis
-    kind = "scalar" if axis is None else ("width" if axis.is_width else "depth")
+    kind = wire.kind
     attributes = {
         "color": color,
-        "penwidth": {"width": "1.5", "depth": "1.35", "scalar": "1"}[kind],
+        "penwidth": f"{theme.PENS[kind]:g}",
         "class": f"wire w{wire.number} {kind}" + (f" axis-{axis.name}" if axis is not None else ""),
         "id": f"wire{wire.number}" + ("" if row[0] == 0 else f"r{row[0]}"),
         "tooltip": f"{axis.name} ({kind})" if axis is not None else "no axes",

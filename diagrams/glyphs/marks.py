@@ -21,7 +21,9 @@ from ..layout.glyph_sizes import (
     bar_note,
     born,
     covered,
+    goes_as,
     gone,
+    input_lines,
     leading,
     name_size,
     names_width,
@@ -33,7 +35,7 @@ from ..layout.glyph_sizes import (
     through,
 )
 from ..layout.wires import Lane, Meeting
-from ..scene.steps import DrawStep, StepKind
+from ..scene.steps import DrawStep, Enters, StepKind
 from .joins import gate, loop, meet, pick, sign, tie
 from .masks import block, mask, predicate
 
@@ -58,10 +60,14 @@ def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> Non
     )
     y = sum(span([*ins, *outs] or inner, slot.column, 0)) / 2
     letter, raised = width(step.text, theme.GLYPH), width(step.raised, theme.RAISED)
-    x = slot.middle - (letter + raised) / 2
+    x = slot.middle + (2 if step.one else 0) - (letter + raised) / 2
     sheet.write(x + letter / 2, y, step.text, theme.GLYPH)
     if step.raised:
         sheet.write(x + letter + raised / 2 + 1, y - 3.8, step.raised, theme.RAISED)
+    if step.one:  # a second line inside the left edge
+        line = (slot.x0 + 2.6, top + 2.5, slot.x0 + 3.8, bottom - 9.5)
+        sheet.shape(f"{slot.id}_o", line, f"op {step.mark}", "one for all passes", covers=False, shape="box",
+                    style="filled", fillcolor=sheet.theme.ink, color=sheet.theme.ink, penwidth="0")  # fmt: skip
     if step.bias:
         sheet.write(x + letter + 5.2, y + 5.5, roman("+"), theme.CAPTION)
     for wire in inner:
@@ -221,11 +227,11 @@ def _source(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None
     wires = meeting.outs[0]
     ys = [sheet.y(w, slot.column) for w in wires]
     y = (min(ys) + max(ys)) / 2
-    if step.mark == "input":
+    if step.mark == "input" and not step.note:
         size, text = name_size(step), stacked(step.text)
         sheet.write(slot.x1 - 5 - width(text, size) / 2, y, text, size, cls="op input")
     else:
-        written = table_lines(step)
+        written = input_lines(step) if step.mark == "input" else table_lines(step)
         middle = slot.x1 - 5 - max(width(text, size) for text, size in written) / 2
         y -= sum(leading(size) for _, size in written) / 2
         for text, size in written:
@@ -283,11 +289,39 @@ def _bracket_x(sheet: Canvas, step: DrawStep, y: float) -> float:
         u = 1 - t
         low, high = (t, high) if 3 * u * u * t * 0.18 + 3 * u * t * t * 0.82 + t * t * t < share else (low, t)
     bulge = 3 * low * (1 - low) * 9
-    return slot.middle + (4 - bulge if opening else bulge - 4)
+    return slot.opening + 4 - bulge if opening else slot.middle + bulge - 4
+
+
+def _comes_in(sheet: Canvas, step: DrawStep, slot: Slot, id: str, how: Enters, ys: list[float]) -> None:
+    """A triangle: it is the start of what goes round. A box with two strokes: it is the same in every pass."""
+    if how is Enters.ITEM or not ys:
+        return
+    top, bottom = min(ys), max(ys)
+    x = _bracket_x(sheet, step, (top + bottom) / 2)
+    if how is Enters.RUNNING:
+        box = (x + 0.5, top - 8, max(x + 8, slot.x1 + 1.5), bottom + 8)
+        sheet.shape(id, box, "op running", how.value, shape="triangle", orientation="270", style="filled",
+                    fillcolor="white", penwidth="1.3")  # fmt: skip
+        return
+    box = (x - 4.5, top - 7, x + 4.5, bottom + 7)
+    sheet.shape(id, box, "op held", how.value, shape="box", style="filled", fillcolor="white", penwidth="1.1")
+    for k in (-1.6, 1.6):
+        stroke = (x + k - 0.5, top - 3.5, x + k + 0.5, bottom + 3.5)
+        sheet.shape(f"{id}{'ab'[k > 0]}", stroke, "op held", how.value, covers=False, shape="box", style="filled",
+                    fillcolor=sheet.theme.ink, color=sheet.theme.ink, penwidth="0")  # fmt: skip
 
 
 def _bracket(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
-    """Only wires: a scan's axis ends at one bracket and begins at the other. draw/sections.py draws the brackets."""
+    """What comes in has the mark of how it does; where several values go round, they have names at both brackets. A
+    scan's axis ends at one bracket and begins at the other. draw/sections.py draws the brackets."""
+    for k, (how, own) in enumerate(zip(step.enters, meeting.outs, strict=False)):
+        _comes_in(sheet, step, slot, f"{slot.id}_m{k}", how, [sheet.y(wire, slot.column) for wire in own])
+    inside = step.kind is StepKind.ENTER
+    for text, own in zip(goes_as(step), meeting.outs if inside else meeting.ins, strict=False):
+        if text:
+            wide, y = width(text, theme.CAPTION), min(sheet.y(wire, slot.column) for wire in own)
+            x = slot.opening + 5 + wide / 2 if inside else slot.x0 - 3 - wide / 2
+            sheet.write(x, y - (15 if inside else 9), text, theme.CAPTION, cls="port in")
     for wire in gone(meeting):
         y = sheet.y(wire, slot.column)
         x, id = _bracket_x(sheet, step, y), f"{slot.id}_e{wire.number}"

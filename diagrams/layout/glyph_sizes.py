@@ -20,6 +20,7 @@ LOOP = 17.0  # half-loop, along x
 INDEX = 17.0  # the arrow of an index into an embedding
 FORMULA = 190.0  # how wide a line of a formula is, at most
 SHORT = 90.0  # a formula up to so wide is set larger; with a name, it stands beneath that
+BRACKET = 12.0  # a bracket, along x
 TURN = 20.0  # room for wires that run into one dot within a column
 
 
@@ -44,6 +45,11 @@ class Slot:
     @property
     def middle(self) -> float:
         return (self.x0 + self.x1) / 2
+
+    @property
+    def opening(self) -> float:
+        """The middle of an opening bracket, behind which the marks of what comes in stand."""
+        return self.x0 + 4.5
 
 
 def label_of(wire: Wire) -> Rich:
@@ -168,8 +174,12 @@ def measure(step: DrawStep, meeting: Meeting) -> GlyphSize:
         case StepKind.ENTER if step.border is not None and step.border.tiles:
             tiles = (tile_label(wire, step.border) for own in meeting.outs for wire in own)
             return GlyphSize(1, 4, max((width(text, theme.AXIS) + 12 for text in tiles if text), default=1))
+        case StepKind.ENTER if step.mark == "bracket":
+            return GlyphSize(3, BRACKET, max(3.0, ports_width(step) - 8))
+        case StepKind.EXIT if step.mark == "bracket":
+            return GlyphSize(max(3.0, ports_width(step)), BRACKET, 3)
         case StepKind.ENTER | StepKind.EXIT:
-            return GlyphSize(3, 12, 3) if step.mark == "bracket" else GlyphSize(1, 4, 1)
+            return GlyphSize(1, 4, 1)
         case StepKind.SINK:
             live = [w for own in meeting.ins for w in own]
             return GlyphSize(4, _labels(live) + 8 + names_width(step), 0)
@@ -189,7 +199,7 @@ def _source(step: DrawStep, after: float) -> GlyphSize:
         case "hidden" | "pill":
             return GlyphSize(2, pill_width(step), after)
         case "input":
-            return GlyphSize(0, width(stacked(step.text), name_size(step)) + 7, after)
+            return GlyphSize(0, max(width(text, size) for text, size in input_lines(step)) + 7, after)
         case "block":
             return GlyphSize(2, max(44.0, width(roman(block_text(step)), theme.BLOCK) + 15), after)
         case _:
@@ -282,6 +292,10 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
                 4.0, (sum(leading(size) for _, size in table_lines(step)) + 4 - theme.PITCH * (len(every) - 1)) / 2
             )
             return {every[0].number: (beyond, 4.0), every[-1].number: (beyond if len(every) == 1 else 4.0, beyond)}
+        case StepKind.SOURCE if step.mark == "input" and step.note and every:
+            high = sum(leading(size) for _, size in input_lines(step))
+            far = _beyond(high, len(every), 4.0) if high > 32 else 4.0  # as high as names of two lines are anyway
+            return {every[0].number: (far, 4.0), every[-1].number: (far if len(every) == 1 else 4.0, far)}
         case StepKind.ON if step.mark == "pill":
             far = _beyond(height(pill_text(step), theme.CAPTION) + 8, len(covered(step, meeting)), 13.0)
             return {w.number: (far, far) for w in covered(step, meeting)}
@@ -293,6 +307,10 @@ def extents(step: DrawStep, meeting: Meeting) -> dict[int, tuple[float, float]]:
         case StepKind.JOIN if step.mark == "pick":
             far = _beyond(height(pill_text(step), theme.CAPTION) + 8, len(step.contracted), 12.0)
             return {w.number: (far, far) for w in meeting.ins[0] if w.axis in step.contracted}
+        case StepKind.ENTER if any(goes_as(step)):
+            return {ws[0].number: (22.0, 8.0) for ws, text in zip(meeting.outs, goes_as(step), strict=False) if text}
+        case StepKind.EXIT if any(goes_as(step)):
+            return {ws[0].number: (17.0, 4.0) for ws, text in zip(meeting.ins, goes_as(step), strict=False) if text}
         case StepKind.JOIN if step.mark in ("sign", "gate"):
             main = meeting.ins[meeting.main]
             return {main[0].number: (22.0, 4.0)} if main else {}
@@ -325,6 +343,16 @@ def name_size(step: DrawStep) -> float:
     return theme.GLYPH
 
 
+def input_lines(step: DrawStep) -> list[tuple[Rich, float]]:
+    """The name of an input and what it is, line by line, with their font sizes. Beneath a name of two lines, or of a
+    word in its second, there is no room for a third."""
+    size, (*first, last) = name_size(step), rows(stacked(step.text))
+    said = rows(step.note) if step.note else []
+    if first and said:
+        last, said = joined((*last, Run(" ", last[-1].style), *said[0])), said[1:]
+    return [*((line, size) for line in (*first, last)), *((line, theme.CAPTION) for line in said)]
+
+
 def scale_lines(step: DrawStep) -> list[Rich]:
     """The lines of the scale on the arrow of a contraction."""
     return lines(step.note, FORMULA, theme.CAPTION) if step.note else []
@@ -335,9 +363,20 @@ def names_width(step: DrawStep) -> float:
     return max((width(name_text(t.name), theme.GLYPH) + 8 for t in step.outs if t.name), default=0.0)
 
 
+def goes_as(step: DrawStep) -> tuple[Rich, ...]:
+    """What the operands of a bracket are called where several values go round; else it needs no names."""
+    several = step.border is not None and len(step.border.loops) > 1
+    return step.ports if several else ()
+
+
+def ports_width(step: DrawStep) -> float:
+    """The room for these names."""
+    return max((width(text, theme.CAPTION) + 5 for text in goes_as(step)), default=0.0)
+
+
 def learned_width(step: DrawStep) -> float:
     letters = width(step.text, theme.GLYPH) + max(width(step.raised, theme.RAISED), 11.0 if step.bias else 0.0)
-    return max(26.0, letters + 9)
+    return max(26.0, letters + 9) + (4 if step.one else 0)
 
 
 def mask_side(wires: int) -> float:

@@ -16,7 +16,7 @@ _STRAIGHT = 20.0  # what each point costs by which a wire changes its height; fo
 _KIN = 0.6  # what each point more between two wires of one tensor costs, in each column
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
-_LOOP = 17.0  # room beneath a scan for the line that feeds its state back
+_LOOP = 17.0  # room beneath a scan or a loop over tiles for the line that feeds its state back, and its names above it
 _NAMED = 24.0  # a glyph that goes further up than this has a name over it
 _FOOT = 16.0  # and one that goes further down has text beneath it
 _INSIDE = 8.0  # between a border and the next one around it
@@ -59,6 +59,8 @@ class RowHeights:
                     self.index[j, id(track)] = len(self.tracks)
                     self.tracks.append((j, track))
         self.held = self._held(row)
+        here = {id(step) for j in row for step in columns[j].steps}
+        self.whole = {id(s) for s in sections if {id(s.enter), id(s.exit)} <= here}  # that begin and end in this row
         self.sections = [section for section in sections if id(section) in self.held]
         first = len(self.tracks)
         self.edges = {id(section): (first + 2 * k, first + 2 * k + 1) for k, section in enumerate(self.sections)}
@@ -173,7 +175,10 @@ class RowHeights:
             extra_top = max(0.0, halo.get(first.number, _NONE)[0] - 13) if isinstance(first, Wire) else 0.0
             extra_foot = max(0.0, halo.get(last.number, _NONE)[1] - 13) if isinstance(last, Wire) else 0.0
             fences.append((above, self.index[j, id(first)], pad[0] + extra_top))
-            fences.append((self.index[j, id(last)], below, pad[1] + (_LOOP + extra_foot if section.loops else 0.0)))
+            line = _LOOP + extra_foot if section.loops else 0.0
+            if section.round:  # it runs at the foot of the brackets
+                line = extra_foot if key in self.whole else 0.0
+            fences.append((self.index[j, id(last)], below, pad[1] + line))
             self.pulls.append((above, self.index[j, id(first)], 0.0005))
             self.pulls.append((self.index[j, id(last)], below, 0.0005))
             if members[-1] - members[0] + 1 - len(members) > sum(

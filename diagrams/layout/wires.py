@@ -20,6 +20,10 @@ class Wire:
     size: str = ""  # "= 512", on the first wire of each axis where sizes are asked for
     y: dict[int, float] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> str:
+        return "scalar" if self.axis is None else "width" if self.axis.is_width else "depth"
+
 
 @dataclass(eq=False, slots=True)
 class Dash:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from .steps import DrawStep, Scene, Section, StepKind
+from .steps import DrawStep, Enters, Scene, Section, StepKind
 from .tensors import Tensor
 
 
@@ -22,12 +22,7 @@ def prune(scene: Scene) -> None:
     out: list[DrawStep] = []
     for step in scene.steps:
         if step.kind in (StepKind.ENTER, StepKind.EXIT):
-            pairs = [(a, b) for a, b in zip(step.ins, step.outs, strict=True) if id(b) in live]
-            ending = [a for a, b in zip(step.ins, step.outs, strict=True) if id(b) not in live and id(a) in kept]
-            section = step.border
-            if section is not None and section.outside and step.kind is StepKind.ENTER:
-                section.outside = max(0, section.outside - (len(step.ins) - len(pairs)))
-            step.ins, step.outs = [a for a, _ in pairs] + ending, [b for _, b in pairs]
+            _prune_border(step, live, kept)
         elif step.kind is not StepKind.SINK:
             step.outs = [t for t in step.outs if id(t) in live]
         if step.outs or step.kind is StepKind.SINK:
@@ -37,9 +32,22 @@ def prune(scene: Scene) -> None:
     for section in scene.sections:
         if section.enter is not None and id(section.enter) not in alive:
             section.enter = None
+            section.loops = () if section.streams is None else section.loops
         if section.exit is not None and id(section.exit) not in alive:
             section.exit = None
     scene.sections = [s for s in scene.sections if s.enter is not None or s.exit is not None]
+
+
+def _prune_border(step: DrawStep, live: Collection[int], kept: Collection[int]) -> None:
+    """What goes on, and what is carried to the next pass but ends here behind the last one."""
+    on = [k for k, out in enumerate(step.outs) if id(out) in live]
+    ending = [k for k, x in enumerate(step.ins) if k not in on and id(x) in kept]
+    section, running = step.border, [k for k, how in enumerate(step.enters) if how is Enters.RUNNING]
+    if section is not None and running:
+        section.loops = tuple(name for name, k in zip(section.loops, running, strict=True) if k in on)
+    step.ports = tuple(step.ports[k] for k in (*on, *ending)) if step.ports else ()
+    step.enters = tuple(step.enters[k] for k in on) if step.enters else ()
+    step.ins, step.outs = [step.ins[k] for k in (*on, *ending)], [step.outs[k] for k in on]
 
 
 def _live(steps: Sequence[DrawStep], kept: Collection[int]) -> set[int]:

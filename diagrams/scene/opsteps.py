@@ -6,6 +6,8 @@ glyph that reads them can show them.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...compiler.graph.nodes import Apply
 from ...compiler.graph.traits import OpTraits
 from ...compiler.graph.values import Role
@@ -37,12 +39,15 @@ class Steps(Elementwise):
                 return self.named_again(frame, item, item.axes)
             case Tensor():
                 return item
-            case Learned(weight, axes, key):
+            case Learned(weight, axes, key, loops):
                 tensor = Tensor(axes, weight)
-                self.add(
-                    DrawStep(StepKind.SOURCE, "learned", [], [tensor], frame.section, made=axes,
-                             text=name_text(weight, "b"), learned=True, late=True, tip=f"learned {weight}", weights=key)
-                )  # fmt: skip
+                step = DrawStep(
+                    StepKind.SOURCE, "learned", [], [tensor], frame.section, made=axes, text=name_text(weight, "b")
+                )
+                step.learned, step.late, step.tip = True, True, f"learned {weight}"
+                step.weights = key
+                self.passes(frame, step, loops)
+                self.add(step)
                 return tensor
             case Symbolic():
                 if is_counted(item) and all(leaf.boolean_input for leaf in item.leaves):
@@ -146,7 +151,7 @@ class Steps(Elementwise):
         x = op.items[0]
         if isinstance(x, Learned):
             swap = dict(zip(op.eaten, op.made, strict=False))
-            return Learned(x.name, tuple(swap.get(a, a) for a in x.axes), x.key)
+            return replace(x, axes=tuple(swap.get(a, a) for a in x.axes))
         return self.relabelled(op.frame, self.tensor(op.frame, x), op.axes)
 
     def whole(self, op: DrawnOp, kind: StepKind, mark: str) -> Tensor:
@@ -193,6 +198,7 @@ class Steps(Elementwise):
             step.bias = any(w.name.endswith("bias") for w in node.weights)
             step.each = tuple(frame.axis(a) for a in node.each)
             step.weights, step.whose = self.key(frame, node.name or ""), frame.prefix + (node.name or "")
+            self.passes(frame, step, frame.loops)
         if isinstance(node.traits, Collective):
             step.text, step.sent, step.sent_along = sent_text(node.traits), node.traits, tuple(op.eaten)
         if not step.on and not step.eaten and not step.made:
@@ -229,6 +235,7 @@ class Steps(Elementwise):
                     StepKind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True
                 )
                 step.text, step.raised, step.weights = bold("L"), name_text(other.name), other.key
+                self.passes(frame, step, other.loops)
             else:
                 y = self.tensor(frame, other)
                 step = DrawStep(StepKind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)

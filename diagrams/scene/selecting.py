@@ -42,9 +42,9 @@ def lookup(steps: Collector, op: DrawnOp) -> Item:
         rest = set(table.axes) - set(op.eaten)
         if (rest or not index.axes) and not rest & set(index.axes):
             text = name_text(table.name, "b")
-            return _embedded(steps, op, index, DrawStep(
-                StepKind.THROUGH, LOOKUP.mark, [index], [], frame.section, text=text, weights=table.key
-            ))  # fmt: skip
+            step = DrawStep(StepKind.THROUGH, LOOKUP.mark, [index], [], frame.section, text=text, weights=table.key)
+            steps.passes(frame, step, table.loops)
+            return _embedded(steps, op, index, step)
     x = steps.tensor(frame, table)
     if isinstance(index, Symbolic) and not index.leaves:
         return _at(steps, op, x, index)
@@ -60,6 +60,7 @@ def _learned(steps: Collector, op: DrawnOp) -> Tensor:
     step = DrawStep(StepKind.THROUGH, LOOKUP.mark, [x], [], frame.section, text=bold(letter))
     step.raised = name_text(label) if label != letter else ()
     step.weights, step.whose = steps.key(frame, name), frame.prefix + name
+    steps.passes(frame, step, frame.loops)
     return _embedded(steps, op, x, step)
 
 

@@ -15,7 +15,7 @@ from ...compiler.sharding.sends import Collective
 from ...compiler.sizes.axes import Axis
 from ...dsl.source import Span
 from ..base.names import name_text
-from ..base.text import Rich
+from ..base.text import Rich, italic, lowered
 from ..base.titles import Titles
 from .formulas.patterns import Case
 from .formulas.symbolic import Symbolic
@@ -37,6 +37,14 @@ class StepKind(Enum):
     SINK = "the outputs"
 
 
+class Enters(Enum):
+    """How a value comes into a loop."""
+
+    RUNNING = "it is the start of what goes round"
+    HELD = "it is the same in every pass"
+    ITEM = "a scan reads it item by item"
+
+
 Path = tuple[frozenset[str], ...]
 """The open blocks around something, outermost first: the names and labels of each."""
 
@@ -52,16 +60,20 @@ class Section:
     along: Axis | None = None  # of a scan: the axis that it runs along
     name: str = ""  # of the block that is open
     block: str = ""  # its title
-    loops: tuple[str, ...] = ()  # of a scan, or of a loop over tiles: the names of its state
+    loops: tuple[str, ...] = ()  # the names of what goes round: of a repeat, a scan, or a loop over tiles
     streams: Axis | None = None  # of a loop over tiles: the axis that it runs along,
     tiles: Mapping[Axis, int] = field(default_factory=dict)  # how many items of an axis a tile has, where not all,
     looked: frozenset[int] = frozenset()  # and what comes in (by id) but stays in memory, for items are looked up in it
     carried: tuple[tuple[Tensor, Tensor], ...] = ()  # of a repeat: what a pass begins with, and what it goes on with
-    outside: int = 0  # of a repeat: how many values come in from outside, the same in every pass
     enter: DrawStep | None = None
     exit: DrawStep | None = None
     names: frozenset[str] = frozenset()  # what hints call it: the block, and the label of its call
     path: Path = ()
+
+    @property
+    def round(self) -> bool:
+        """Whether it is a repeat in which something goes round."""
+        return bool(self.loops) and self.along is None and self.streams is None
 
     def inside(self, other: Section | None) -> bool:
         """Whether it is `other` or lies in it."""
@@ -96,10 +108,13 @@ class DrawStep:
     each: tuple[Axis, ...] = ()
     text: Rich = ()
     raised: Rich = ()  # a weight's label, as superscript
-    note: Rich = ()  # the scale on the arrow of a contraction; the names of the masks of a box
+    note: Rich = ()  # the scale on the arrow of a contraction; the names of the masks of a box; what an input is
     roles: tuple[Rich, ...] = ()
-    ports: tuple[Rich, ...] = ()  # of a box: what its operands are called in it,
-    results: dict[int, Rich] = field(default_factory=dict)  # and its results, by their tensors (by id)
+    enters: tuple[Enters, ...] = ()  # of an opening bracket: how each of its operands comes in
+    counted: bool = False  # its weights are new in each pass of a repeat around it, and an index at its letter says so
+    one: bool = False  # they are one set for all passes of a repeat around it
+    ports: tuple[Rich, ...] = ()  # what its operands are called in a box, or what they go on as behind a bracket;
+    results: dict[int, Rich] = field(default_factory=dict)  # of a box: and its results, by their tensors (by id)
     bias: bool = False
     learned: bool = False
     cases: tuple[Case, ...] = ()  # of a mask: what it keeps, in which passes
@@ -195,6 +210,7 @@ class Frame:
     items: dict[int, Item]
     reads: dict[int, int]
     prefix: str = ""  # what the names of its weights begin with
+    loops: tuple[str, ...] = ()  # of each repeat around it: what counts its passes; "" if they share their weights
 
     def axis(self, axis: Axis) -> Axis:
         own = self.axes.get(axis) or self.met.get(axis)
@@ -253,6 +269,7 @@ class Collector(ABC):
         self.keys: dict[str, int] = {}  # of weights that glyphs may share, by their paths
         self.span: Span | None = None  # where the spec says what is being drawn
         self.path = path  # the open blocks that it is in
+        self.kinds: dict[str, Rich] = {}  # of the inputs, by their names: what they are
 
     def add(self, step: DrawStep) -> DrawStep:
         self.scene.steps.append(step)
@@ -262,6 +279,16 @@ class Collector(ABC):
         for tensor in step.outs:
             self.maker[id(tensor)] = step
         return step
+
+    def passes(self, frame: Frame, step: DrawStep, learned: tuple[str, ...]) -> None:
+        """Tell of weights that stand within the repeats `learned` in which of the passes around they are others: an
+        index at the letter; and whether there is a repeat for all passes of which they are one."""
+        letters = [letter for letter in learned if letter]
+        step.counted, step.one = bool(letters), len(letters) < len(frame.loops)
+        if letters:
+            index = italic("".join(letters) if max(map(len, letters)) == 1 else ", ".join(letters))
+            step.text = step.text if step.raised else lowered(step.text, index)
+            step.raised = lowered(step.raised, index)
 
     def key(self, frame: Frame, name: str) -> int:
         """A number for the weights of this name in this frame."""
@@ -282,9 +309,10 @@ class Collector(ABC):
         text = name_text(item.name)
         self.add(
             DrawStep(
-                StepKind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}"
+                StepKind.SOURCE, "input", [], [again], frame.section, text=text, late=True, tip=f"input {item.name}",
+                note=self.kinds.get(item.name, ()),
             )
-        )
+        )  # fmt: skip
         return again
 
     def relabelled(self, frame: Frame, x: Tensor, axes: tuple[Axis, ...]) -> Tensor:

@@ -28,6 +28,7 @@ class Learned:
     name: str
     axes: tuple[Axis, ...]
     key: int = 0  # one for each parameter
+    loops: tuple[str, ...] = ()  # of the repeats that it stands in, what counts their passes (`Frame.loops`)
 
 
 def tail(name: str) -> str:

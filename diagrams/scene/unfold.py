@@ -21,8 +21,8 @@ from ...compiler.graph.nodes import (
 )
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
 from ...compiler.sizes.axes import Axis, Static, evaluate
-from ..base.names import listed, name_text, spaced
-from ..base.text import Rich, plain, roman
+from ..base.names import axis_label, listed, name_text, spaced
+from ..base.text import Rich, italic, joined, plain, roman
 from ..base.titles import Titles
 from .copies import prune, split_copies
 from .formulas.symbolic import Symbolic, index, leaf_of, of_static, titled, written
@@ -30,7 +30,7 @@ from .opening import How, Opening, called, pointwise, segments, uses
 from .opsteps import Steps
 from .passes import BodyPasses, Part, passes_text, plan
 from .selecting import in_box
-from .steps import DrawStep, Frame, Item, Look, Marks, Path, Scene, Section, StepKind, Tint
+from .steps import DrawStep, Enters, Frame, Item, Look, Marks, Path, Scene, Section, StepKind, Tint
 from .tensors import Learned, Tensor, tail
 from .whose import tell_apart
 from .wording import sends_in
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ...compiler.streams.drawn import DrawnLoop
 
 Inside = Callable[[Frame, list[Item]], list[Item]]  # draws the inside for these operands; gives the results
+_COUNTERS = (*"ijknpqrstuvw", "pass")  # letters for the number of a pass that the spec does not name
 _UNKNOWN = 8  # how many passes are assumed where their number is not known
 
 
@@ -78,10 +79,10 @@ class _Unfolding(Steps):
 
     def frame(
         self, graph: Graph, axes: Mapping[Axis, Axis], consts: dict[int, Symbolic], section: Section | None, level: int,
-        prefix: str = "",
+        prefix: str = "", loops: tuple[str, ...] = (),
     ) -> Frame:  # fmt: skip
         """The frame of a graph, all axes of which the figure meets now."""
-        frame = Frame(graph, self.met, axes, consts, section, level, {}, uses(graph), prefix)
+        frame = Frame(graph, self.met, axes, consts, section, level, {}, uses(graph), prefix, loops)
         made = (out for node in self.opening.canonical.nodes(graph) for out in makes(node))
         for value in (*(entry.value for entry in graph.inputs), *made):
             for axis in value.type.axes:
@@ -97,7 +98,8 @@ class _Unfolding(Steps):
             items[entry.value.id] = tensor
             self.span = entry.value.span
             text, tip = name_text(entry.name), f"input {entry.name}"
-            source = DrawStep(StepKind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank)
+            self.kinds[entry.name] = note = self.kind(frame, rank)
+            source = DrawStep(StepKind.SOURCE, "input", [], [tensor], None, text=text, tip=tip, first=rank, note=note)
             self.add(source).names.add(entry.name)
         self.body(frame)
         results = []
@@ -109,6 +111,32 @@ class _Unfolding(Steps):
             results.append((tensor, axes, result_name(graph, output)))
         ends = [Tensor((*axes, *(a for a in t.axes if a not in axes)), name) for t, axes, name in results]
         self.add(DrawStep(StepKind.SINK, "output", [t for t, _, _ in results], ends, None))
+
+    def kind(self, frame: Frame, rank: int) -> Rich:
+        """What an input is, in small letters: what its numbers count or point into, its default, copies of axes. Of a
+        block that has a panel of its own, axes are told apart by its calls."""
+        entry, said = frame.graph.inputs[rank], list[Rich]()
+        match entry.value.type.element:
+            case IndexInto(axis):
+                said.append((*italic("#"), *axis_label(frame.axis(axis).label, is_width=False)))
+            case Scalar.INT:
+                said.append(roman("#"))
+            case Scalar.BOOL:
+                said.append(roman("yes / no"))
+        met: dict[int, Axis] = {}
+        for other in frame.graph.inputs[:rank] if not self.path else ():
+            for axis in map(frame.axis, other.value.type.axes):
+                met.setdefault(axis.family, axis)
+        for axis in frame.shown(entry.value) if not self.path else ():
+            first = met.setdefault(axis.family, axis)
+            if first != axis:
+                one, two = (axis_label(a.label, is_width=False) for a in (axis, first))
+                said.append((*one, *italic(" like "), *two))
+        if any(axis.ragged for axis in entry.value.type.axes):
+            said.append(roman("ragged"))
+        if entry.default is not None:
+            said.append((*roman("? "), *written(self.static(frame, entry.default))))
+        return joined(run for k, each in enumerate(said) for run in (*roman("\n" if k else ""), *each))
 
     def body(self, frame: Frame) -> None:
         if frame.graph.kind == "op":  # an op that the user wrote in Python: its inside is not known
@@ -122,7 +150,8 @@ class _Unfolding(Steps):
                     at = frame.axis(axis)
                     frame.items[out.id] = Symbolic("position", axis=at, axes=(at,))
                 case Parameter(weight, out):
-                    frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), self.key(frame, weight.name))
+                    key = self.key(frame, weight.name)
+                    frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), key, frame.loops)
                 case Apply():
                     frame.items[node.out.id] = self.apply(frame, node)
                     self.called(frame, node.out, tail(node.name or ""))
@@ -248,7 +277,7 @@ class _Unfolding(Steps):
             axes.setdefault(axis, frame.axis(axis))
         consts = {const.id: self.static(frame, value) for const, value in node.consts}
         prefix = f"{frame.prefix}{node.name}." if node.name else frame.prefix
-        return self.frame(node.graph, axes, consts, section, level, prefix)
+        return self.frame(node.graph, axes, consts, section, level, prefix, frame.loops)
 
     def repeat(self, frame: Frame, node: Repeat) -> None:
         """The body between brackets; where passes have different bodies, each of them where it runs."""
@@ -266,7 +295,7 @@ class _Unfolding(Steps):
             if node.shared:
                 shown += ", shared weights"
             args = self.between(frame, node, shown, args, lambda inner, own: self.once_through(
-                inner, node, BodyPasses(0, passes), own))  # fmt: skip
+                inner, node, BodyPasses(0, passes), own), turns=len(passes) > 1)  # fmt: skip
         else:
             for part in plan(node.variant):
                 args[: node.carried] = self.part(frame, node, part, args, alone=True)
@@ -282,7 +311,7 @@ class _Unfolding(Steps):
             if alone and len(part.passes) == 1:  # brackets, although it runs once, to show that it belongs to a repeat
                 title = f"1, {when}" + (", shared weights" if node.shared else "")
                 return self.between(frame, node, title, args, lambda inner, own: self.once_through(
-                    inner, node, part, own))  # fmt: skip
+                    inner, node, part, own), turns=False)  # fmt: skip
             section = self.section(when, frame.section)
             return self.within(frame, node, section, args, lambda inner, own: self.once_through(inner, node, part, own))
 
@@ -295,28 +324,30 @@ class _Unfolding(Steps):
             return own[: node.carried]
 
         title = f"{part.times}, {when}" if when else str(part.times)
-        return self.between(frame, node, title + (", shared weights" if node.shared else ""), args, inside)
+        title += ", shared weights" if node.shared else ""
+        return self.between(frame, node, title, args, inside, turns=part.times > 1)
 
     def between(
-        self,
-        frame: Frame,
-        node: Repeat,
-        title: str,
-        args: list[Item],
-        inside: Callable[[Frame, list[Item]], list[Item]],
+        self, frame: Frame, node: Repeat, title: str, args: list[Item], inside: Inside, *, turns: bool
     ) -> list[Item]:
-        """Between the brackets of a repeat."""
-        return self.within(frame, node, self.section(title, frame.section, repeat=True), args, inside)
+        """Between the brackets of a repeat. turns: whether what it makes goes round."""
+        section = self.section(title, frame.section, repeat=True)
+        if turns:
+            section.loops = tuple(entry.name for entry in node.bodies[0].inputs[: node.carried])
+        return self.within(frame, node, section, args, inside)
 
     def within(self, frame: Frame, node: Repeat, section: Section, args: list[Item], inside: Inside) -> list[Item]:
         body = node.bodies[0]
         again = any(frame.graph is other for other in node.bodies)  # brackets within those of the same repeat
-        prefix = frame.prefix if again else frame.prefix + node.prefix
-        inner = self.frame(body, frame.axes, frame.consts, section, frame.level, prefix)
+        prefix, loops = (frame.prefix, frame.loops) if again else (frame.prefix + node.prefix, _counted(frame, node))
+        inner = self.frame(body, frame.axes, frame.consts, section, frame.level, prefix, loops)
         own = self.enter(frame, section, args, inner, node.carried)
         begun = own[: node.carried]
-        ends = self.leave(inner, frame, section, inside(inner, own))
+        results = inside(inner, own)
+        ends = self.leave(inner, frame, section, results)
         assert section.exit is not None
+        named = [(name, end) for name, end in zip(section.loops, ends, strict=False)]
+        section.exit.ports = tuple(listed(name for name, end in named if end is out) for out in section.exit.outs)
         made = {id(b): a for a, b in zip(section.exit.ins, section.exit.outs, strict=True)}
         pairs = [(a, made.get(id(b))) for a, b in zip(begun, ends, strict=False)]
         section.carried = tuple((a, b) for a, b in pairs if isinstance(a, Tensor) and b is not None and a is not b)
@@ -330,7 +361,7 @@ class _Unfolding(Steps):
             consts[node.index.id] = index(node.index.name, run.passes)
         own = len(node.bodies) > 1 and not node.shared  # then other passes, drawn elsewhere, have other weights
         prefix = f"{frame.prefix}{run.passes[0]}." if own and run.passes else frame.prefix
-        inner = self.frame(body, frame.axes, consts, frame.section, frame.level, prefix)
+        inner = self.frame(body, frame.axes, consts, frame.section, frame.level, prefix, frame.loops)
         for entry, item in zip(body.inputs, args, strict=True):
             inner.items[entry.value.id] = item
         self.body(inner)
@@ -344,7 +375,7 @@ class _Unfolding(Steps):
         section.along = along
         how = self.opening.how(node, frame.level)
         inner = self.inside(frame, node, section, frame.level + (how is not How.CLOSED))
-        section.loops = tuple(node.graph.inputs[at].name for at, _ in node.states)
+        section.loops = tuple(node.graph.inputs[at].name for at, _ in sorted(node.states))
         args = self.enter_scan(frame, node, section, inner)
         results: list[Item]
         if how is How.CLOSED:
@@ -387,10 +418,9 @@ class _Unfolding(Steps):
             port = Tensor(axes, entry.name if at in states else item.name, item.index)
             if at in states and not set(item.axes) <= set(axes):
                 port.axes = tuple(dict.fromkeys((*item.axes, *axes)))
-            step.ins.append(item)
-            step.outs.append(port)
+            how = Enters.RUNNING if at in states else Enters.HELD if free else Enters.ITEM
+            _comes_in(step, item, port, how, entry.name if at in states else "")
             args.append(port)
-        section.outside = 0
         section.enter = self.add(step)
         return args
 
@@ -410,6 +440,8 @@ class _Unfolding(Steps):
             leave.outs.append(Tensor((section.along, *tensor.axes), value.name or "", tensor.index))
             frame.items[value.id] = leave.outs[-1]
         leave.kept = frozenset(id(leave.ins[at]) for _, at in node.states)
+        goes = {result: node.graph.inputs[at].name for at, result in node.states}
+        leave.ports = tuple(name_text(goes.get(k, "")) for k in range(len(leave.ins)))
         section.exit = self.add(leave)
 
     def section(self, title: str, parent: Section | None, *, repeat: bool = False, block: str = "") -> Section:
@@ -423,9 +455,11 @@ class _Unfolding(Steps):
     ) -> list[Item]:
         """The border going in: every tensor that is read inside gets a port.
 
-        If a tensor only relabels another one that enters too, that one alone enters, and is relabelled inside.
+        If a tensor only relabels another one that enters too, that one alone enters, and is relabelled inside. What is
+        carried from pass to pass has a port of its own, even if two such values begin as one tensor, or a pass reads
+        the start itself, too.
         """
-        ports: dict[int, Tensor] = {}
+        ports: dict[int, Tensor] = {}  # of what is held
         step = DrawStep(
             StepKind.ENTER, "bracket" if section.repeat else "border", [], [], frame.section, border=section
         )
@@ -434,7 +468,6 @@ class _Unfolding(Steps):
         entering = {id(item) for item in args if isinstance(item, Tensor)}
         for i, (entry, item) in enumerate(zip(inner.graph.inputs, args, strict=True)):
             swapped = item
-            # What is carried from pass to pass gets a port of its own, even if two such values begin as one tensor.
             fresh = carried is not None and i < carried
             solid = isinstance(item, Symbolic) and any(not leaf.boolean_input for leaf in item.leaves)
             if solid and inner.reads.get(entry.value.id):
@@ -443,16 +476,16 @@ class _Unfolding(Steps):
                 source = self.copied_from(swapped)
                 if carried is None and source is not None and id(source) in entering:
                     inside.append((i, source, swapped))
-                elif id(swapped) not in ports or fresh:
+                elif fresh or id(swapped) not in ports:
                     port = Tensor(swapped.axes, swapped.name, swapped.index)
-                    step.ins.append(swapped)
-                    step.outs.append(port)
-                    ports[id(swapped)] = port
+                    how = None if not section.loops else Enters.RUNNING if fresh else Enters.HELD
+                    _comes_in(step, swapped, port, how, entry.name if fresh else "")
+                    if not fresh:
+                        ports[id(swapped)] = port
                     swapped = port
                 else:
                     swapped = ports[id(swapped)]
             out.append(swapped)
-        section.outside = max(0, len(step.ins) - carried) if carried is not None else 0
         section.enter = self.add(step)
         for i, source, copy in inside:
             again = Tensor(copy.axes, copy.name, copy.index)
@@ -550,6 +583,24 @@ class _Unfolding(Steps):
                 called[at].append(name)
                 roots[at] = (root, root if tensor is root else roots[at][1])
         return [tensor for _, tensor in roots], tuple(map(listed, called))
+
+
+def _comes_in(step: DrawStep, item: Tensor, port: Tensor, how: Enters | None, name: str) -> None:
+    """At an opening bracket or border. name: of what goes round."""
+    step.ins.append(item)
+    step.outs.append(port)
+    if how is not None:
+        step.enters = (*step.enters, how)
+        step.ports = (*step.ports, name_text(name))
+
+
+def _counted(frame: Frame, node: Repeat) -> tuple[str, ...]:
+    """What counts the passes of the repeats around the body of this one (`Frame.loops`). Without a name, i, j, ..."""
+    if evaluate(node.count) == 1:
+        return frame.loops
+    letter = next(letter for letter in _COUNTERS[len(frame.loops) :] if letter not in frame.loops)
+    name = spaced(node.index.name) if node.index is not None else letter
+    return (*frame.loops, "" if node.shared else name)
 
 
 def result_name(graph: Graph, output: Output) -> str:

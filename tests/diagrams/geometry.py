@@ -80,6 +80,17 @@ def faults(sheet: Sheet) -> list[str]:
         for other, b, s in sheet.glyphs[i + 1 :]:
             if s is not step and overlap(box, b):
                 out.append(f"glyph {id} on glyph {other}")
+    for id, (_, y0, _, y1), step in sheet.glyphs:  # the mark of what comes into a loop
+        if id.rpartition("_m")[2].isdigit() and step.enters:
+            outs, column = sheet.meetings[id_of(step)].outs, sheet.column_of[id_of(step)]
+            mine = {w.number for w in outs[int(id.rpartition("_m")[2])]}
+            if {w.number for own in outs for w in own if y0 < w.y[column] < y1} != mine:
+                out.append(f"the mark {id} does not stand on its own wires")
+    clusters = sheet.picture.clusters
+    for k, region in enumerate(clusters):
+        x, y = region.label_at
+        if region.label and any(c.box[0] < x < c.box[2] and c.box[1] < y < c.box[3] for c in clusters[k + 1 :]):
+            out.append(f"something covers the title of {region.id}")
     # 3. No wire ends in nothing, and wires never run backwards.
     for wire, chain in sheet.curves:
         if any(b[0] < a[0] - 0.01 for a, b in zip(chain[::3], chain[3::3], strict=False)):

@@ -43,7 +43,7 @@ def test_flags(capsys: pytest.CaptureFixture[str]) -> None:
     plain = dot(capsys)
     assert "=512" in dot(capsys, "--sizes")
     assert "copy" in dot(capsys, "--legend")
-    assert "#0072B2" not in dot(capsys, "--theme", "mono")
+    assert "#00548F" not in dot(capsys, "--theme", "mono")
     assert "Our net" in dot(capsys, "--title", "Our net")
     assert "softmax" not in dot(capsys, "--depth", "9", "--close", "attend")
     assert dot(capsys, "--width", "5.5in") == plain == dot(capsys, "--width", "5.5")

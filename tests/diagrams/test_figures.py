@@ -17,6 +17,7 @@ from attnc.compiler.check import build
 from attnc.compiler.graph.nodes import Graph
 from attnc.compiler.ops import OPS
 from attnc.diagrams import Diagram, ExportError, UnknownBlock, draw
+from attnc.diagrams.base.theme import COLOR, PENS
 from attnc.diagrams.formats.export import render, save
 from attnc.diagrams.scene import op_glyphs
 from attnc.diagrams.scene.op_glyphs import SENT, Glyph, Shape, glyph_of
@@ -151,11 +152,29 @@ def test_text_is_never_smaller_than_7_points() -> None:
 def test_themes() -> None:
     graph = graphs.multihead()[0]
     color, mono = draw(graph).dot, draw(graph, theme="mono").dot
-    assert "#0072B2" in color
-    assert "#0072B2" not in mono
-    assert "#B34700" not in mono
+    assert "#00548F" in color
+    assert "#00548F" not in mono
+    assert "#C2600A" not in mono
     with pytest.raises(ValueError, match="no theme `pink`: there is color, mono"):
         draw(graph, theme="pink")
+
+
+def test_black_and_white_tells_widths_from_depths() -> None:
+    """Their wires are not of one grey, nor of one thickness, in any format; letters can be read."""
+
+    def luminance(color: str) -> float:
+        parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    def lightness(color: str) -> float:
+        return 116 * luminance(color) ** (1 / 3) - 16
+
+    assert lightness(COLOR.depth) - lightness(COLOR.width) > 15 and PENS["width"] > 1.5 * PENS["depth"]
+    assert [1.05 / (luminance(c) + 0.05) > 4.5 for c in (COLOR.width, COLOR.label, COLOR.ink)] == [True] * 3
+    diagram = draw(graphs.multihead()[0])
+    for text in (diagram.dot, diagram.tex, diagram.html()):
+        assert all(color[1:].lower() in text.lower() for color in (COLOR.width, COLOR.depth, COLOR.label))
 
 
 def test_widths_have_macrons() -> None:

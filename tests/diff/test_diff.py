@@ -64,15 +64,19 @@ def load(text: str) -> attnc.Model:
     return attnc.loads(text).model("net")
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_each_change_is_told(what: str) -> None:
-    old, new, said = CHANGES[what]
-    assert BASE.count(old) == 1
+def changed(what: str) -> str:
+    old, new, _ = CHANGES[what]
     text = BASE.replace(old, new)
     if what == "an input":
         text = text.replace(" and real[seq as past]", "")
-    if what == "a mask":
-        text = text.replace(" causal seq {", " {")
+    return text.replace(" causal seq {", " {") if what == "a mask" else text
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_each_change_is_told(what: str) -> None:
+    old, _, said = CHANGES[what]
+    assert BASE.count(old) == 1
+    text = changed(what)
     found = load(BASE).diff(load(text))
     lines = [re.sub("^(.) +", "\\1 ", line) for line in str(found).splitlines()]
     assert not found.same
@@ -171,6 +175,17 @@ def test_what_differs_is_tinted() -> None:
     assert "only in net (old)" in dot and "only in net (new)" in dot
     nothing = one.draw_diff(load(BASE)).dot
     assert not any(f'fillcolor="{color}"' in nothing for color, _ in LOOKS.values())
+
+
+def test_the_legend_has_each_colour_that_is_there() -> None:
+    """Of each change: the plates in both figures, and the entries that explain them."""
+    one, met = load(BASE), set[str]()
+    for what in CHANGES:
+        picture = one.draw_diff(load(changed(what)))._sheet.picture
+        plates = {c.fill for c in picture.clusters} & {color for color, _ in LOOKS.values()}
+        assert plates == {n.attributes["fillcolor"] for n in picture.nodes if re.match("legend_[a-z]+$", n.id)}, what
+        met |= plates
+    assert met == {color for color, _ in LOOKS.values()}
 
 
 def test_a_block_that_went_is_tinted_whole() -> None:

@@ -74,6 +74,7 @@ class Seen(Sheet):
         self.owner: Owner = None
         self.drawing = self.writing = False
         self.marks: list[tuple[Owner, str]] = []  # shapes
+        self.entering: list[tuple[Owner, str, Box]] = []  # those that say how something comes into a loop
         self.words: list[tuple[Owner, Rich, Box, str]] = []  # texts, with their class
         self.passing: set[tuple[int, int]] = set()  # wires that run on into a glyph
         super().__init__(*args, **options)
@@ -95,6 +96,9 @@ class Seen(Sheet):
 
     def shape(self, id: str, box: Box, cls: str, tip: str, *, covers: bool = True, **attributes: str) -> None:
         super().shape(id, box, cls, tip, covers=covers, **attributes)
+        if "running" in cls or "held" in cls:
+            self.entering.append((self.owner, cls, box))
+            return
         self.marks.append((self.owner, " ".join((attributes["shape"], attributes.get("cells", ""))).strip()))
 
     def write(self, x: float, y: float, text: Rich, size: float, *, color: str = "", cls: str = "text") -> Box:
@@ -274,21 +278,26 @@ class _Figure:
         if shapes == ["triangle"]:  # it is a softmax where nothing else is said: there is not always room for the word
             mine = [(text, box, cls) for text, box, cls in mine if plain(text) != "softmax"]
         free = sorted(self.said(text) for k, (text, _, _) in enumerate(mine) if k not in at_wires)
-        me = ("step", id(step))
+        me, column = ("step", id(step)), self.sheet.column_of[id(step)]
         self.point(me, ("glyph", tuple(sorted(shapes)), tuple(free)))
         if step.section is not None:
             self._inside(me, step.section)
         passing = {w.number for own in meeting.ins for w in own} & {w.number for own in meeting.outs for w in own}
         covers = {w.number for w in meeting.ins[0]} if meeting.ins else set()
         covers &= {w.number for w in self._under(step)}
-        covers &= passing
+        covers &= passing if step.mark not in ("gate", "sign") else set()  # these stand above the dots, over no wire
         going_on = {w.axis for own in meeting.ins for w in own} & {w.axis for own in meeting.outs for w in own}
         bar = "box" in shapes and step.mark == "bar"
         for side, tensors in (("in", ins), ("out", outs)):
             for k, (tensor, wires) in enumerate(tensors):
                 port = (side, id(step), k)
                 notes = tuple(sorted(self.said(mine[n][0]) for n, at in at_wires.items() if at == (side, k)))
-                self.point(port, ("port", side, notes))
+                levels = [w.y[column] for w in wires if column in w.y]
+                marks = {
+                    cls for owner, cls, box in self.sheet.entering
+                    if owner is step and side == "in" and all(box[1] < y < box[3] for y in levels)
+                }  # fmt: skip
+                self.point(port, ("port", side, notes, *sorted(marks)))
                 self.tie(me, port, "at")
                 self.tie(port, self.value(tensor, wires), "of")
                 for wire in wires:
@@ -365,7 +374,10 @@ class _Figure:
             if "port" in kind:
                 side, tensors = ("in", ins) if "in" in kind else ("out", outs)
                 levels = [[w.y[column] for w in own if column in w.y] or [1e9] for own in tensors]
-                apart = [(abs((min(ys) + max(ys)) / 2 - y), at) for at, ys in enumerate(levels)]
+                if step.border is not None:  # it stands right above its wires
+                    apart = [(min(ys) - y if min(ys) > y else 1e9, at) for at, ys in enumerate(levels)]
+                else:
+                    apart = [(abs((min(ys) + max(ys)) / 2 - y), at) for at, ys in enumerate(levels)]
             elif step.kind is StepKind.SINK:  # the name of a result stands in the middle of its wires
                 side = "in"
                 apart = [(abs(sum(w.y[column] for w in own) / len(own) - y), at) for at, own in enumerate(ins)]

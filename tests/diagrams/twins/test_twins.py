@@ -126,6 +126,7 @@ LINEAR = "width seq\ndepth m = 8\nblock f(X: [seq, m]) -> [seq, m] {\n    return
 PARAM = (
     "width seq\ndepth m = 8\nblock f(X: [seq, m]) -> [seq, m] {\n    param g: [m] ~ normal(0.02)\n    return X * g\n}\n"
 )
+MASKED = "width seq\nmodel f(X: [seq], real: bool[seq]) -> [] {\n    return sum[seq](X where real)\n}\n"
 OUTER = (
     "width seq\ndepth m = 8\nblock g(X: [seq, m]) -> [seq, m] {\n    Y = linear.A[m -> m](relu(linear.B[m -> m](X)))\n"
     "    return layernorm.n[m](Y + linear.C[m -> m](Y))\n}\nblock f(X: [seq, m]) -> [seq, m] {\n    return g(X)\n}\n"
@@ -136,6 +137,7 @@ UNSHOWN: dict[str, tuple[str, str, str]] = {  # a program, and what of it become
     "initial values": (PARAM, "normal(0.02)", "zeros"),
     "frozen": (PARAM, "normal(0.02)", "normal(0.02) frozen"),
     "claims": (LINEAR, "-> [seq, m] {", "-> [seq, m] causal seq {"),
+    "defaults of masks": (MASKED, "bool[seq])", "bool[seq] = true)"),
     "sizes": (LINEAR, "m = 8", "m = 9"),
     "closed blocks": (OUTER, "relu(", "gelu("),
 }
