@@ -426,15 +426,16 @@ def _turned(writer: _Writer, does: AttentionUse, words: _Words, seq: str, key: s
         writer.used["rotary_partial"] = None
         return f"rotary_partial[{seq}, {key}, {turned}{base}]({name})"
     writer.used[block] = None
-    if "turn" not in writer.spelled:
-        writer.spelled.add("turn")
+    turn = f"{words.prefix}turn"
+    if turn not in writer.spelled:
+        writer.spelled.add(turn)
         lines = [
             f"depth rest = {key} - {turned}",
             f"y = {block}[{seq}, {turned}{base}](x[{key} = int({turned})])",
             f"return concat[{turned}, rest -> {key}](y, x[{key} = |{turned}| + int(rest)])",
         ]
-        writer.blocks.append(_block(f"block turn(x: [{seq}, {key}]) -> [{seq}, {key}]", lines))
-    return f"turn({name})"
+        writer.blocks.append(_block(f"block {turn}(x: [{seq}, {key}]) -> [{seq}, {key}]", lines))
+    return f"{turn}({name})"
 
 
 def _feed(writer: _Writer, does: FeedUse, words: _Words) -> str:

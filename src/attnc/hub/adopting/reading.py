@@ -198,8 +198,8 @@ class _Walk:
             scaled = [self._scaled(y) for y, _ in heard]
             for y, norm_after, norm_before in self._nexts(following):
                 factors, apart = _solved(y if norm_after is None else norm_after.x, [x, *(one for one, _ in scaled)])
-                if abs(factors[0]) < 1e-9 and apart < CLOSE:  # the stream goes no further: there is no residual
-                    factors[0] = 0.0
+                if abs(factors[0]) < 1e-9 and apart < CLOSE and not any(one.kept for one, _ in self.done):
+                    factors[0] = 0.0  # the stream goes no further: there is no residual
                 if min(abs(one) for one in factors[1:]) < 1e-6 or 0 < abs(factors[0]) < 1e-6:
                     continue
                 rank = apart if factors[0] else 0.9 * CLOSE  # what a norm behind the part reads, most likely
@@ -212,10 +212,12 @@ class _Walk:
         like = next((one for one in self.done if one[0].kind == part.kind), (part, lead))
         shown = best is not None and (best[0] <= CLOSE or any(one.doubts for one in like))
         if following is None and not self.last and not shown:  # nothing shows the sum itself: as in other layers
-            whole = [self._scaled(one.does.y) for one in dict.fromkeys((part, lead))]
+            normed = like[0] is part or like[0].behind is not None
+            heard_last = [some[-1 if normed else 0] for some in made]  # behind a norm, if one reads it
+            whole = [self._scaled(y) for y, _ in heard_last]
             factors = [like[0].kept, *(one.added for one in dict.fromkeys(like))]
             best = 0.0, _sum(factors, [x, *(y for y, _ in whole)]), factors
-            chosen = [(None, scale) for _, scale in whole]
+            chosen = [(norm, scale) for (_, norm), (_, scale) in zip(heard_last, whole, strict=True)]
         if best is None:
             raise NotUnderstood(f"nothing reads what `{part.does.linears[-1].weight.name}` adds to the stream")
         apart, x, factors = best

@@ -94,19 +94,20 @@ class Inputs:
         runs = (self, replace(self, values={**self.values, **other}))
         with torch.no_grad():
             one, another = (tensors(each.call(module, torch.get_default_dtype())) for each in runs)
-        return any(_is_own(a, b, self.batch) for a, b in zip(one[:1], another[:1], strict=True))
+        return any(_is_own(a, b, self.batch, self.items_first) for a, b in zip(one[:1], another[:1], strict=True))
 
 
-def _is_own(one: torch.Tensor, another: torch.Tensor, batch: int) -> bool:
+def _is_own(one: torch.Tensor, another: torch.Tensor, batch: int, items_first: bool) -> bool:
     """Whether there is an axis of examples, of which the first alone may have changed."""
     if one.shape != another.shape:
         return False
     axes = [axis for axis, size in enumerate(one.shape) if size == batch]
     if not axes and one.ndim and one.shape[0] % batch == 0:  # examples and items are one axis
-        one, another, axes = one.reshape(batch, -1), another.reshape(batch, -1), [0]
+        shape = (-1, batch, *one.shape[1:]) if items_first else (batch, -1)
+        one, another, axes = one.reshape(shape), another.reshape(shape), [int(items_first)]
     rest = [tuple(each.narrow(axis, 1, batch - 1) for each in (one, another)) for axis in axes]
-    limit = 1e-5 * float(one.double().std())
-    return any(float((a - b).abs().max()) <= limit for a, b in rest)
+    limit = 1e-5 * float(one.nan_to_num().double().std())
+    return any(float((a.nan_to_num() - b.nan_to_num()).abs().max()) <= limit for a, b in rest)
 
 
 def _call(module: torch.nn.Module, values: Mapping[str, Any]) -> Any:

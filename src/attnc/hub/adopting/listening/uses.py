@@ -454,6 +454,8 @@ class WeightUses:
         """How far y is from x normalised so, at best, and by which epsilons it is as near; None where it is by none.
         name: of the gain.
         """
+        if not x.is_floating_point():
+            return None
         found = _epsilon(x, y, kind)
         apart = near(normalised(x, kind, found), y)
         if apart >= CLOSE or found > LARGEST:  # else what is normalised already could be multiplied by any number
