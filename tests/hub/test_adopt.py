@@ -57,9 +57,11 @@ def test_a_module_is_adopted(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     """Its spec is short, its map is of rules for all layers, and its weights give its numbers."""
     torch.manual_seed(0)
     assert main(["adopt", f"{HERE}.decoders:fused", "--to", str(tmp_path / "mine")]) == 0
-    assert re.search(
-        r"results within \de-1\d|results within .*e-1\d of the standard deviation", capsys.readouterr().out
-    )
+    said = capsys.readouterr()
+    assert re.search(r"results within \de-1\d|results within .*e-1\d of the standard deviation", said.out)
+    assert "theirs gives [3, 1, 50], the last item alone, where the spec gives [3, 11, 50]" in said.out
+    assert "the same but for the form of its result" in said.out + said.err
+    assert "It computes the same, but for the form of its result: " in (tmp_path / "mine" / "README.md").read_text()
     text = (tmp_path / "mine" / "fused.attn").read_text()
     assert "model fused(ids: vocab[seq]) -> [seq, vocab] causal seq" in text
     assert len(text.splitlines()) < 50

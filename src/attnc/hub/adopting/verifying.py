@@ -136,7 +136,8 @@ def compare(
         runs.append(inputs.again(2, SHORTER))
     outputs, worst, form = 0.0, (0.0, ""), ""
     for run in runs:
-        found, wanted, form = _results(module, ours, run, about, dtype)
+        found, wanted, told = _results(module, ours, run, about, dtype)
+        form = form or told
         outputs = max(outputs, near(found, wanted))
         worst = max(worst, _gradients(module, ours, found, wanted, made))
     shapes = tuple(tuple(one.shape) for one in runs[0].drawn.values())
