@@ -19,7 +19,7 @@ from .advice.failures import Failure, Failures
 from .advice.meaning import OF_CALLERS, OF_OWN_SIZES, READERS
 from .advice.meaning.unused import unused
 from .advice.methods import taken_step
-from .advice.same_names import SameNames
+from .advice.same_names import same_names
 from .advice.sizes import unsized_widths
 from .base.problems import Problem, Problems
 from .base.session import Session
@@ -209,7 +209,8 @@ class _Build:
         for each_module in loader.modules.values():
             if not each_module.library:
                 check_displays(session, each_module)
-        same = {m: SameNames(checker, m).report() for m in loader.modules.values() if not m.library}
+        mine = [each for each in loader.modules.values() if not each.library]
+        same = {each: [*self.failures.heard(same_names, checker, each)] for each in mine}
         if self.facts is not None:
             self.facts.module = module
             self.facts.alone = checker.alone

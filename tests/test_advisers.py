@@ -200,6 +200,18 @@ def test_a_failure_ends_no_check() -> None:
     assert [(each.adviser, str(each.bug)) for each in found.failures] == [("first", "'f'")]
 
 
+@pytest.mark.parametrize("adviser", ["same_names", "taken_step", "unused"])
+def test_none_of_the_others_ends_a_check(adviser: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*given: object) -> Iterator[Problem]:
+        raise KeyError(adviser)
+
+    monkeypatch.undo()
+    monkeypatch.setattr(f"attnc.compiler.check.{adviser}", fails)
+    found = attnc.loads(MASKED)
+    assert [each.code for each in found.warnings] == ["W0523"]
+    assert [each.adviser for each in found.failures] == ["fails"]
+
+
 @pytest.mark.usefixtures("broken")
 def test_what_is_allowed_is_not_in_vain_where_an_adviser_failed() -> None:
     allowed = MASKED.replace("    return", "    # attnc: allow W0527: a reason\n    return")

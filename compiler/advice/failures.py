@@ -5,10 +5,11 @@ is ours, no mistake of the file. `attnc check --strict` says that it happened; i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from ..base.problems import Problem
 from ..sizes.limits import TooMuch
+
+T = TypeVar("T")
 
 
 class Failure(NamedTuple):
@@ -21,7 +22,7 @@ class Failure(NamedTuple):
 class Failures(list[Failure]):
     """Those of one check."""
 
-    def heard(self, adviser: Callable[..., Iterable[Problem]], *given: object) -> Iterator[Problem]:
+    def heard(self, adviser: Callable[..., Iterable[T]], *given: object) -> Iterator[T]:
         """What an adviser finds, up to where it fails, if it does. One that has too much to look at says no more."""
         try:
             yield from adviser(*given)

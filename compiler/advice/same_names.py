@@ -38,6 +38,11 @@ class _SameName:
         return mine in spans and not spans.isdisjoint(others)
 
 
+def same_names(checker: Checker, module: Module) -> Iterator[str]:
+    """The names of a module that used blocks leave out, each reported once."""
+    yield from SameNames(checker, module).report()
+
+
 @mutable
 class SameNames:
     """The same names of one module, found and reported."""
