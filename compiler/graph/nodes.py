@@ -290,7 +290,7 @@ class Stepped:
     absent: frozenset[int] = frozenset()
 
 
-@record(eq=False, slots=False)  # it keeps its index: `index_of` of core/index.py
+@record(eq=False, slots=False)  # it keeps what is asked of it: core/kept.py
 class Graph:
     """One specialisation of a block, model, or body of a repeat.
 

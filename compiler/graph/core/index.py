@@ -11,6 +11,7 @@ from ...sizes.axes import Axis, Const, Static, axes_in
 from ..nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, makes, reads
 from ..traits import Arrange, IndexMap, Pointwise, Sum
 from ..values import Value
+from .kept import kept
 
 Nest = Call | Repeat | Scan
 """A node that holds graphs."""
@@ -94,12 +95,10 @@ class Index:
 _SAME_NUMBER = (Arrange(IndexMap.NEW), Arrange(IndexMap.SAME), Pointwise(Sum((1,))))
 
 
+@kept
 def index_of(graph: Graph) -> Index:
     """The index of a graph, which keeps it."""
-    kept: Index | None = vars(graph).get("_index")
-    if kept is None:
-        kept = vars(graph)["_index"] = Index(graph)
-    return kept
+    return Index(graph)
 
 
 @record
