@@ -395,3 +395,16 @@ def test_each_panel_has_a_tint_for_each_of_its_values() -> None:
     made = attnc.loads(PANELS).model("net").draw(depth=3, page=(5.5, 2.6), tint=True)
     tinted = {panel._sheet.scene.title: len(panel._sheet.scene.tints) for panel in (made, *made.panels)}
     assert tinted == {"net": 1, "outer": 0, "inner": 3}
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_an_open_block_keeps_its_title_under_every_tint(depth: int) -> None:
+    """Tinted as a whole, alone and within another that is; so does a block in brackets that are tinted."""
+    model = attnc.loads(PANELS).model("net")
+    for names in (["outer"], ["inner"], ["outer", "inner"], None):
+        hints = {"tint": dict.fromkeys(names, "violet")} if names else {}
+        sheet = model.draw(depth=depth, hints=hints, tint=names is None)._sheet
+        assert faults(sheet) == []
+        titled = {c.tip for c in sheet.picture.clusters if c.label}
+        assert names is None or any(c.fill == TINTS["violet"] for c in sheet.picture.clusters)
+        assert titled == {border.section.title for border in sheet.borders if not border.section.repeat}
