@@ -95,7 +95,9 @@ class Canvas(FigureLayout):
         self.glyphs: list[tuple[str, Box, DrawStep]] = []
         self.roles: list[OperandNote] = []
         self.later: list[tuple[float, tuple[float, ...], Rich, float, bool]] = []  # x, heights, text, size, optional
-        self.notes: list[tuple[Rich, float, list[Point], float, str]] = []  # text, size, places, width, axis
+        self.notes: list[
+            tuple[Rich, float, list[Point], float, str, bool]
+        ] = []  # text, size, places, width, axis, needed
         self.regions: dict[int, list[Cluster]] = {}  # of an open block, by its section's id: its tint in each row
         self.titles: list[tuple[Cluster, float, float, bool]] = []  # of regions: between which points; needed or not
         self.texts: list[tuple[str, Box]] = []

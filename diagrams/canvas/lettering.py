@@ -37,11 +37,14 @@ def write_titles(sheet: Canvas) -> None:
 
 def write_signs(sheet: Canvas) -> None:
     """Signs and words that belong to dots: above the highest dot or below the lowest, where there is a free place."""
-    for text, size, places, wide, axis in sheet.notes:
+    for text, size, places, wide, axis, needed in sheet.notes:
         more = (height(text, size) - size) / 2
         up, low = (0.7 * size, 0.45 * size) if axis else (0.55 * size + more, 0.45 * size + more)
         fits = (p for p in places if sheet.occupied.free((p[0] - wide / 2, p[1] - up, p[0] + wide / 2, p[1] + low)))
-        x, y = next(fits, places[0])
+        at = next(fits, places[0] if needed else None)
+        if at is None:
+            continue
+        x, y = at
         sheet.write(x, y, text, size, cls="note")
         if axis:
             label = width(axis_label(axis, is_width=True), size)

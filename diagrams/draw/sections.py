@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base import theme
 from ..base.curves import sampled, straight
 from ..base.names import axis_label, barred, listed
-from ..base.picture import Cluster, Edge
+from ..base.picture import Box, Cluster, Edge
 from ..base.text import Rich, plain, roman, width
 from ..base.theme import Theme
 from ..canvas.drawing import HEAD, Canvas
@@ -40,7 +40,9 @@ def draw_sections(sheet: Canvas) -> None:
 
 def draw_rounds(sheet: Canvas) -> None:
     """What goes round in a repeat: a line at the foot of its brackets leads it back. Words stand in it where there is
-    room beneath the glyphs."""
+    room beneath the glyphs, and what is written later wants none of it."""
+    wanted = [_around(x, y, width(text, size), size) for x, ys, text, size, _ in sheet.later for y in ys]
+    wanted += [_around(*at, wide, size) for _, size, places, wide, *_ in sheet.notes for at in places[:1]]
     for border in sheet.borders:
         section, step = border.section, border.section.exit
         if not section.round or step is None or not all(_there(sheet, border, s) for s in (section.enter, step)):
@@ -52,7 +54,8 @@ def draw_rounds(sheet: Canvas) -> None:
         sheet.point(f"{id_}_lt", (b, y))
         half, middle = width(text, theme.CAPTION) / 2 + 4, (a + b) / 2
         places = (middle + k * dx for dx in range(0, max(0, int(b - middle - half - 8)), 4) for k in (1, -1))
-        x = next((x for x in places if sheet.occupied.free((x - half, y - 6.5, x + half, y + 6.5))), None)
+        boxes = ((x, (x - half, y - 6.5, x + half, y + 6.5)) for x in places)
+        x = next((x for x, box in boxes if sheet.occupied.free(box) and not any(_meet(box, b) for b in wanted)), None)
         ends = [(b, f"{id_}_lt"), (foot, f"{id_}_lh")]
         if x is not None:
             ends[1:1] = [(x + half, f"{id_}_l0"), (x - half, f"{id_}_l1")]
@@ -62,6 +65,14 @@ def draw_rounds(sheet: Canvas) -> None:
                 if name not in sheet.placed:
                     sheet.point(name, (at, y))
             _back(sheet, tail, head, x0, x1, y)
+
+
+def _around(x: float, y: float, wide: float, high: float) -> Box:
+    return x - wide / 2 - 2, y - high / 2 - 1, x + wide / 2 + 2, y + high / 2 + 1
+
+
+def _meet(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _back(sheet: Canvas, tail: str, head: str, x0: float, x1: float, y: float) -> None:
@@ -129,7 +140,7 @@ def _times(sheet: Canvas, border: Border, x: float) -> None:
     places += [(x + k * half, y) for y in (top - 17, bottom + 19) for k in (1, 0, -1)]
     places += [(x - 12 - half, y) for y in (top + 7, bottom - 7)]
     over = along.label if along is not None and barred(along.label) else ""
-    sheet.notes.append((text, theme.COUNT, places, wide, over))
+    sheet.notes.append((text, theme.COUNT, places, wide, over, True))
 
 
 def _loops_elsewhere(sheet: Canvas, border: Border, opens: bool) -> None:
@@ -140,7 +151,7 @@ def _loops_elsewhere(sheet: Canvas, border: Border, opens: bool) -> None:
     places = [(x + side * (10 + wide / 2), bottom - 7) for side in ((1, -1) if opens else (-1, 1))]
     along = range(18, int(border.x1 - border.x0 - wide) - 10, 8) if border.section.streams is not None else ()
     places += [(x + (k + wide / 2) * (1 if opens else -1), bottom - 7) for k in along]
-    sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, ""))
+    sheet.notes.append((text, theme.CAPTION, [*places, (x, bottom + 9)], wide, "", not border.section.round))
 
 
 def _going(section: Section) -> Rich:
@@ -178,4 +189,4 @@ def _loops(sheet: Canvas, section: Section, a: float, b: float, y: float) -> Non
     _back(sheet, tail, head, b, a + HEAD[1] / 2, y)
     middle = (a + b) / 2
     places = [(middle + k * dx, y + dy) for dy in (-8.0, 9.0) for dx in range(0, int((b - a) / 2), 4) for k in (1, -1)]
-    sheet.notes.append((text, theme.CAPTION, places, wide, ""))
+    sheet.notes.append((text, theme.CAPTION, places, wide, "", True))

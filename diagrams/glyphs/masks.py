@@ -105,7 +105,7 @@ def predicate(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> No
         for end, way in ends
         for x in ((x0 + slot.x1) / 2, x0 + wide / 2)
     ]
-    sheet.notes.append((text, theme.WORD, places, wide, ""))
+    sheet.notes.append((text, theme.WORD, places, wide, "", True))
     for wire in wires:
         sheet.begin(wire, slot.id, slot.x1)
 

@@ -403,7 +403,9 @@ class _Figure:
 
     def _section(self, section: Section) -> object:
         titles = {
-            self.said(text) for text, _, _ in self.texts.get(id(section), ()) if not plain(text).endswith("go round")
+            self.said(text)
+            for text, _, _ in self.texts.get(id(section), ())
+            if not plain(text).startswith("next ") and not plain(text).endswith(("go round", "goes round"))
         }
         clusters = self.sheet.picture.clusters
         shown = {self.said(c.label) for c in clusters if c.tip == section.title and not section.repeat and c.label}
