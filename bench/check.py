@@ -4,7 +4,8 @@ Ratios and times of the processor over several rounds: medians, with the interva
 
 1. `attnc check examples/transformer.attn` as a whole process against `python -c "import numpy"`, in turn: the wheel, in
    an environment of its own, without extras, with what Python and the parser keep written before;
-2. specs as whole processes: one of 10,000 lines, a folder of 1,000 files that use the library;
+2. specs as whole processes: of 2,500 and of 10,000 lines, time and peak memory, also for each of that at two older
+   commits, in turn; a folder of 1,000 files that use the library;
 3. a repeated block of 1,000 passes against one of 1: the cost must not grow with the count;
 4. calls nested in one another, many calls of one block, a repeat in a repeat: time, and expressions that are checked,
    for each step of the graph as it is written out, at four sizes: neither may grow;
@@ -15,7 +16,6 @@ Ratios and times of the processor over several rounds: medians, with the interva
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -27,6 +27,7 @@ from speed.timing import Spread
 
 ROOT = Path(__file__).parents[1]
 SPEC = "examples/transformer.attn"
+OLDER = ("50e8b2a", "bc34144")  # without advice, and before that was made quick
 
 BLOCK = """# Block {n}.
 block b{n}(x: [seq, model], m: bool[seq, past]) -> [seq, model] {{
@@ -141,25 +142,48 @@ def measure_calls(rounds: int) -> None:
 # -- processes ---------------------------------------------------------------------------------------------------------
 
 
-def installed(folder: Path) -> str:
-    """The Python of an environment that has the wheel and nothing else, as .ci/smoke makes it."""
-    wheels = list((ROOT / ".venv" / "dist").glob("attnc-*.whl"))
-    if len(wheels) != 1:
-        sys.exit("bench/check.py measures the wheel: run `make wheel` first")
+def installed(folder: Path, what: Path) -> str:
+    """The Python of an environment that has the wheel, or what lies in a folder, and nothing else."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = str(folder / "bin" / "python")
     pip = (python, "-m", "pip", "install", "-qq", "--disable-pip-version-check")
-    subprocess.run([*pip, "-c", ROOT / "constraints.txt", wheels[0]], check=True)
+    subprocess.run([*pip, "-c", ROOT / "constraints.txt", what], check=True)
     return python
 
 
-def seconds(*command: str) -> float:
-    """Of the processor, user and system, that a process takes: what its run takes where nothing else runs."""
+def wheel() -> Path:
+    wheels = list((ROOT / ".venv" / "dist").glob("attnc-*.whl"))
+    if len(wheels) != 1:
+        sys.exit("bench/check.py measures the wheel: run `make wheel` first")
+    return wheels[0]
+
+
+def at(commit: str, folder: Path) -> str | None:
+    """The Python of an environment that has an older commit; None if this clone does not."""
+    source, archive = folder / "source", folder / "archive.tar"
+    source.mkdir(parents=True)
+    command = ["git", "archive", "--output", archive, commit]
+    if subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode:
+        return None
+    subprocess.run(["tar", "-x", "-C", source, "-f", archive], check=True)
+    return installed(folder / "venv", source)
+
+
+def taken(*command: str) -> tuple[float, float]:
+    """By a process: seconds of the processor, user and system, which is its run where nothing else runs; and MiB, at
+    least those of this one.
+    """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as installed
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)  # `os.times` counts hundredths of a second
-    subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env=kept)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT, env=kept)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def seconds(*command: str) -> float:
+    return taken(*command)[0]
 
 
 def in_turn(rounds: int, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[Spread, Spread, Spread]:
@@ -170,26 +194,44 @@ def in_turn(rounds: int, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[
     return Spread.of([*mine]), Spread.of([*theirs]), Spread.of([a / b for a, b in pairs])
 
 
+def of_lines(lines: int, rounds: int, place: Path, ours: str, older: dict[str, str]) -> None:
+    """A large spec: seconds and MiB, ours and of each older commit in turn."""
+    path = place / f"{lines}.attn"
+    path.write_text(large_spec(lines), encoding="utf-8")
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in ("ours", *older)}
+    for number in range(rounds + 1):
+        for name, python in {"ours": ours, **older}.items():
+            one = taken(python, "-m", "attnc", "check", str(path))
+            found[name] += [one] if number else []  # the first writes what is kept: bytecode, the parser's tables
+    for name, each in found.items():
+        time_of, memory = Spread.of([s for s, _ in each]), max(mib for _, mib in each)
+        ratio = Spread.of([mine / theirs for (mine, _), (theirs, _) in zip(found["ours"], each, strict=True)])
+        beside = "" if name == "ours" else f"; ours takes {ratio} of it"
+        row(f"attnc check of {lines:,} lines, {name}", f"{time_of} s, {memory:.0f} MiB{beside}")
+
+
 def row(what: str, found: Spread | str, target: str = "") -> None:
-    print(f"{what:40}{found}" + (f"   (target: {target})" if target else ""))
+    print(f"{what:44}{found}" + (f"   (target: {target})" if target else ""))
 
 
 def main(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as place:
-        python, folder = installed(Path(place) / "venv"), Path(place) / "many"
+        python, folder = installed(Path(place) / "venv", wheel()), Path(place) / "many"
         check = (python, "-m", "attnc", "check")
         ours, numpy, ratio = in_turn(rounds, (*check, SPEC), (python, "-c", "import numpy"))
         row(f"attnc check {SPEC}", f"{ours} s")
         row("python -c 'import numpy'", f"{numpy} s")
         row("ratio, pair by pair", ratio, "at most 2")
 
-        (path := Path(place) / "large.attn").write_text(large_spec(10_000), encoding="utf-8")
         few = max(3, rounds // 4)
-        row(
-            "attnc check of 10,000 lines",
-            f"{Spread.of([seconds(*check, str(path)) for _ in range(few)])} s",
-            "at most 6",
-        )
+        older = {}
+        for commit in OLDER:
+            if (theirs := at(commit, Path(place) / commit)) is None:
+                row(f"commit {commit}", "is not in this clone: `git fetch --unshallow` brings it")
+            else:
+                older[commit] = theirs
+        for lines in (2_500, 10_000):
+            of_lines(lines, few, Path(place), python, older)
         folder.mkdir()
         for n in range(1000):
             (folder / f"f{n}.attn").write_text(SMALL.format(heads=2 ** (n % 5)), encoding="utf-8")

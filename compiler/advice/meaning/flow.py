@@ -31,14 +31,14 @@ class Known(Generic[K]):
     """What is known of the values of a graph, by their ids."""
 
     def __init__(self, all: Mapping[int, K | None]) -> None:
-        self._all = all
+        self.all = all
 
     @overload
     def get(self, number: int) -> K | None: ...
     @overload
     def get(self, number: int, unknown: K) -> K: ...
     def get(self, number: int, unknown: K | None = None) -> K | None:
-        found = self._all.get(number)
+        found = self.all.get(number)
         return unknown if found is None else found
 
 
@@ -53,7 +53,6 @@ class Follower(ABC, Generic[K]):
     def __init__(self) -> None:
         self.found: list[Problem] = []
         self.names: Mapping[Axis, Axis] = {}  # the axes of the first caller, by those of the graph that is read
-        self._flow = _Following(self)
 
     def told(self, graph: Graph) -> list[Problem]:
         """What is wrong in a graph and all that it calls."""
@@ -63,7 +62,8 @@ class Follower(ABC, Generic[K]):
     def follow(self, graph: Graph) -> None:
         """Read a graph and all that it calls, in order, each once for each list of what is known of its inputs."""
         self.home = graph
-        self._flow.of(graph, self.entering((None,) * len(graph.inputs)))
+        # Not kept here: two that hold each other stay until somebody looks for garbage.
+        _Following(self).of(graph, self.entering((None,) * len(graph.inputs)))
 
     @abstractmethod
     def of(self, node: Apply, given: list[K | None]) -> K | None:
@@ -76,7 +76,8 @@ class Follower(ABC, Generic[K]):
     def one(self, node: Leaf, known: Known[K]) -> K | None:
         """What is known of what a node makes."""
         if isinstance(node, Apply):
-            return self.of(node, [known.get(value.id) for value in node.operands])
+            get = known.all.get  # of each op of a file
+            return self.of(node, [get(value.id) for value in node.operands])
         return self.number(node) if isinstance(node, Constant) else None
 
     def passed(self, node: Nest, given: tuple[K | None, ...], known: Known[K]) -> tuple[K | None, ...]:
