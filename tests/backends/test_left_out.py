@@ -106,6 +106,8 @@ FORMS = {  # R is a reduction along t, of a value v and its mask M; c a conditio
     "both": "R(select(c, v, 0) where M)",
     "further": "R(1 / select(c, v, 0) where c and M)",
     "behind": "R(v where M)",  # another op along d stands between
+    "twice": "R(v where c and M) + R(v where M)",  # likewise, and read twice
+    "apart": "R(v where c and M) + R(v where not c and M)",  # under conditions that have less in common
     "outside": "R(v where M)",  # the value in a block, the mask outside
     "weighted": "R(v where M)",  # the same, of a block with a weight
     "inside": "R(v where M)",  # the mask in a block, the value outside
@@ -147,7 +149,7 @@ class Case:
     def is_one(self) -> bool:
         if self.form == "after" and (not self.mask or "t" not in self.value):
             return False
-        return bool(self.behind) == (self.form == "behind") and not (self.behind and self.along)
+        return bool(self.behind) == (self.form in ("behind", "twice", "apart")) and not (self.behind and self.along)
 
     @property
     def predicate(self) -> str:

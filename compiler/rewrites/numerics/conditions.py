@@ -21,7 +21,7 @@ from ..tools.walk import Fresh
 from .finite import KnownTables
 
 Condition = tuple[Value, ...]  # truths that all hold; of none of them: always
-NOT, AND = op_meaning(Complement()), op_meaning(Conjunction())
+NOT, AND, OR = op_meaning(Complement()), op_meaning(Conjunction()), op_meaning(Disjunction())
 
 
 class ConditionedBody:
@@ -73,6 +73,15 @@ class ConditionedBody:
                 found = self.truth(AND, (found, truth), axes)
             self._joined[condition] = found
         return self._joined[condition]
+
+    def either(self, a: Condition, b: Condition) -> Condition:
+        """What holds where one of two conditions does: what they have in common, and the rest of either."""
+        common = both(a, b)
+        if len(common) in (len(a), len(b)):
+            return common
+        x, y = (self.joined(tuple(truth for truth in one if truth not in common)) for one in (a, b))
+        axes = (*x.type.axes, *(axis for axis in y.type.axes if axis not in x.type.axes))
+        return all_of((*common, self.truth(OR, (x, y), axes)))
 
     def anywhere(self, condition: Condition, kept: Collection[Axis]) -> Condition:
         """That all hold at any item of the axes that are not kept."""

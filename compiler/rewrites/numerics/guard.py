@@ -3,13 +3,15 @@
 The gradient of what is left out is 0, but times an infinite derivative that is no number. So the operand of what may be
 infinite there is made harmless before the op, where none of its results is used (`conditions.py`), as one would write
 by hand with two choices; it changes no result. A factor that hangs on positions and sizes alone spoils the gradient of
-the other one: there it is made harmless too. Ops on the way are made anew, those of blocks without weights too; what
-puts items together, draws at random or has weights only where nothing else reads what is made.
+the other one: there it is made harmless too. Pointwise ops on the way, and calls of blocks without weights, are made
+anew for each condition under which they are read; what puts items together, draws at random or has weights is read
+under one condition, that of all that reads it. A block is told where its results are used, if a hazard is in it. It
+ends at results of repeats and of scans, and at ops of one's own, of which no domain is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TypeGuard
 
@@ -31,8 +33,9 @@ from ...ops import op_meaning
 from ...ops.undo import arranges
 from ...sizes.axes import Literal, known
 from ..simplify.dead import alive
+from ..tools.order import in_order
 from ..tools.same import pure
-from ..tools.walk import Fresh, Walk, with_operands
+from ..tools.walk import Fresh, Walk, with_operands, with_results
 from .conditions import Condition, both
 from .uses import UsedInputs, UsedInputsOf, UsingBody
 
@@ -40,58 +43,47 @@ from .uses import UsedInputs, UsedInputsOf, UsingBody
 def guard(graph: Graph) -> Graph:
     """The graph with what its masks and choices leave out made harmless."""
     blocks = _Blocks()
-    return Walk(lambda _, new: _Guard(new, blocks).graph())(graph)
+    return Walk(lambda _, new: _Guard(new, blocks).graph({}))(graph)
 
 
 class _Guard(UsingBody):
     """Guards the masks and choices of one body."""
 
     def __init__(self, graph: Graph, blocks: _Blocks) -> None:
-        super().__init__(graph, blocks.uses_of)
+        super().__init__(graph, blocks.used_inputs_of)
         self.blocks = blocks
         self.risky: set[int] = set()  # values behind which a hazard stands, with nothing but ops and blocks in between
-        self.readers: dict[int, list[Node | None]] = {}  # None: the result of the body
-        for output in graph.outputs:
-            self.readers.setdefault(output.value.id, []).append(None)
-        for node in graph.nodes:
-            self.read(node)
         self.guarded: dict[tuple[int, Condition], Value] = {}
-        self.gone: set[int] = set()  # results of nodes that others stand for now
-        self.changed = False
+        for node in graph.nodes:
+            self.append(node)
 
-    def graph(self, place: int = 0, condition: Condition = ()) -> Graph:
-        """The body with all guarded. condition: under which one of its results is used."""
-        for node in self.old.nodes:
-            self.add(node)
-        outputs = list(self.old.outputs)
-        if condition:
-            value = outputs[place].value
-            outputs[place] = replace(outputs[place], value=self.harmless(value, condition, [None]))
-            self.changed |= outputs[place].value is not value
-        if not self.changed:
+    def graph(self, results: Mapping[int, Condition]) -> Graph:
+        """The body with all guarded. results: under which conditions some of them are used, by their values' ids."""
+        if not self.risky:
             return self.old
-        nodes = tuple(node for node in self.nodes if not any(out.id in self.gone for out in makes(node)))
-        return alive(replace(self.old, nodes=nodes, outputs=tuple(outputs)))
+        found = self.demanded(results)
+        nodes = [self.guarding(node, [found.get(out.id, ()) for out in makes(node)]) for node in self.old.nodes]
+        outputs = [
+            replace(output, value=self.harmless(output.value, results.get(output.value.id, ())))
+            for output in self.old.outputs
+        ]
+        same = all(now is old for now, old in zip(nodes, self.old.nodes, strict=True))
+        if same and all(now.value is old.value for now, old in zip(outputs, self.old.outputs, strict=True)):
+            return self.old
+        made = self.nodes[len(self.old.nodes) :]
+        return alive(replace(self.old, nodes=tuple(in_order([*nodes, *made])), outputs=tuple(outputs)))
 
-    def read(self, node: Node, instead_of: Node | None = None) -> None:
-        """Note what a node reads, and that another one is not needed any more."""
-        for value in {*reads(node)}:
-            self.readers.setdefault(value.id, []).append(node)
-        for value in {*reads(instead_of)} if instead_of is not None else ():
-            self.readers[value.id] = [reader for reader in self.readers[value.id] if reader is not instead_of]
-
-    def add(self, node: Node) -> None:
-        """Add a node of the body, with what it leaves out made harmless."""
-        if any(value.id in self.risky for value in reads(node)):
-            used: dict[int, Condition] = {}
-            for value, condition in self.uses(node, [()] * len(makes(node))):
-                used[value.id] = both(used.get(value.id, condition), condition)
-            change = {value.id: self.harmless(value, used[value.id], [node]) for value in reads(node) if used[value.id]}
-            now = with_operands(node, change)
-            if now is not node:
-                self.read(now, instead_of=node)
-                self.changed, node = True, now
-        self.append(node)
+    def guarding(self, node: Node, outs: Sequence[Condition]) -> Node:
+        """A node of the body, with what it leaves out made harmless: by itself, or because its results are left out."""
+        if not any(value.id in self.risky for value in (*reads(node), *makes(node))):
+            return node
+        if _is_plain(node):  # made anew for each condition under which it is read
+            outs = [()] * len(outs)
+        now = self.applied(node, outs)
+        if any(new.role > old.role for new, old in zip(makes(now), makes(node), strict=True)):
+            return node
+        self.makers |= {out.id: now for out in makes(now)}
+        return now
 
     def append(self, node: Node) -> None:
         super().append(node)
@@ -104,11 +96,8 @@ class _Guard(UsingBody):
                 inner = self.blocks.risky(graph)
                 self.risky |= {out.id for out, risky in zip(node.outs, inner, strict=True) if risky or given}
 
-    def harmless(self, value: Value, condition: Condition, readers: Sequence[Node | None]) -> Value:
-        """The value where these truths hold; elsewhere some finite number with finite derivatives.
-
-        readers: of the value, those for which it is made harmless.
-        """
+    def harmless(self, value: Value, condition: Condition) -> Value:
+        """The value where these truths hold; elsewhere some finite number with finite derivatives."""
         if value.id not in self.risky:
             return value
         condition = self.anywhere(condition, value.type.varying)
@@ -116,37 +105,43 @@ class _Guard(UsingBody):
             return value
         key = value.id, condition
         if key not in self.guarded:
-            self.guarded[key] = self._harmless(value, condition, readers)
+            self.guarded[key] = self._harmless(value, condition)
         return self.guarded[key]
 
-    def _harmless(self, value: Value, condition: Condition, readers: Sequence[Node | None]) -> Value:
+    def _harmless(self, value: Value, condition: Condition) -> Value:
         node = self.makers[value.id]
-        alone = all(any(reader is known for known in readers) for reader in self.readers.get(value.id, ()))
+        if not _is_plain(node):
+            return value
+        outs = [condition if out.id == value.id else () for out in makes(node)]
+        now = self.applied(node, outs)
+        if now is node:
+            return value
+        made = tuple(self.fresh(replace(out, name=None)) for out in makes(now))
+        self.append(with_results(now, made))
+        return next(new for new, old in zip(made, makes(node), strict=True) if old.id == value.id)
+
+    def applied(self, node: Node, outs: Sequence[Condition]) -> Node:
+        """A node whose results are used under these conditions, with what it reads made harmless."""
         if isinstance(node, Call):
-            return self.called(node, node.outs.index(value), condition, alone)
-        assert isinstance(node, Apply)
-        if not (_is_plain(node) or alone):
-            return value
-        hazards, operands = self.hazards(node), list(node.operands)
-        for place, operand in enumerate(operands):
-            if not (place in hazards or operand.id in self.risky):
-                continue
-            before = self.before(condition, node, place)
-            if operand.role < Role.DATA:  # what all items share is used
-                before = tuple(c for c in before if c in condition or {*c.type.axes} & {*operand.type.varying})
-            operand = self.harmless(operand, before, [node] if alone else ())
-            if before and place in hazards:
-                operand = self.chosen(before, operand, hazards[place])
-            operands[place] = operand
+            return self.called(node, outs)
+        used: dict[int, Condition] = {}
+        for value, condition in self.uses(node, outs):
+            used[value.id] = both(used.get(value.id, condition), condition)
+        now = with_operands(node, {id: self.harmless(value, used[id]) for value in reads(node) if used[id := value.id]})
+        if not isinstance(now, Apply) or not isinstance(node, Apply):
+            return now
+        hazards, operands = self.hazards(node), list(now.operands)
+        for place, number in hazards.items():
+            before = self.before(outs[0], node, place)
+            if operands[place].role < Role.DATA:  # what all items share is used
+                shared = {*operands[place].type.varying}
+                before = tuple(c for c in before if c in outs[0] or {*c.type.axes} & shared)
+            if before:
+                operands[place] = self.chosen(before, operands[place], number)
         if tuple(operands) == node.operands:
-            return value
-        out = self.fresh(replace(value, role=max(v.role for v in (*operands, value)), name=None))
-        now = replace(node, operands=tuple(operands), out=out)
-        self.read(now, instead_of=node if alone else None)
-        self.append(now)
-        if node.weights:
-            self.gone.add(value.id)
-        return out
+            return node
+        role = max(value.role for value in (*operands, now.out))
+        return replace(now, operands=tuple(operands), out=replace(now.out, role=role))
 
     def chosen(self, condition: Condition, x: Value, number: float) -> Value:
         """x, or the number where not all of these hold. What is a table stays as exact as one."""
@@ -201,35 +196,24 @@ class _Guard(UsingBody):
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
-    def called(self, node: Call, place: int, condition: Condition, alone: bool) -> Value:
-        """A result of a block that is used under a condition, which the block is told where a hazard is in it."""
-        value = node.outs[place]
-        others = [out for out in node.outs if out is not value and self.readers.get(out.id)]
-        condition = tuple(truth for truth in condition if _inside(node, truth.type) is not None)
-        if not condition or not (pure(node.graph) or (alone and not others)):
-            return value
-        c = self.joined(condition)
-        theirs = _inside(node, c.type)
-        assert theirs is not None
-        told = self.blocks.told(node.graph, place, replace(c, type=theirs))
-        now = replace(node, args=(*node.args, c))
-        args = tuple(
-            self.harmless(arg, given, [node] if alone else ()) if given else arg
-            for arg, given in zip(node.args, self.given(now, told.uses), strict=False)
+    def called(self, node: Call, outs: Sequence[Condition]) -> Call:
+        """A call whose results are used under these conditions: the block is told, where a hazard is in it."""
+        known = [tuple(c for c in out if _inside(node, c.type) is not None) for out in outs]
+        truths = [self.joined(condition) if condition else None for condition in known]
+        theirs = [None if c is None else replace(c, type=_inside(node, c.type) or c.type) for c in truths]
+        told = self.blocks.told(node.graph, theirs)
+        more = tuple(c for c in truths if c is not None)
+        given = self.given(replace(node, args=(*node.args, *more)), told.uses)
+        args = tuple(self.harmless(arg, condition) for arg, condition in zip(node.args, given, strict=False))
+        if told.graph is node.graph and args == node.args:
+            return node
+        results = tuple(
+            replace(out, role=max(out.role, output.value.role))
+            for out, output in zip(node.outs, told.graph.outputs, strict=True)
         )
-        if told.graph is None and args == node.args:
-            return value
-        graph = told.graph or node.graph
-        outs = tuple(
-            self.fresh(replace(out, role=max(out.role, output.value.role), name=None))
-            for out, output in zip(node.outs, graph.outputs, strict=True)
-        )
-        now = replace(node, graph=graph, args=args if told.graph is None else (*args, c), outs=outs)
-        self.read(now, instead_of=node if alone else None)
-        self.append(now)
-        if alone:
-            self.gone.add(value.id)
-        return outs[place]
+        if told.graph is not node.graph:
+            args = (*args, *more)
+        return replace(node, graph=told.graph, args=args, outs=results)
 
 
 def _inside(node: Call, type: Type) -> Type | None:
@@ -243,10 +227,16 @@ def _inside(node: Call, type: Type) -> Type | None:
     return replace(type, axes=tuple(theirs[axis][0] for axis in type.axes), broadcast_axes=broadcast_axes)
 
 
-def _is_plain(node: Apply) -> bool:
-    """Whether an op may be made anew though others read what it makes."""
-    here = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
-    return arranges(node) or (here and not node.traits.random)
+def _is_plain(node: Node) -> bool:
+    """Whether a node may be made anew for each condition under which it is read: it costs little, and draws nothing."""
+    match node:
+        case Call():
+            return pure(node.graph)
+        case Apply():
+            pointwise = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
+            return arranges(node) or (pointwise and not node.traits.random)
+        case _:
+            return False
 
 
 def _chooses(node: Node | None) -> TypeGuard[Apply]:
@@ -255,9 +245,9 @@ def _chooses(node: Node | None) -> TypeGuard[Apply]:
 
 @record(eq=False)
 class _ToldBlock:
-    """A block that is told where one of its results is used. graph: None if it has nothing to guard."""
+    """A block that is told where its results are used; the block itself if that changes nothing in it."""
 
-    graph: Graph | None
+    graph: Graph
     uses: UsedInputs
 
 
@@ -265,28 +255,31 @@ class _Blocks:
     """What is known of the blocks of a file."""
 
     def __init__(self) -> None:
-        self.uses_of = UsedInputsOf()
+        self.used_inputs_of = UsedInputsOf()
         self._risky: dict[Graph, list[bool]] = {}
-        self._told: dict[tuple[Graph, int, Type, Role], _ToldBlock] = {}
+        self._told: dict[tuple[object, ...], _ToldBlock] = {}
 
     def risky(self, graph: Graph) -> list[bool]:
         """Of each result of a block, whether a hazard stands behind it in the block itself."""
         if graph not in self._risky:
             body = _Guard(graph, self)
-            for node in graph.nodes:
-                body.append(node)
             self._risky[graph] = [output.value.id in body.risky for output in graph.outputs]
         return self._risky[graph]
 
-    def told(self, graph: Graph, place: int, like: Value) -> _ToldBlock:
-        """A block that is given one more truth: where one of its results is used."""
-        key = graph, place, like.type, like.role
+    def told(self, graph: Graph, like: Sequence[Value | None]) -> _ToldBlock:
+        """A block that is given one more truth for some of its results: where that is used."""
+        key = graph, *(c and (c.type, c.role) for c in like)
         if key not in self._told:
-            names = {item.name for item in graph.inputs}
-            name = next(name for i in count(1) if (name := f"used_{i}" if i > 1 else "used") not in names)
-            used = Fresh(graph)(replace(like, name=name))
-            asked = replace(graph, inputs=(*graph.inputs, Input(name, used)))
-            guarded = _Guard(asked, self).graph(place, (used,))
-            uses = self.uses_of.where(asked, {graph.outputs[place].value.id: (used,)})
-            self._told[key] = _ToldBlock(None if guarded is asked else guarded, uses)
+            fresh, names = Fresh(graph), {item.name for item in graph.inputs}
+            free = (name for i in count(1) if (name := f"used_{i}" if i > 1 else "used") not in names)
+            inputs = [None if c is None else fresh(replace(c, name=next(free))) for c in like]
+            more = [Input(str(value.name), value) for value in inputs if value is not None]
+            asked = replace(graph, inputs=(*graph.inputs, *more))
+            results: dict[int, Condition] = {}
+            for output, value in zip(graph.outputs, inputs, strict=True):
+                condition = () if value is None else (value,)
+                results[output.value.id] = both(results.get(output.value.id, condition), condition)
+            guarded = _Guard(asked, self).graph(results) if more else asked
+            uses = self.used_inputs_of.where(asked, results)
+            self._told[key] = _ToldBlock(graph if guarded is asked else guarded, uses)
         return self._told[key]

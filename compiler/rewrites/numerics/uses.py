@@ -10,9 +10,9 @@ from ...graph.traits import Choice
 from ...graph.values import IndexInto, Scalar, Type, Value
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis, Static, consts_in
-from ..tools.same import pure, spelling
+from ..tools.same import spelling
 from ..tools.walk import with_operands, with_results
-from .conditions import Condition, ConditionedBody, all_of, both
+from .conditions import Condition, ConditionedBody, all_of
 
 
 @record(eq=False)
@@ -39,16 +39,7 @@ class UsedInputsOf:
         body = UsingBody(graph, self)
         for node in graph.nodes:
             body.append(node)
-        found: dict[int, Condition] = {}
-
-        def use(value: Value, condition: Condition) -> None:
-            found[value.id] = both(found.get(value.id, condition), condition)
-
-        for output in graph.outputs:
-            use(output.value, results.get(output.value.id, ()))
-        for node in reversed(graph.nodes):
-            for value, condition in body.uses(node, [found.get(out.id, ()) for out in makes(node)]):
-                use(value, condition)
+        found = body.demanded(results)
         return UsedInputs(body, tuple(found.get(item.value.id, ()) for item in graph.inputs))
 
 
@@ -61,6 +52,20 @@ class UsingBody(ConditionedBody):
         self._known: dict[
             tuple[int, ConditionedBody], dict[int, Value | None]
         ] = {}  # what values of a nested graph are here
+
+    def demanded(self, results: Mapping[int, Condition]) -> dict[int, Condition]:
+        """Under which condition each value of the body is used, by its id, where some results are used under these."""
+        found: dict[int, Condition] = {}
+
+        def use(value: Value, condition: Condition) -> None:
+            found[value.id] = self.either(found.get(value.id, condition), condition)
+
+        for output in self.old.outputs:
+            use(output.value, results.get(output.value.id, ()))
+        for node in reversed(self.old.nodes):
+            for value, condition in self.uses(node, [found.get(out.id, ()) for out in makes(node)]):
+                use(value, condition)
+        return found
 
     def uses(self, node: Node, outs: Sequence[Condition]) -> list[tuple[Value, Condition]]:
         """What a node reads, and under which condition, where its results are used under these."""
@@ -127,7 +132,7 @@ def _moved(around: Call | Repeat, node: Node) -> Node | None:
     """A node of a nested graph in the axes and numbers of the graph around; None if it cannot stand there."""
     if isinstance(around, Repeat):
         indexed = isinstance(node, Constant) and around.index is not None and around.index in consts_in(node.value)
-        return None if indexed or not _is_pure(node) else node
+        return None if indexed or spelling(node) is None else node
     axes = dict(around.axes)
     sizes, numbers = {a.id: b for a, b in around.axes}, {const.id: static for const, static in around.consts}
     reachable = {*axes, *around.graph.lifted}
@@ -145,7 +150,7 @@ def _moved(around: Call | Repeat, node: Node) -> Node | None:
         broadcast_axes = frozenset(ours(tuple(value.type.broadcast_axes)))
         return replace(value, type=Type(element, ours(value.type.axes), broadcast_axes))
 
-    if not _is_pure(node) or not {axis for out in makes(node) for axis in out.type.axes} <= reachable:
+    if spelling(node) is None or not {axis for out in makes(node) for axis in out.type.axes} <= reachable:
         return None
     node = with_results(node, tuple(map(moved, makes(node))))
     match node:
@@ -161,13 +166,3 @@ def _moved(around: Call | Repeat, node: Node) -> Node | None:
             return replace(node, axes=tuple((theirs, axes.get(a, a)) for theirs, a in node.axes), consts=consts)
         case _:
             return None
-
-
-def _is_pure(node: Node) -> bool:
-    match node:
-        case Call():
-            return pure(node.graph)
-        case Apply() | Constant() | Positions():
-            return spelling(node) is not None
-        case _:
-            return False
