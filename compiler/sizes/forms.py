@@ -422,7 +422,7 @@ def least(forms: Iterable[LinearForm]) -> tuple[LinearForm, ...]:
 
 def plainness(form: LinearForm) -> tuple[bool, int, Rational, str]:
     """By which the plainest of many facts comes first: of few indices, taken once, and of no quotients."""
-    return bool(form.quotients), len(form.shape), sum(abs(by) for _, by in form.shape), show(form)
+    return bool(form.quotients), len(form.shape), sum(by if by > 0 else -by for _, by in form.shape), show(form)
 
 
 def _simplicity(form: LinearForm) -> tuple[int, str]:
