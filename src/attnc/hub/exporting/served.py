@@ -130,7 +130,7 @@ class ServedModel(transformers.PreTrainedModel, transformers.GenerationMixin):  
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
 
-    def prepare_inputs_for_generation(
+    def prepare_inputs_for_generation(  # type: ignore[override]
         self,
         input_ids: Tensor,
         past_key_values: Any = None,
