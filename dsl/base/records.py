@@ -179,7 +179,7 @@ def _compiled(cls: type[Any], members: Mapping[str, _Member], frozen: bool) -> d
         parameters += named
     text = [f"def __init__({', '.join(parameters)}):", *(f" {line}" for line in lines)]
     text += ["def __eq__(self, other):", f" if other.__class__ is self.__class__: return {_same(compared)}"]
-    whole = len(compared) == 1 and members[compared[0]].type == "int"  # which is its own hash
+    whole = len(compared) == 1 and members[compared[0]].type == int.__name__  # its own hash
     text += [" return NotImplemented", "def __hash__(self):"]
     text += [f" return {_tuple('self', compared)}" if whole else f" return hash({_tuple('self', compared)})"]
     exec("\n".join(text), names)

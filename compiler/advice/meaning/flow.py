@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from ...base.problems import Problem
 from ...graph.core.flow import Answer, Flow, Here, Leaf
@@ -27,7 +27,7 @@ def known_number(node: Constant) -> KnownNumber | None:
     return KnownNumber(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
-class Known(Generic[K]):
+class KnownValues(Generic[K]):
     """What is known of the values of a graph, by their ids."""
 
     def __init__(self, all: Mapping[int, K | None]) -> None:
@@ -73,14 +73,14 @@ class Follower(ABC, Generic[K]):
         """What is known of a number."""
         return None
 
-    def one(self, node: Leaf, known: Known[K]) -> K | None:
+    def one(self, node: Leaf, known: KnownValues[K]) -> K | None:
         """What is known of what a node makes."""
         if isinstance(node, Apply):
             get = known.all.get  # of each op of a file
             return self.of(node, [get(value.id) for value in node.operands])
         return self.number(node) if isinstance(node, Constant) else None
 
-    def passed(self, node: Nest, given: tuple[K | None, ...], known: Known[K]) -> tuple[K | None, ...]:
+    def passed(self, node: Nest, given: tuple[K | None, ...], known: KnownValues[K]) -> tuple[K | None, ...]:
         """What is known of what a node gives to the graph that it holds."""
         return given
 
@@ -99,6 +99,9 @@ class Follower(ABC, Generic[K]):
         return tuple(names.get(axis, axis) for axis in axes)
 
 
+_NOTHING: Answer[Any, object] = Answer((None,))
+
+
 class _Following(Flow[K | None, object]):
     """What a reader says, followed through calls and repeats. Of what goes round in a scan nothing is known."""
 
@@ -107,12 +110,12 @@ class _Following(Flow[K | None, object]):
     def __init__(self, reader: Follower[K]) -> None:
         super().__init__()
         self.reader = reader
-        self._stood: tuple[Here[K | None] | None, Known[K]] = None, Known({})
+        self._stood: tuple[Here[K | None] | None, KnownValues[K]] = None, KnownValues({})
 
-    def _stand(self, here: Here[K | None]) -> Known[K]:
+    def _stand(self, here: Here[K | None]) -> KnownValues[K]:
         """Have the reader look at the graph of an op."""
         if self._stood[0] is not here:
-            self._stood = here, Known(here.known)
+            self._stood = here, KnownValues(here.known)
             self.reader.home, self.reader.names = here.index.graph, dict(here.site.axes)
         return self._stood[1]
 
@@ -120,7 +123,8 @@ class _Following(Flow[K | None, object]):
         return one if one == other else None
 
     def through(self, node: Leaf, given: tuple[K | None, ...], here: Here[K | None]) -> Answer[K | None, object]:
-        return Answer((self.reader.one(node, self._stand(here)),))
+        found = self.reader.one(node, self._stand(here))
+        return _NOTHING if found is None else Answer((found,))
 
     def unknown(self, node: Call, given: tuple[K | None, ...], here: Here[K | None]) -> Answer[K | None, object]:
         self.entering(node, given, here, node.graph)  # its inputs have names, too
@@ -130,7 +134,7 @@ class _Following(Flow[K | None, object]):
         self, node: Nest, given: tuple[K | None, ...], here: Here[K | None], inner: Graph
     ) -> tuple[K | None, ...]:
         given = self.reader.passed(node, given, self._stand(here))
-        self._stood = None, Known({})
+        self._stood = None, KnownValues({})
         self.reader.home = inner
         return tuple(self.reader.entering((None,) * len(given) if isinstance(node, Scan) else given))
 

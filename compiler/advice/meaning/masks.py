@@ -33,7 +33,7 @@ from ...graph.traits import (
 from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Axis
-from .flow import Follower, Known, KnownNumber, known_number
+from .flow import Follower, KnownNumber, KnownValues, known_number
 
 # Names of inputs, and so of what is true: not to be read, or to be read.
 _OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding(_mask)?"
@@ -149,7 +149,7 @@ class _Masks(Follower[Kind]):
         self.likely: list[tuple[tuple[Graph, int], Problem]] = []
         self.masks: set[tuple[Graph, int]] = set()
         self.mask: Kind | None = None
-        self.now = Known[Kind]({})
+        self.now = KnownValues[Kind]({})
 
     def entering(self, given: tuple[Kind | None, ...]) -> Sequence[Kind | None]:
         return [
@@ -170,7 +170,7 @@ class _Masks(Follower[Kind]):
             self._turned(given.all[0], given.all[0].at)
         return Truths((own,))
 
-    def passed(self, node: Nest, given: tuple[Kind | None, ...], known: Known[Kind]) -> tuple[Kind | None, ...]:
+    def passed(self, node: Nest, given: tuple[Kind | None, ...], known: KnownValues[Kind]) -> tuple[Kind | None, ...]:
         """A truth value is told where the block that has its name gives it away."""
         if isinstance(node, Repeat):
             return given
@@ -183,7 +183,7 @@ class _Masks(Follower[Kind]):
             for there, of in zip(at, given, strict=True)
         )
 
-    def one(self, node: Leaf, known: Known[Kind]) -> Kind | None:
+    def one(self, node: Leaf, known: KnownValues[Kind]) -> Kind | None:
         self.now = known
         if isinstance(node, Apply):
             self.mask = None if node.mask is None else known.get(node.mask.id)

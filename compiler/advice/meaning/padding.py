@@ -47,7 +47,7 @@ from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Axis, SizeOf, Static
 from ..places.tables import widths
-from .flow import Follower, Known
+from .flow import Follower, KnownValues
 from .masks import keeps_real
 
 Items = frozenset[tuple[Axis, int]]
@@ -63,7 +63,7 @@ class _Scope(NamedTuple):
     """A graph with what is known in it. call: the one in it that is read, if any."""
 
     graph: Graph
-    known: Known[Items]
+    known: KnownValues[Items]
     names: Mapping[Axis, Axis]
     call: Call | None
 
@@ -114,7 +114,7 @@ class _Padding(Follower[Items]):
         self.sides: set[int] = set()  # truth values, or their opposites, that ops have as masks, or branches go by
         self.seen: list[_Read] = []
         self.scopes: tuple[_Scope, ...] = ()
-        self.now = Known[Items]({})  # in the graph that is read
+        self.now = KnownValues[Items]({})  # in the graph that is read
 
     def told(self, graph: Graph) -> list[Problem]:
         self.follow(graph)
@@ -130,17 +130,19 @@ class _Padding(Follower[Items]):
             for one in self.top.inputs
         )
 
-    def passed(self, node: Nest, given: tuple[Items | None, ...], known: Known[Items]) -> tuple[Items | None, ...]:
+    def passed(
+        self, node: Nest, given: tuple[Items | None, ...], known: KnownValues[Items]
+    ) -> tuple[Items | None, ...]:
         self.scopes = self._around(known, node if isinstance(node, Call) else None)
         return given
 
-    def _around(self, known: Known[Items], call: Call | None = None) -> tuple[_Scope, ...]:
+    def _around(self, known: KnownValues[Items], call: Call | None = None) -> tuple[_Scope, ...]:
         """The graphs around, outermost first, and this one."""
         graphs = [scope.graph for scope in self.scopes]
         outer = self.scopes[: graphs.index(self.home)] if self.home in graphs else self.scopes
         return (*outer, _Scope(self.home, known, self.names, call))
 
-    def one(self, node: Leaf, known: Known[Items]) -> Items | None:
+    def one(self, node: Leaf, known: KnownValues[Items]) -> Items | None:
         self.now = known
         return super().one(node, known)
 
