@@ -126,9 +126,16 @@ class Flow(ABC, Generic[V, F]):
         self._note(known, first, given)
         found: dict[F, None] = {}
         for node in reversed(graph.nodes) if backward else graph.nodes:
-            before, behind = (makes(node), reads(node)) if backward else (reads(node), makes(node))
-            answer = self._at(node, tuple([known.get(value.id, nothing) for value in before]), here)
-            self._note(known, behind, answer.values)
+            if backward:
+                before, behind = makes(node), reads(node)
+                answer = self._at(node, tuple([known.get(value.id, nothing) for value in before]), here)
+                self._note(known, behind, answer.values)
+            elif isinstance(node, NESTS):
+                answer = self._at(node, tuple([known.get(value.id, nothing) for value in node.args]), here)
+                self._note(known, node.outs, answer.values)
+            else:  # what most nodes are: their result is made once
+                answer = self.through(node, tuple([known.get(value.id, nothing) for value in reads(node)]), here)
+                known[node.out.id] = answer.values[0]
             if answer.found:
                 found |= dict.fromkeys(answer.found)
         return Answer(tuple([known.get(value.id, nothing) for value in last]), tuple(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from ....dsl.base.records import field, record
+from ....dsl.base.records import record
 from ...sizes.arithmetic import substitute
 from ...sizes.axes import Axis, Const, Static, axes_in
 from ..nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, makes, reads
@@ -101,7 +101,7 @@ def index_of(graph: Graph) -> Index:
     return Index(graph)
 
 
-@record
+@record(slots=False)
 class Site:
     """A graph as it runs in one place of a model: what its own axes and consts stand for there.
 
@@ -112,15 +112,20 @@ class Site:
 
     axes: frozenset[tuple[Axis, Axis]] = frozenset()
     consts: frozenset[tuple[Const, Static]] = frozenset()
-    _numbers: dict[int, Static] = field(init=False, compare=False, repr=False)
-    _own: Mapping[int, Axis] = field(init=False, compare=False, repr=False)
-    _families: Mapping[int, Axis] = field(init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _numbers(self) -> dict[int, Static]:
+        return {const.id: number for const, number in self.consts}
+
+    @cached_property
+    def _own(self) -> Mapping[int, Axis]:
+        return {formal.id: actual for formal, actual in self.axes}
+
+    @cached_property
+    def _families(self) -> Mapping[int, Axis]:
+        """Of several formals of one family, that which the others are copies of, or the first."""
         pairs = sorted(self.axes, key=lambda pair: (pair[0].id != pair[0].family, pair[0].id, pair[1].id))
-        object.__setattr__(self, "_numbers", {const.id: number for const, number in self.consts})
-        object.__setattr__(self, "_own", {formal.id: actual for formal, actual in reversed(pairs)})
-        object.__setattr__(self, "_families", {formal.family: actual for formal, actual in reversed(pairs)})
+        return {formal.family: actual for formal, actual in reversed(pairs)}
 
     def axis(self, own: Axis) -> Axis:
         """The axis of the outermost graph that this one, or one of its family, stands for; itself if none does."""
@@ -138,10 +143,13 @@ class Site:
         """Where the graph runs that a node of a graph here holds. Bodies of a repeat are part of the graph around."""
         if isinstance(node, Repeat):
             return self
-        lifted = ((axis, self.axis(axis)) for axis in node.graph.lifted)
-        given = ((formal, self.axis(actual)) for formal, actual in node.axes)
         consts = ((const, self.outermost(static)) for const, static in node.consts if const.value is None)
-        return Site(frozenset((*lifted, *given)), frozenset(consts))
+        return Site(self.axes_inside(node).axes, frozenset(consts))
+
+    def axes_inside(self, node: Call | Scan) -> Site:
+        """The same for what hangs on no number."""
+        lifted = [(axis, self.axis(axis)) for axis in node.graph.lifted]
+        return Site(frozenset([*lifted, *((formal, self.axis(actual)) for formal, actual in node.axes)]))
 
 
 OUTERMOST = Site()
