@@ -6,7 +6,6 @@ import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 from ..spec import Setting
@@ -14,7 +13,7 @@ from .adapter import Adapter
 from .expressions import Evaluator
 from .problem import HubError, as_json
 
-_MOST = 1 << 62  # what a size is less than
+_MOST = 1 << 62  # what a size is less than; constants are small, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +145,7 @@ def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str, table: Mappin
 def _setting(value: Any, size: str, told: Any, name: str) -> Setting:
     """A number, or a list of them. Raises HubError."""
     items = value if isinstance(value, list | tuple) else [value]
-    if items and all(
-        isinstance(item, int | float) and abs(item) < (_MOST if isinstance(item, int) else inf) for item in items
-    ):
+    if items and all(isinstance(item, int | float) and abs(item) < _MOST for item in items):
         return tuple(items) if isinstance(value, list | tuple) else value
     made = f"`{size}` would be {as_json(value)}, made of {as_json(told)}"
-    raise HubError(f"{name}: {made}: a number is needed, finite and, if it is whole, below 2^62")
+    raise HubError(f"{name}: {made}: a number is needed, finite and below 2^62")
