@@ -93,7 +93,7 @@ def _full_check(body: CodeBody, found: _Border) -> list[Statement]:
     for name, entries in (("sizes", found.sizes), ("bounds", found.bounds), ("copies", quoted)):
         if entries:
             lines.append(Code.of("    {}={},", name, _table(entries)))
-    if body.learner and body.file.owns(body.file.program.root):
+    if body.learner and body.plan.is_root and body.file.owns(body.graph):  # one that is called may be given tables
         lines.append(f"    weights={body.learner},")
     return [Do(joined([*lines, ")"], "\n"))]
 

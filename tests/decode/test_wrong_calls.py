@@ -184,3 +184,13 @@ def test_targets_may_be_wider_than_weights_of_half_precision() -> None:
     net(x.to(torch.bfloat16), y).backward()
     with pytest.raises(TypeError, match=r"fit: `y` is torch\.float64, but the weights are torch\.bfloat16"):
         net(x.to(torch.bfloat16), y.double())
+
+
+def test_a_model_that_is_called_takes_what_its_caller_makes() -> None:
+    """A table is kept in float64, whatever the type of the weights."""
+    text = (
+        "width s\ndepth d = 4\nmodel inner(x: [s, d]) -> [s, d] {\n    param g: [d] ~ ones\n    return x * g\n}\n"
+        "model net(y: [s, d]) -> [s, d] {\n    return y + inner(cos(s * 1.0 + d))\n}\n"
+    )
+    net = attnc.loads(text).model("net").torch(seed=0)
+    assert net(torch.zeros(3, 4)).dtype is torch.float32
