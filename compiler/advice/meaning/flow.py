@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 from ...base.problems import Problem
 from ...graph.core.flow import Answer, Flow, Here, Leaf
 from ...graph.core.index import Nest, Site
-from ...graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan
+from ...graph.nodes import Apply, Call, Constant, Graph, Scan
 from ...sizes.axes import Axis
 from ...sizes.axes import known as known_static
 
@@ -120,7 +120,7 @@ class _Following(Flow[K | None, object]):
         return self._stood[1]
 
     def inside(self, node: Nest, here: Here[K | None]) -> Site:
-        return here.site if isinstance(node, Repeat) else here.site.axes_inside(node)
+        return here.site.axes_inside(node)
 
     def join(self, one: K | None, other: K | None) -> K | None:
         return one if one == other else None

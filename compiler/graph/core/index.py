@@ -146,8 +146,10 @@ class Site:
         consts = ((const, self.outermost(static)) for const, static in node.consts if const.value is None)
         return Site(self.axes_inside(node).axes, frozenset(consts))
 
-    def axes_inside(self, node: Call | Scan) -> Site:
+    def axes_inside(self, node: Nest) -> Site:
         """The same for what hangs on no number."""
+        if isinstance(node, Repeat):
+            return self
         lifted = [(axis, self.axis(axis)) for axis in node.graph.lifted]
         return Site(frozenset([*lifted, *((formal, self.axis(actual)) for formal, actual in node.axes)]))
 
