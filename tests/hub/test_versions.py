@@ -21,7 +21,7 @@ TESTS = [
     "-m",
     "",
     "-k",
-    "own or onnx or torch_export or masks or llama",
+    "our_own or edited or onnx or torch_export or masks or llama",
     "tests/hub/test_export.py",
     "tests/hub/test_import.py",
 ]
