@@ -16,7 +16,7 @@ from ...dsl import syntax as s
 from ...dsl.base.records import field, mutable
 from ...dsl.source import Span
 from ..base.session import Session
-from ..graph.equality import Ways
+from ..graph.equality import ModelPaths
 from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef
@@ -47,7 +47,7 @@ class Checker(ABC):
     called: set[BlockDef] = field(default_factory=set)
     given_up: set[BlockDef] = field(default_factory=set)
     owners: dict[Graph, bool] = field(default_factory=dict)
-    ways: dict[Graph, Ways] = field(default_factory=dict)
+    ways: dict[Graph, ModelPaths] = field(default_factory=dict)
     library: dict[str, str] = field(default_factory=dict)
     generic_sizes: Mapping[str, Value] = field(default_factory=dict)
     facts: Facts | None = None

@@ -1,1 +1,1 @@
-"""Causality (D12): `proof.py` proves it, `step.py` op by op; `leak.py` tells the step at which a proof was lost."""
+"""Causality (D12): `proof.py` asks the relation of items, `telling.py` says how a leak came about, `leak.py` where."""

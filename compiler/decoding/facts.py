@@ -6,14 +6,14 @@ pass, for each pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..causality.caller_sizes import CallerSizes, constant_info
-from ..causality.proof import CausalityAnalysis, believed, entering, outside
-from ..causality.reach import Info, exact
-from ..causality.step import Step
-from ..graph.nodes import Apply, Call, Constant, Graph, Parameter, Positions, Repeat, Scan
+from ..graph.core.flow import Here
+from ..graph.core.index import OUTERMOST, Site, index_of
+from ..graph.core.relation import Relation
+from ..graph.core.ways import NOTHING, Items
+from ..graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, makes, reads
 from ..graph.traits import Gather, Normalise, Reduce, Window
 from ..sizes.arithmetic import replaced
 from ..sizes.axes import Axis, Const, ConstOf, Literal, Number, Static, known
@@ -27,7 +27,7 @@ ConstValues = Mapping[Const, Number]
 
 @dataclass
 class Where:
-    """Which infos hold at which pass: `chosen[i]` indexes `SiteFacts.infos[site]`; any index where it does not run."""
+    """What holds at which pass: `chosen[i]` indexes `SiteFacts.known[site]`; any index where it does not run."""
 
     repeat: Repeat | None = None
     chosen: tuple[int, ...] = (0,)
@@ -35,79 +35,72 @@ class Where:
 
 @dataclass
 class SiteFacts:
-    """infos: for each site, what is known of its values, once for each way in which its passes differ.
+    """known: at each site, what is known of its values, once for each way in which its passes differ.
 
     inputs:  what is known of the model's inputs.
-    carried: of the value of that number which goes round in a repeat; None if nothing is asked of what values reach.
+    flow:    what follows it.
+    carried: of the value of that number which goes round in a repeat; None if nothing is asked of what values read.
     fills:   whether all items may be more than there are, copies of the last one.
     """
 
     root: StepSite
-    inputs: list[Info] | None = None
-    outermost: CallerSizes = field(default_factory=CallerSizes)
-    carried: Callable[[StepSite, int, CallerSizes], Info] | None = None
+    inputs: list[Items] | None = None
+    flow: Relation = field(default_factory=lambda: Relation(lowers=False, counted=()))
+    carried: Callable[[StepSite, int], Items] | None = None
     fills: bool = False
-    sizes: dict[StepSite, CallerSizes] = field(default_factory=dict)
-    infos: dict[StepSite, list[dict[int, Info]]] = field(default_factory=dict)
+    known: dict[StepSite, list[dict[int, Items]]] = field(default_factory=dict)
     where: dict[StepSite, Where] = field(default_factory=dict)
-    _whole: CausalityAnalysis = field(default_factory=CausalityAnalysis)  # of calls that are kept whole
 
     def __post_init__(self) -> None:
-        inputs = self.inputs or [Info({}) for _ in self.root.graph.inputs]
-        self._run(self.root, inputs, {}, self.outermost, Where())
+        inputs = self.inputs or [NOTHING] * len(self.root.graph.inputs)
+        self._run(self.root, inputs, {}, OUTERMOST, Where())
 
     # -- forward -------------------------------------------------------------------------------------------------
 
     def _run(
-        self, site: StepSite, inputs: list[Info], env: ConstValues, sizes: CallerSizes, where: Where
-    ) -> list[Info]:
-        infos: dict[int, Info] = {i.value.id: info for i, info in zip(site.graph.inputs, inputs, strict=True)}
-        self.infos.setdefault(site, []).append(infos)
-        self.where[site], self.sizes[site] = where, sizes
+        self, site: StepSite, inputs: Sequence[Items], env: ConstValues, runs: Site, where: Where
+    ) -> tuple[Items, ...]:
+        """runs: where the graph of a site runs, in terms of the model's own axes."""
+        values = {entry.value.id: items for entry, items in zip(site.graph.inputs, inputs, strict=True)}
+        self.known.setdefault(site, []).append(values)
+        self.where[site] = where
+        here = Here(index_of(site.graph), runs, values)
         for place, node in enumerate(site.graph.nodes):
+            given = tuple(values[value.id] for value in reads(node))
             match node:
-                case Constant(value, out):
-                    infos[out.id] = constant_info(substituted(value, env), out, sizes)
-                case Positions(axis, out):
-                    infos[out.id] = exact(LinearForm.index(axis))
-                case Parameter(_, out):
-                    infos[out.id] = Info({})
-                case Apply():
-                    infos[node.out.id] = Step(node, infos, sizes, site.graph).info()
+                case Constant(value):
+                    made = self.flow.at(replace(node, value=substituted(value, env)), given, here).values
                 case Call() if place in site.inside:
-                    self._call(site, place, node, infos, env, sizes, where)
+                    made = self._call(site.inside[place][0], node, given, env, here, where)
                 case Call():
                     consts = tuple((const, substituted(static, env)) for const, static in node.consts)
-                    self._whole.call(replace(node, consts=consts), infos, sizes, site.graph)
+                    made = self.flow.at(replace(node, consts=consts), given, here).values
                 case Repeat() if place in site.inside:
-                    self._repeat(site, place, node, infos, env, sizes, where)
-                case Scan() if self.carried is not None:
-                    self._whole.scan(node, infos, sizes, site.graph)
-                case Repeat() | Scan():
-                    infos.update({out.id: Info({}) for out in node.outs})
-        return [infos[output.value.id] for output in site.graph.outputs]
+                    made = self._repeat(site.inside[place], node, given, env, here, where)
+                case Repeat() | Scan() if self.carried is None or isinstance(node, Repeat):
+                    made = (NOTHING,) * len(node.outs)
+                case _:
+                    made = self.flow.at(node, given, here).values
+            values.update(zip((out.id for out in makes(node)), made, strict=True))
+        return tuple(values[output.value.id] for output in site.graph.outputs)
 
     def _call(
-        self, site: StepSite, place: int, node: Call, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
-        where: Where,
-    ) -> None:  # fmt: skip
-        child = site.inside[place][0]
+        self, child: StepSite, node: Call, given: tuple[Items, ...], env: ConstValues, here: Here[Items], where: Where
+    ) -> tuple[Items, ...]:
+        node = replace(node, graph=child.graph)
         consts = {const: known(substituted(static, env)) for const, static in node.consts}
         inner = {const: number for const, number in consts.items() if number is not None}
-        found = self._run(child, entering(replace(node, graph=child.graph), infos), inner, sizes.inside(node), where)
-        for out, info, output in zip(node.outs, found, node.graph.outputs, strict=True):
-            infos[out.id] = outside(believed(info, output, sizes.inside(node)), node)
+        inputs = self.flow.entering(node, given, here, child.graph)
+        made = self._run(child, inputs, inner, here.site.inside(node), where)
+        return self.flow.leaving(node, made, here, child.graph)
 
     def _repeat(
-        self, site: StepSite, place: int, node: Repeat, infos: dict[int, Info], env: ConstValues, sizes: CallerSizes,
+        self, inside: Sequence[StepSite], node: Repeat, given: tuple[Items, ...], env: ConstValues, here: Here[Items],
         where: Where,
-    ) -> None:  # fmt: skip
-        args = [infos[arg.id] for arg in node.args]
+    ) -> tuple[Items, ...]:  # fmt: skip
         count = known(substituted(node.count, env))
-        for number, body in enumerate(site.inside[place]):
-            first = [
-                self._round(body, number, sizes) if number < node.carried else info for number, info in enumerate(args)
-            ]
+        for number, body in enumerate(inside):
+            first = (*(self._round(body, place) for place in range(node.carried)), *given[node.carried :])
             index = node.index
             apart = index is not None and where.repeat is None and isinstance(count, int)
             kinds: dict[tuple[object, ...], int] = {}
@@ -118,20 +111,19 @@ class SiteFacts:
                     chosen.append(0)
                     continue
                 assert index is not None
-                here = {**env, index: i}
-                key = tuple(_values(body.graph, here))
+                now = {**env, index: i}
+                key = tuple(_values(body.graph, now))
                 if key not in kinds:
                     kinds[key] = len(kinds)
-                    looks.append(here)
+                    looks.append(now)
                 chosen.append(kinds[key])
             there = Where(node, tuple(chosen)) if len(looks) > 1 else where
             for look in looks or [env]:
-                self._run(body, first, look, sizes, there)
-        bodies = site.inside[place]
-        infos.update({out.id: self._round(bodies[0], number, sizes) for number, out in enumerate(node.outs)})
+                self._run(body, first, look, here.site, there)
+        return tuple(self._round(inside[0], number) for number in range(node.carried))
 
-    def _round(self, body: StepSite, number: int, sizes: CallerSizes) -> Info:
-        return Info({}) if self.carried is None else self.carried(body, number, sizes)
+    def _round(self, body: StepSite, number: int) -> Items:
+        return NOTHING if self.carried is None else self.carried(body, number)
 
     # -- what is asked -------------------------------------------------------------------------------------------
 
@@ -148,8 +140,8 @@ class SiteFacts:
         now = {axis for axis, mode in modes.items() if mode is None}
         eaten = set(site.time(node.axes))
 
-        def back(infos: dict[int, Info]) -> int | None:
-            support = self._support(node, infos)
+        def back(values: dict[int, Items]) -> int | None:
+            support = self._support(node, values)
             if not support:
                 return 0
             if len(eaten) != 1:
@@ -171,35 +163,35 @@ class SiteFacts:
                 return None if pad is None or tap is None else tap - 1 - pad
             case Gather():
                 limits = self._index_at_most
-        known: list[int] = []
-        for infos in self.infos[site]:
-            found = [k for a, k in limits(site, node, axis, infos) if a is None or a in here]
+        furthest: list[int] = []
+        for values in self.known[site]:
+            found = [k for a, k in limits(site, node, axis, values) if a is None or a in here]
             if not found:
                 return None
-            known.append(min(found))
-        return max(known)
+            furthest.append(min(found))
+        return max(furthest)
 
     def _read_at_most(
-        self, site: StepSite, node: Apply, axis: Axis, infos: dict[int, Info]
+        self, site: StepSite, node: Apply, axis: Axis, values: dict[int, Items]
     ) -> list[tuple[Axis | None, int]]:
         """Of an op that sums, picks or normalises: it reads nothing beyond each `axis + k`; None: it reads nothing."""
-        support = self._support(node, infos)
+        support = self._support(node, values)
         if not support:
             return [(None, 0)]
         both = differences(support).items()
         return [(b, k) for (a, b), k in both if a == axis and b not in node.axes and _as_often(site, a, b)]
 
     def _index_at_most(
-        self, site: StepSite, node: Apply, axis: Axis, infos: dict[int, Info]
+        self, site: StepSite, node: Apply, axis: Axis, values: dict[int, Items]
     ) -> list[tuple[Axis | None, int]]:
         """Of `x[a = e]`; None: it reads the first item."""
-        index = infos[node.operands[1].id]
+        index = values[node.operands[1].id].term
         if index.form == LinearForm.number(0):
             return [(None, 0)]
         return [bound for upper in index.uppers if (bound := _from_place(site, axis, upper.above())) is not None]
 
     @staticmethod
-    def _support(node: Apply, infos: dict[int, Info]) -> Cases:
+    def _support(node: Apply, values: dict[int, Items]) -> Cases:
         """What holds where an op reads an item: the mask, and that what it multiplies is not 0."""
         match node.traits.reads:
             case Reduce(skips_zeros=True, multiplies=True):
@@ -208,9 +200,9 @@ class SiteFacts:
                 factors = node.operands
             case _:
                 factors = ()
-        support = infos[node.mask.id].true if node.mask else ALWAYS
+        support = values[node.mask.id].term.true if node.mask else ALWAYS
         for value in factors:
-            support = both(support, infos[value.id].true)
+            support = both(support, values[value.id].term.true)
         return support
 
     def back(self, site: StepSite, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
@@ -218,8 +210,8 @@ class SiteFacts:
         now = {axis for axis, mode in modes.items() if mode is None}
         axis = node.axes[0]
 
-        def back(infos: dict[int, Info]) -> int | None:
-            bounds = (_from_place(site, axis, -(-form).above()) for form in infos[node.operands[1].id].lowers)
+        def back(values: dict[int, Items]) -> int | None:
+            bounds = (_from_place(site, axis, -(-form).above()) for form in values[node.operands[1].id].term.lowers)
             found = [items for along, items in filter(None, bounds) if along in now]
             return max(-max(found), 0) if found else None
 
@@ -230,7 +222,7 @@ class SiteFacts:
         axis, rows = node.axes[0], [*modes]
         if len(rows) != 1 or modes[rows[0]] is not None or _as_often(site, axis, rows[0]):
             return False
-        forms = [infos[node.operands[1].id].form for infos in self.infos[site]]
+        forms = [values[node.operands[1].id].term.form for values in self.known[site]]
         return all(form is not None and _from_place(site, axis, form) == (rows[0], 0) for form in forms)
 
     def in_own_chunk(self, site: StepSite, node: Apply, modes: Mapping[Axis, Mode]) -> int:
@@ -243,13 +235,13 @@ class SiteFacts:
         first = LinearForm.index(rows[0]).times(LinearForm.number(size))
         if rest or chunk.before != item.before or first is None:
             return 0
-        forms = [infos[node.operands[1].id].form for infos in self.infos[site]]
+        forms = [values[node.operands[1].id].term.form for values in self.known[site]]
         places = [None if form is None else (form - first).value for form in forms]
         return size if all(place is not None and 0 <= place < size for place in places) else 0
 
-    def _passes(self, site: StepSite, ask: Callable[[dict[int, Info]], int | None]) -> tuple[Need, Repeat | None]:
+    def _passes(self, site: StepSite, ask: Callable[[dict[int, Items]], int | None]) -> tuple[Need, Repeat | None]:
         where = self.where[site]
-        answers = [ask(infos) for infos in self.infos[site]]
+        answers = [ask(values) for values in self.known[site]]
         if where.repeat is None:
             return (answers[-1],), None
         return tuple(answers[place] for place in where.chosen), where.repeat

@@ -12,15 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..causality.caller_sizes import CallerSizes
-from ..causality.proof import reach_of_input
-from ..causality.reach import TOP, Info
+from ..causality.proof import CausalClaim
 from ..graph.core.index import index_of
-from ..graph.core.places import made_of
+from ..graph.core.ways import Forms, Items
 from ..graph.nodes import Apply, Call, Graph, Repeat
 from ..graph.traits import Arrange, Choice, Gather, IndexMap, OpTraits, Pointwise
 from ..graph.values import Value
-from ..problems.causality import Trace
 from ..sizes.arithmetic import replaced
 from ..sizes.axes import Axis, SizeOf, Static
 from ..sizes.forms import LinearForm, holds
@@ -39,34 +36,30 @@ class Finality:
 
 
 def finality(root: StepSite, time: Axis) -> Finality:
-    claimed = frozenset({time.family})
-    sizes = CallerSizes(frozenset(part.family for part in made_of(time)), claimed=claimed)
-    direct = any(axis.family == time.family for entry in root.graph.inputs for axis in entry.value.type.axes)
-    inputs = [reach_of_input(entry, time, sizes, direct) for entry in root.graph.inputs]
+    claim = CausalClaim(root.graph, time)
     changing: set[tuple[int, int]] = set()  # of repeats, by id, and the numbers of what they carry
 
-    def carried(site: StepSite, number: int, sizes: CallerSizes) -> Info:
+    def carried(site: StepSite, number: int) -> Items:
         """What goes round is taken to be settled until it is found not to be."""
         assert site.repeat is not None
         here = _place(site, site.graph.inputs[number].value)
-        trace = Trace("", None, None)
         if here is None or (id(site.repeat), number) in changing:
-            return Info({TOP: trace})
-        return Info({frozenset({here}): trace})
+            return claim.any_item
+        return claim.up_to(here)
 
     while True:
-        facts = SiteFacts(root, inputs, sizes, carried)
+        facts = SiteFacts(root, claim.inputs, claim.flow, carried)
         before = len(changing)
         for body, repeat in _bodies(root):
             for number in range(repeat.carried):
-                if not _settled(facts, body, body.graph.outputs[number].value):
+                if not _settled(facts, claim, body, body.graph.outputs[number].value):
                     changing.add((id(repeat), number))
         if len(changing) == before:
             break
     cells = [cell for site in root.walk() for cell in site.cells.values() if cell.kind == TIME]
     return Finality(
-        frozenset(cell for cell in cells if not _settled(facts, cell.site, cell.value)),
-        frozenset(cell for cell in cells if _early(facts, cell.site, cell.value) or _read_by_choice(cell)),
+        frozenset(cell for cell in cells if not _settled(facts, claim, cell.site, cell.value)),
+        frozenset(cell for cell in cells if _early(facts, claim, cell.site, cell.value) or _read_by_choice(cell)),
     )
 
 
@@ -76,22 +69,27 @@ def _bodies(root: StepSite) -> Iterator[tuple[StepSite, Repeat]]:
             yield site, site.repeat
 
 
-def _settled(facts: SiteFacts, site: StepSite, value: Value) -> bool:
+def _read(facts: SiteFacts, claim: CausalClaim, site: StepSite, value: Value) -> list[list[Forms]]:
+    """At each pass, what the places are at most that an item of a value reads."""
+    return [[bound for _, _, bound in claim.places(values[value.id])] for values in facts.known[site]]
+
+
+def _settled(facts: SiteFacts, claim: CausalClaim, site: StepSite, value: Value) -> bool:
     here = _place(site, value)
-    reaches = [infos[value.id].reach for infos in facts.infos[site]]
+    reaches = _read(facts, claim, site, value)
     if here is None:
         return not any(reaches)
     none = -LinearForm.number(1)  # a place before the first item: of a prefix
     return all(any(holds(here - form) or holds(none - form) for form in bound) for reach in reaches for bound in reach)
 
 
-def _early(facts: SiteFacts, site: StepSite, value: Value) -> bool:
+def _early(facts: SiteFacts, claim: CausalClaim, site: StepSite, value: Value) -> bool:
     """Whether an item of a chunk to come may be needed before its first item of time is there."""
     last = _place(site, value)
     if last is None:
         return False
     first = last - LinearForm.number(site.paces[_paced(site, value)[0].family].size - 1)
-    reaches = [infos[value.id].reach for infos in facts.infos[site]]
+    reaches = _read(facts, claim, site, value)
     return not all(any(all(holds(form - first) for form in bound) for bound in reach) for reach in reaches)
 
 

@@ -12,14 +12,14 @@ Maker = Parameter | Apply | Call | Scan | Repeat
 
 
 @record(slots=False)
-class Way:
+class ModelPath:
     """`name` begins the names of the model's weights, that of a block, repeat or share; empty where it is called."""
 
     name: str
     model: Graph
 
 
-Ways = dict[object, Way]
+ModelPaths = dict[object, ModelPath]
 """How a graph comes to models with weights, by where these are declared."""
 
 

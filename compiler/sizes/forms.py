@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
 from math import gcd, lcm
 
-from ...dsl.base.records import record
+from ...dsl.base.records import cached_property, record
 from .axes import Axis, SizeOf, Static
 from .functions import OPERATIONS, Item, Rounded
 from .limits import ProofLimit, is_met

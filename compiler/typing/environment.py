@@ -11,7 +11,7 @@ from ...dsl.base.records import field, mutable, record
 from ...dsl.source import Span
 from ..base.problems import Problem, Problems
 from ..base.session import Session
-from ..graph.equality import Ways
+from ..graph.equality import ModelPaths
 from ..graph.nodes import Graph
 from ..graph.typed_value import TypedValue
 from ..names.modules import BlockDef, Module
@@ -34,7 +34,7 @@ class Caller(Protocol):
 
     session: Session
     owners: dict[Graph, bool]
-    ways: dict[Graph, Ways]
+    ways: dict[Graph, ModelPaths]
     library: dict[str, str]
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ...dsl.base.records import replace
 from ...dsl.source import Span
 from ..base.problems import location_key
-from ..graph.equality import Way, Ways, first_difference, makers
+from ..graph.equality import ModelPath, ModelPaths, first_difference, makers
 from ..graph.nodes import Apply, Call, Graph, Node, Parameter, Repeat, Scan, children, owns
 from ..problems.names import OwnedTwice
 from ..problems.results import SecondSet, SharedDifferently
@@ -16,7 +16,7 @@ from .environment import Caller, Environment
 Calling = Call | Scan | Repeat
 
 
-def ways(graph: Graph, checker: Caller) -> Ways:
+def ways(graph: Graph, checker: Caller) -> ModelPaths:
     """The first path to each model with weights: by calls of it, and of blocks that call it."""
     known = checker.ways
     if graph not in known:
@@ -31,13 +31,13 @@ def _callers(nodes: Iterable[Node]) -> Iterator[Calling]:
     return (node for node in nodes if isinstance(node, Calling))
 
 
-def _ways_of(node: Calling, checker: Caller) -> Iterator[tuple[object, Way]]:
+def _ways_of(node: Calling, checker: Caller) -> Iterator[tuple[object, ModelPath]]:
     for child in children(node):
         if child.kind == "model" and owns(child, checker.owners):
-            yield location_key(child.span), Way(node.name, child)
+            yield location_key(child.span), ModelPath(node.name, child)
         for declared, way in ways(child, checker).items():
             here = "" if isinstance(node, Repeat) and node.beside else node.name
-            yield declared, Way(here or way.name, way.model)  # a model adds nothing to names
+            yield declared, ModelPath(here or way.name, way.model)  # a model adds nothing to names
 
 
 def beside(graph: Graph, name: str, lent: frozenset[str]) -> Graph:
@@ -111,7 +111,7 @@ def own(env: Environment, name: str, span: Span) -> None:
 
 def check_one_set(env: Environment) -> None:
     """Report a call that reaches a model by another path than an earlier one: each path has weights of its own."""
-    first: dict[object, tuple[Way, Calling]] = {}
+    first: dict[object, tuple[ModelPath, Calling]] = {}
     reported: set[str] = set()
     for node in _callers(env.builder.nodes):
         for declared, way in _ways_of(node, env.checker):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, o
 if TYPE_CHECKING:
     from dataclasses import field as field
     from dataclasses import replace as replace
+    from functools import cached_property as cached_property
 
 T = TypeVar("T")
 _MISSING = object()
@@ -39,8 +40,21 @@ class _Member:
         self.type: Any = None
 
 
+class _Cached:
+    """`functools.cached_property` without the lock that it takes before Python 3.12, slower than most answers are."""
+
+    def __init__(self, ask: Callable[[Any], Any]) -> None:
+        self.ask, self.name, self.__doc__ = ask, ask.__name__, ask.__doc__
+
+    def __get__(self, of: Any, owner: type | None = None) -> Any:
+        if of is None:
+            return self
+        answer = of.__dict__[self.name] = self.ask(of)
+        return answer
+
+
 if not TYPE_CHECKING:
-    field = _Member
+    field, cached_property = _Member, _Cached
 
     def replace(of: T, /, **changes: object) -> T:
         """Another record, with these fields in place of those it has."""

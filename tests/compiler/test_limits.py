@@ -8,7 +8,7 @@ import attnc
 from attnc.compiler import check as program
 from attnc.compiler.base.session import Session
 from attnc.compiler.calls.calls import Calls
-from attnc.compiler.causality import proof as causality
+from attnc.compiler.sizes import limits
 from attnc.compiler.sizes.limits import Exhausted
 from attnc.dsl.source import Source, Span
 
@@ -102,9 +102,9 @@ def test_a_proof(monkeypatch: pytest.MonkeyPatch) -> None:
     block = "width t\nblock f(x: [t]) -> [t] {\n    return x + 1\n}\n"
     text = f"{block}model m(x: [t]) -> [t] causal t {{\n    return f(f(x) * 2)\n}}\n"
     graph = len(attnc.loads(text).model("m").graph.nodes)
-    monkeypatch.setattr(causality, "PROOF", graph + 2)
+    monkeypatch.setattr(limits, "PROOF", graph + 2)
     assert codes(text) == []
-    monkeypatch.setattr(causality, "PROOF", graph + 1)
+    monkeypatch.setattr(limits, "PROOF", graph + 1)
     (found,) = codes(text)
     assert found.startswith("E0701")
     assert "`f` is too long to follow" in str(attnc.AttnError(attnc.check(text)))

@@ -10,8 +10,7 @@ from math import floor
 import pytest
 
 from attnc.compiler.base.session import Session
-from attnc.compiler.causality.reach import TOP, Bound, Reach, unite
-from attnc.compiler.problems.causality import Trace
+from attnc.compiler.graph.core.ways import ANY, Forms, ItemSource, PlaceBounds, Way, Ways, united
 from attnc.compiler.sizes.axes import Axis, Kind, SizeOf
 from attnc.compiler.sizes.forms import (
     LinearForm,
@@ -275,34 +274,46 @@ def test_differences_are_sound() -> None:
             assert all(value[a] <= value[b] + k for (a, b), k in differences((facts(*known),)).items())
 
 
-# -- bounds of a reach -----------------------------------------------------------------------------------------------
+# -- ways to read ----------------------------------------------------------------------------------------------------
+
+X = ItemSource("x", 0, (form(0, a=1),))
 
 
-def reach(*bounds: Bound) -> Reach:
-    return {bound: Trace(str(place), None, None) for place, bound in enumerate(bounds)}
+def reach(*bounds: Forms) -> Ways:
+    return Ways(Way(X, (PlaceBounds(ANY, each),)) for each in bounds)
 
 
-def up_to(*forms: LinearForm) -> Bound:
+def bounds(*some: Ways) -> list[Forms]:
+    return [way.at[0].uppers for way in united(*some)]
+
+
+def up_to(*forms: LinearForm) -> Forms:
     return frozenset(forms)
 
 
 def test_of_two_bounds_the_larger() -> None:
     a, later, b = up_to(form(0, a=1)), up_to(form(2, a=1)), up_to(form(0, b=1))
-    assert list(unite(reach(a), reach(later, b))) == [later, b]
-    assert list(unite(reach(later, b), reach(a, TOP))) == [later, b, TOP]
+    assert bounds(reach(a), reach(later, b)) == [later, b]
+    assert bounds(reach(later, b), reach(a, ANY)) == [later, b, ANY]
     both_bounds = up_to(form(0, a=1), form(0, b=1))
-    assert list(unite(reach(both_bounds), reach(b))) == [b]
-    assert list(unite(reach(b), reach(both_bounds))) == [b]
+    assert bounds(reach(both_bounds), reach(b)) == [b]
+    assert bounds(reach(b), reach(both_bounds)) == [b]
     first, second = reach(a), reach(a)
-    assert unite(first, second)[a] is first[a]
+    assert united(first, second).each[0] is first.each[0]
+
+
+def test_of_two_sources_both() -> None:
+    a = up_to(form(0, a=1))
+    other = Way(ItemSource("y", 1, X.places), (PlaceBounds(ANY, a),))
+    assert united(reach(a), Ways((other,))) == Ways((other, *reach(a)))
+    assert Ways((other, *reach(a))) == Ways((*reach(a), other))
 
 
 @pytest.mark.parametrize("count", [BOUNDS, BOUNDS + 1, 3 * BOUNDS])
 def test_of_many_bounds_none_is_kept(count: int) -> None:
-    """Bounds of which none is the larger: a few are kept; of more everything may be read."""
+    """PlaceBounds of which none is the larger: a few are kept; of more everything may be read."""
     given = [up_to(form(n, a=count - n, b=n)) for n in range(count)]
-    found = unite(*map(reach, given))
-    assert list(found) == (given if count <= BOUNDS else [TOP])
+    assert bounds(*map(reach, given)) == (given if count <= BOUNDS else [ANY])
 
 
 def test_the_least_of_bounds() -> None:

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import pytest
 
 import attnc
-from attnc.compiler.causality.proof import PROOF
 from attnc.compiler.sizes.forms import STEPS
-from attnc.compiler.sizes.limits import BOUNDS, CASES, FACTS
+from attnc.compiler.sizes.limits import BOUNDS, CASES, FACTS, PROOF
 
 HEAD = "width seq\nwidth past like seq\nwidth p\ndepth d = 3, model = 4\n"
 
@@ -90,7 +89,7 @@ def test_where_nothing_is_false_no_limit_is_met() -> None:
 
 
 def test_a_model_that_is_too_long_to_follow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnc.compiler.causality.proof.PROOF", 3)
+    monkeypatch.setattr("attnc.compiler.sizes.limits.PROOF", 3)
     found = said(attention("past <= seq"))
     assert "is too long to follow: a proof takes at most 3 steps" in found
     assert PROOF > 100_000

@@ -187,7 +187,7 @@ def exported(
         once, count, kept = first(items, inputs)
         rows = {path: free(x, int(has_batch)) for path, x, _, has_batch in kept_of(like, room)}
         given, made = ({name: free(x) for name, x in found.items()} for found in (inputs, once))
-        shapes = (free(items), given), (free(items), made, {}, rows)
+        shapes: tuple[tuple[Any, ...], tuple[Any, ...]] = (free(items), given), (free(items), made, {}, rows)
         return (
             torch.export.export(first, (items, inputs), dynamic_shapes=shapes[0], strict=False),
             torch.export.export(later, (items, once, count, kept), dynamic_shapes=shapes[1], strict=False),

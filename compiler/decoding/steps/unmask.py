@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...causality.caller_sizes import CallerSizes, constant_info
-from ...causality.pointwise import pointwise
-from ...causality.reach import Info, exact
+from ...graph.core.term import Term, constant, exactly, pointwise
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Stepped, reads
 from ...graph.traits import Arrange, IndexMap, OpTraits, Pointwise
 from ...graph.values import Scalar, Value
@@ -46,13 +44,13 @@ class _Marks:
         return self._done[key]
 
     def _marked(self, graph: Graph, stepped: Stepped, absent: frozenset[int]) -> Graph:
-        infos = _infos(graph)
+        terms = _terms(graph)
         none = set(absent)
         nodes: list[Node] = []
         for node in graph.nodes:
             match node:
                 case Apply(out=out) if (
-                    out.id in infos and _sees_all(infos[out.id], out, stepped) and masks_alone(graph, out)
+                    out.id in terms and _sees_all(terms[out.id], out, stepped) and masks_alone(graph, out)
                 ):
                     none.add(out.id)
                     nodes.append(replace(node, options={**node.options, "several": SEVERAL}))
@@ -78,15 +76,15 @@ def _entering(graph: Graph, args: tuple[Value, ...], none: set[int]) -> frozense
     return frozenset(item.value.id for item, arg in zip(graph.inputs, args, strict=True) if arg.id in none)
 
 
-def _infos(graph: Graph) -> dict[int, Info]:
+def _terms(graph: Graph) -> dict[int, Term]:
     """What is known of the values that are made of places and numbers alone."""
-    found: dict[int, Info] = {}
+    found: dict[int, Term] = {}
     for node in graph.nodes:
         match node:
             case Constant(value, out):
-                found[out.id] = constant_info(value, out, CallerSizes())
+                found[out.id] = constant(value)
             case Apply(traits=traits, operands=()) if traits.caches and not traits.remembers:
-                found[node.out.id] = exact(LinearForm.index(node.axes[0]))
+                found[node.out.id] = exactly(LinearForm.index(node.axes[0]))
             case Apply(mask=None) if isinstance(node.traits.reads, Pointwise) and not node.traits.random:
                 if all(value.id in found for value in node.operands):
                     found[node.out.id] = pointwise(node.traits.reads.meaning, [found[v.id] for v in node.operands])
@@ -95,7 +93,7 @@ def _infos(graph: Graph) -> dict[int, Info]:
     return found
 
 
-def _sees_all(mask: Info, value: Value, stepped: Stepped) -> bool:
+def _sees_all(mask: Term, value: Value, stepped: Stepped) -> bool:
     """Whether a mask [new, range] is true of the newest item and each of its range."""
     kept = {axis: known(keep) for axis, keep in stepped.visible}
     new = [axis for axis in value.type.axes if axis.family == stepped.new]

@@ -22,7 +22,6 @@ from ...sizes.predicates import Facts
 from ..nodes import Apply
 from ..nodes import reads as operands_of
 from ..traits import (
-    Anything,
     Arrange,
     Choice,
     Gather,
@@ -112,7 +111,7 @@ def access(node: Apply) -> tuple[Read, ...]:
             return (_window(node),)
         case Arrange(map):
             return _arranged(node, map)
-        case Anything():
+        case _:
             axes = {axis: LinearForm.index(twin(axis)) for each in operands_of(node) for axis in each.type.axes}
             return tuple(
                 Read(place, axes, frozenset(twin(axis) for axis in axes), tells=frozenset(axes)) for place in every
@@ -126,7 +125,7 @@ def _together(node: Apply, every: Sequence[int], zeros: bool, turned: Mapping[Ax
     """
     at = {axis: LinearForm.index(other) for axis, other in turned.items()}
     free = frozenset(turned.values()) or frozenset(node.axes)
-    when = () if node.mask is None else ((len(node.operands), Holds.TRUE),)
+    when: tuple[tuple[int, Holds], ...] = () if node.mask is None else ((len(node.operands), Holds.TRUE),)
     if zeros:
         when += tuple((place, Holds.NOT_ZERO) for place in range(len(node.operands)))
     return tuple(Read(place, at, free, when=when, tells=frozenset(node.axes)) for place in every)

@@ -128,10 +128,10 @@ class Flow(ABC, Generic[V, F]):
         for node in reversed(graph.nodes) if backward else graph.nodes:
             if backward:
                 before, behind = makes(node), reads(node)
-                answer = self._at(node, tuple([known.get(value.id, nothing) for value in before]), here)
+                answer = self.at(node, tuple([known.get(value.id, nothing) for value in before]), here)
                 self._note(known, behind, answer.values)
             elif isinstance(node, NESTS):
-                answer = self._at(node, tuple([known.get(value.id, nothing) for value in node.args]), here)
+                answer = self.at(node, tuple([known.get(value.id, nothing) for value in node.args]), here)
                 self._note(known, node.outs, answer.values)
             else:  # what most nodes are: their result is made once
                 answer = self.through(node, tuple([known.get(value.id, nothing) for value in reads(node)]), here)
@@ -145,7 +145,8 @@ class Flow(ABC, Generic[V, F]):
             number = value.id
             known[number] = self.join(known[number], one) if number in known else one
 
-    def _at(self, node: Node, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
+    def at(self, node: Node, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
+        """Of one node, whatever it is."""
         if not isinstance(node, NESTS):
             return self.through(node, given, here)
         if isinstance(node, Repeat):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 
-from ....dsl.base.records import record
+from ....dsl.base.records import cached_property, record
 from ...sizes.arithmetic import substitute
-from ...sizes.axes import Axis, Const, Static, axes_in
+from ...sizes.axes import Axis, Const, Static, axes_in, consts_in
 from ..nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, makes, reads
 from ..traits import Arrange, IndexMap, Pointwise, Sum
 from ..values import Value
@@ -131,9 +130,18 @@ class Site:
         """The axis of the outermost graph that this one, or one of its family, stands for; itself if none does."""
         return self._own.get(own.id) or self._families.get(own.family, own)
 
+    def family(self, own: int) -> Axis | None:
+        """The axis of the outermost graph that a family here stands for."""
+        return self._families.get(own)
+
     def number(self, static: Static) -> Static:
         """A number here, with what its consts stand for put in; sizes of axes stay as they are."""
         return substitute(static, {}, self._numbers) if self.consts else static
+
+    def behind_consts(self, static: Static) -> set[Axis]:
+        """The axes of the outermost graph in what the consts of a number stand for here."""
+        stand_for = (self._numbers.get(const.id) for const in consts_in(static)) if self.consts else ()
+        return {axis for number in stand_for if number is not None for axis in axes_in(number)}
 
     def outermost(self, static: Static) -> Static:
         """A number here, in terms of the outermost graph."""

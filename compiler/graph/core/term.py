@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from itertools import product
 
 from ....dsl.base.records import record
-from ...sizes.axes import Axis
+from ...sizes.axes import Axis, Number, Static, known
 from ...sizes.forms import LinearForm, floored, holds, least, quotient
 from ...sizes.functions import (
     Choice,
@@ -29,11 +30,13 @@ from ...sizes.functions import (
     Rounded,
     Sum,
 )
-from ...sizes.limits import unnoted
+from ...sizes.limits import TooMuch, unnoted
 from ...sizes.polynomials import Poly
-from ...sizes.predicates import ALWAYS, Cases, Facts, at_least_zero, both, either, more_than_zero
+from ...sizes.predicates import ALWAYS, NEVER, Cases, Facts, at_least_zero, both, either, more_than_zero
+from .index import OUTERMOST, Site
 
 SEVERAL = 8  # bounds kept of one value
+FINEST = 1024  # the parts of a whole that a number may have: what float32 computes with it is exact
 ZERO, ONE = LinearForm.number(0), LinearForm.number(1)
 Forms = tuple[LinearForm, ...]
 
@@ -76,6 +79,27 @@ UNKNOWN = Term()
 def exactly(form: LinearForm, true: Cases = ALWAYS, false: Cases = ALWAYS) -> Term:
     """A value that is this form."""
     return Term(true, false, (form,), (form,))
+
+
+def constant(value: Static, site: Site = OUTERMOST) -> Term:
+    """What is known of a number, in a graph that runs at a site."""
+    number = known(value)
+    true, false = NEVER if number is not None and not number else ALWAYS, NEVER if number else ALWAYS
+    try:
+        whole = site.number(value)
+    except TooMuch:
+        return Term(true, false)
+    number = known(whole)
+    if isinstance(number, bool) or not _is_exact(number):
+        return Term(true, false)
+    return exactly(LinearForm.static(whole), true, false)
+
+
+def _is_exact(number: Number | None) -> bool:
+    """Whether what is computed with it in float32 says what it says exactly: 2.5 does, 0.9999999 may not."""
+    if not isinstance(number, float):
+        return True
+    return math.isfinite(number) and number.as_integer_ratio()[1] <= FINEST
 
 
 def pointwise(meaning: Meaning, parts: Sequence[Term], given: Facts = frozenset()) -> Term:
