@@ -9,7 +9,7 @@ from ..graph.core.access import access
 from ..graph.core.following import Followed, bases
 from ..graph.core.term import ONE, ZERO
 from ..graph.core.ways import By, Way, Why
-from ..graph.nodes import Apply, Constant, Input, Repeat
+from ..graph.nodes import Apply, Call, Constant, Input, Repeat, Scan
 from ..graph.traits import Arrange, Gather, IndexMap, Normalise, Reduce, Window
 from ..problems.causality import Trace
 from ..sizes import limits as most

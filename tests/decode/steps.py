@@ -70,6 +70,7 @@ def check_steps(
     assert decoding.time is not None
     for dtype in dtypes:
         inputs = inputs_of(model, lead, widths, np.dtype(dtype), seeds[0]) if values is None else values
+        inputs = {name: x.astype(dtype) if x.dtype.kind == "f" else x for name, x in inputs.items()}
         for backend in backends:
             if backend == "torch":
                 net: Any = model.torch(seed=1, dtype=getattr(torch, dtype), without=without).eval()

@@ -55,7 +55,8 @@ def fits(*prompts: Any, single: bool = False, max_new: int = 1, decodes: checks.
 
 
 def inputs(side: Any, prompt: Any, **given: Any) -> Any:
-    return side.check_prompt(TWO, prompt, 1, given)
+    model = TWO if side is numpy_decoding else SimpleNamespace(decodes=TWO, net=None)
+    return side.check_prompt(model, prompt, 1, given)
 
 
 WORDS = np.zeros((3, 2), int)

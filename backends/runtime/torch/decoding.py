@@ -187,6 +187,7 @@ def check_prompt(
     for key, x in inputs.items():
         if isinstance(x, Tensor):
             check_dense(f"{decodes.model}: `{key}`", x)
+            check_place(f"{decodes.model}: `{key}`", x, model.net)
         if isinstance(x, Tensor) and single:
             inputs[key] = x[None]
         elif isinstance(x, Tensor) and (not x.dim() or x.shape[0] != len(rows)):

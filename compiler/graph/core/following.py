@@ -28,7 +28,7 @@ class Followed:
 
         `chunk = seq / 4` says how many `seq` there are: here, or where the caller's axis is made so.
         """
-        found = []
+        found: list[Way] = []
         for axis in axes:
             found += self._sizes_of_consts(axis, site)
             for base in bases(axis):
