@@ -77,12 +77,14 @@ class Telling:
 
     def _tells(self, node: Apply, why: Why, way: Way) -> Text:
         """Of an op whose result shows how many items there are."""
-        axis = next(each for each in node.axes if self._counts(each, why, way))
+        axis = next(each for each in (*node.axes, *node.made) if self._counts(each, why, way))
         match node.traits.reads:
             case Reduce() | Normalise():
                 return f"{self._how_far(node, why, {axis})}: {EVEN}"
             case Arrange(IndexMap.MIRRORED):
                 return _turned(node, axis)
+            case Arrange(IndexMap.DIGITS | IndexMap.NUMBER):
+                return f"where `{node.op}` puts an item tells how many `{axis.name}` there are"
             case _:
                 return f"`{node.op}` goes on after the last `{axis.name}`: {EVEN}"
 

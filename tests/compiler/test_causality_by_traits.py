@@ -124,7 +124,7 @@ KEPT = f"{PAST} * select(past <= t, 1, 0)"
         # turned round
         ("flip_[d](x)", "proved"),
         ("flip_[t](x)", "items of `t` after it"),
-        ("flip_[t](flip_[t](x))", "proved"),
+        ("flip_[t](flip_[t](x))", "items of `t` after it"),
         ("x + broadcast[t](mean[u](flip_[u](g)))", "proved"),
         ("x + broadcast[t](flip_[t](x)[t = 0])", "items of `t` after it"),
         ("x * flip_[t](int(t))", "items of `t` after it"),  # the number of items, less one

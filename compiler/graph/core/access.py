@@ -57,6 +57,7 @@ class Read:
     given:   forms that are 0 or more wherever it is read.
     when:    (operand, what holds of its item): else it is not read. That item stands where the op reads that operand.
     tells:   axes of the operand whose number of items shows in the result, even where all items are alike.
+    sized:   axes whose number of items decides where items stand: whatever stands there, it shows.
     moves:   the result's item is this item as it is: what is known of the one is known of the other.
     """
 
@@ -67,6 +68,7 @@ class Read:
     given: Facts = ALWAYS
     when: tuple[tuple[int, Holds], ...] = ()
     tells: frozenset[Axis] = frozenset()
+    sized: frozenset[Axis] = frozenset()
     moves: bool = False
 
 
@@ -164,16 +166,17 @@ def _arranged(node: Apply, map: IndexMap) -> tuple[Read, ...]:
             at = {a: LinearForm.index(b) for a, b in zip(axes, made, strict=True)}
             return (Read(0, at, moves=True),)
         case IndexMap.DIGITS:
-            return (Read(0, {axes[0]: digits(made)}, moves=True),)
+            return (Read(0, {axes[0]: digits(made)}, sized=frozenset(made[1:]), moves=True),)
         case IndexMap.NUMBER:
             gap = LinearForm.index(made[0]) - digits(axes)
-            return (Read(0, free=frozenset(axes), given=frozenset({gap, -gap}), moves=True),)
+            facts, inner = frozenset({gap, -gap}), frozenset(axes[1:])
+            return (Read(0, free=frozenset(axes), given=facts, sized=inner, moves=True),)
         case IndexMap.SHIFTED:
             there = LinearForm.index(made[0]) - LinearForm.static(node.options["left"])
             return (Read(0, {axes[0]: there}, given=within(there, axes[0]), tells=frozenset(axes)),)
         case IndexMap.MIRRORED:
             turned = {axis: LinearForm.extent(axis) - ONE - LinearForm.index(axis) for axis in axes}
-            return (Read(0, turned, tells=frozenset(axes), moves=True),)
+            return (Read(0, turned, tells=frozenset(axes), sized=frozenset(axes), moves=True),)
         case IndexMap.PARTS:
             return tuple(_parts(axes, LinearForm.index(made[0])))
 

@@ -17,7 +17,7 @@ from .access import ZERO, Holds, Read, access
 from .flow import Here
 from .following import Followed
 from .term import UNKNOWN, Term, at_least, larger_of, pointwise, relevant
-from .ways import NOTHING, By, Items, PlaceBounds, Way, Ways, Why, united
+from .ways import NOTHING, By, Items, PlaceBounds, Way, Ways, Why, anywhere, united
 
 Condition = tuple[tuple[int, Holds], ...]
 
@@ -125,12 +125,15 @@ class OpReading:
         seen: the axes along which an operand reads items. That there are such is told by these items.
         """
         ways, axes, at, given = parts[read.operand].ways, read.at.keys() | read.free, dict(read.at), set(read.given)
-        unseen = sorted(read.tells - seen, key=lambda axis: axis.id)
+        unseen = sorted(read.tells - read.sized - seen, key=lambda axis: axis.id)
         limits: tuple[LinearForm, ...] = ()
         for operand, index in read.picked:
             limits = self._picked(at, given, index, operand, parts[operand].term)
         changed = {way for way in ways if any(form.indices & axes for form in way.forms)} if seen & axes else set()
-        told = self.following.sizes(unseen, self.here.site, {}) if unseen else ()
+        told = self.following.sizes(unseen, self.here.site, {}) if unseen else []
+        if read.sized:
+            counted = self.following.sizes(sorted(read.sized, key=lambda axis: axis.id), self.here.site)
+            told += [anywhere(way.source) for way in counted]
         return OperandRead(ways, changed, tuple(told), at, read.free, frozenset(given), limits)
 
     def _in_case(self, one: OperandRead, case: Facts, alone: bool) -> Iterator[Way]:
