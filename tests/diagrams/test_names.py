@@ -62,7 +62,8 @@ def test_no_underscore_is_in_a_figure() -> None:
     diagram = attnc.loads(NAMES).model("look").draw(sizes=True, legend=True, close="gentle_phi")
     written = [text for text, _ in diagram._sheet.texts]
     assert not [text for text in written if "_" in text]
-    assert {"X′", "Wq", "source\nids", "Yt", "sum of all", "α=4", "k′=4", "keyitem", "Q′"} <= set(written)
+    assert {"X′", "Wq", "source", "Yt", "sum of all", "α=4", "k′=4", "keyitem", "Q′"} <= set(written)
+    assert "ids keyitem like λq" in written
     assert any(text.startswith("× 10−8") for text in written)
     assert "×3, layer index = 0…2" in written
 

@@ -129,11 +129,11 @@ def test_a_repeat_in_one_kind_of_pass() -> None:
         r"&      x'' \leftarrow x'''",
         r"&    x' \leftarrow x''",
         r"&  \text{if } i = 1\colon",
-        r"&    x^{(4)} = x'",
+        r"&    x^{\text{5th}} = x'",
         r"&    \text{for } j = 0, 1\colon",
-        r"&      x^{(5)} = x^{(4)} \cdot \left(i + j\right)",
-        r"&      x^{(4)} \leftarrow x^{(5)}",
-        r"&    x' \leftarrow x^{(4)}",
+        r"&      x^{\text{6th}} = x^{\text{5th}} \cdot \left(i + j\right)",
+        r"&      x^{\text{5th}} \leftarrow x^{\text{6th}}",
+        r"&    x' \leftarrow x^{\text{5th}}",
     ]
 
 

@@ -195,9 +195,11 @@ class Flow(ABC, Generic[V, F]):
         for number in reversed(range(passes)) if self.backward else range(passes):
             body = node.bodies[node.runs(number)]
             answer = self._inside(node, body, (*state, *outside), here, number)
-            state = answer.values[: node.carried]
+            state, before = answer.values[: node.carried], state
             beside = self._joined(beside, answer.values[node.carried :]) if self.backward else ()
             found |= dict.fromkeys(answer.found)
+            if state == before and not answer.found and len(node.bodies) == 1:  # and so will all others
+                break
         return Answer((*state, *beside), tuple(found))
 
     def _scan(self, node: Scan, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
