@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from ...sizes import limits
 from ...sizes.axes import Axis, Const, SizeOf
 from ...sizes.forms import LinearForm
-from ...sizes.polynomials import never_negative, poly
+from ...sizes.polynomials import Poly, never_negative, poly
 from ...sizes.predicates import ALWAYS, implies
 from ..nodes import Apply, Call, Constant, Graph, Input, Parameter, Positions, Repeat, Scan
 from ..values import IndexInto
@@ -160,10 +160,10 @@ class Relation(Flow[Items, object]):
         return tuple(found)
 
 
-def _renamed(ways: Ways, axes: Mapping[Axis, Axis], sizes: Mapping[int, object]) -> Ways:
+def _renamed(ways: Ways, axes: Mapping[Axis, Axis], sizes: Mapping[int, Poly]) -> Ways:
     if not ways or not (axes or sizes):
         return ways
-    return ways.changed(lambda form: form.renamed(axes, sizes))  # type: ignore[arg-type]
+    return ways.changed(lambda form: form.renamed(axes, sizes))
 
 
 def _left(ways: Ways, inner: Graph, node: Nest, outer: Graph) -> Ways:
