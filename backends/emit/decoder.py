@@ -35,7 +35,23 @@ def begin_decoding(body: CodeBody) -> list[Statement]:
         return [Do(Code.of("cache = {}", call("Cache", body.configuration(), *batch))), *sizes]
     _, new = _new_items(body)
     count = next(length(new, axis) for axis in new.axes if body.is_new(axis))
-    return [Do(call("begin_step", "cache", body.configuration(), _batch(new), count, "last"))]
+    return [*_as_written(body), Do(call("begin_step", "cache", body.configuration(), _batch(new), count, "last"))]
+
+
+def _as_written(body: CodeBody) -> list[Statement]:
+    """Refuses a model that is built with other numbers than those in its steps were made of."""
+    decoding, scope = body.file.decoding, body.scope
+    written = () if decoding is None else decoding.written
+    named = [
+        (scope.axes[each].name, body.size_code(each), each.extent)
+        if isinstance(each, Axis)
+        else (scope.consts[each].name, body.const_code(each), each.value)
+        for each in written
+    ]
+    if not named:
+        return []
+    given = [Code.of("{}=({}, {})", name, code, repr(value)) for name, code, value in named]
+    return [Do(call("check_written", f'"{body.graph.name}"', *given))]
 
 
 def _new_items(body: CodeBody) -> tuple[str, Val]:

@@ -12,6 +12,7 @@ facts      how far back a mask lets an op look
 finality   what may be kept             lengths    how many items a model takes
 cut        what to remember: a minimum cut
 build      the graph of the step        prepare    that of what is made once
+written    the sizes and consts that its numbers hang on
 steps/     passes over the graph of a step once it is built
 """
 
@@ -24,17 +25,19 @@ from ...dsl.source import Span as Text
 from ..graph.nodes import Constant, Graph
 from ..graph.values import IndexInto, Scalar, Value
 from ..rewrites.simplify.constants import fold_truths
-from ..sizes.axes import Axis, Literal, Static, known
+from ..sizes.axes import Axis, Const, Literal, Static, known
 from .build import Axes, Kept, StepBuilder
 from .cut import remembered
 from .demand import DemandAnalysis, anew
 from .facts import SiteFacts
 from .finality import Finality, finality
 from .lengths import lengths
+from .pace import TICK
 from .prepare import Prepare
 from .sites import TIME, Cell, Demand, NoStep, Sites, StepSite, grouped
 from .steps.tail import take_tail
 from .visible_range import ENTIRE, Need, VisibleRange
+from .written import written_for
 
 ENDLESS = 2**62  # a number of items that no row reaches
 
@@ -101,6 +104,7 @@ class Decoding:
                    says why not.
     reason:        "" where nothing stands in the way of a step and of `generate`.
     at_once:       what is done anew for all items so far at each step, in words.
+    written:       the model's parameters that the numbers in its step hang on: built with others, it has no step.
     left_out:      results that a step does not give: not causal along `time`, or with a copy of it.
     """
 
@@ -113,6 +117,7 @@ class Decoding:
     span: Text | None = None
     left_out: tuple[str, ...] = ()
     at_once: tuple[str, ...] = ()
+    written: tuple[Axis | Const, ...] = ()
 
     def __repr__(self) -> str:
         if self.step is None or self.time is None:
@@ -143,13 +148,14 @@ def decoding(graph: Graph, origin: Graph | None = None) -> Decoding:
 
 
 def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
-    graph, _ = fold_truths(_with_defaults(graph, time))
+    whole, (graph, _) = graph, fold_truths(_with_defaults(graph, time))
     results = _results(graph, time)
     root = Sites(graph, origin, time).root
     taken = lengths(graph, time) if root.families != {time.family} and time.extent is None else (0, 1)
     if taken is None:
         raise NoStep(f"no number of items of `{time.name}` gives whole numbers for the widths made of it", None)
-    analysis = _analysed(root, time, results, SiteFacts(root, fills=taken != (0, 1)))
+    facts = SiteFacts(root, fills=taken != (0, 1))
+    analysis = _analysed(root, time, results, facts)
     axes = Axes(time, taken)
     maker = StepBuilder(analysis, axes)
     entering = _entering(root, time)
@@ -168,7 +174,11 @@ def _derive(graph: Graph, origin: Graph, time: Axis) -> Decoding:
     others = [one for place, one in enumerate(graph.outputs) if place not in results]
     left_out = tuple(one.name or "result" for one in others)
     at_once = tuple(dict.fromkeys([*analysis.at_once, *anew(analysis)]))
-    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out, at_once=at_once)
+    counts = (
+        facts.counts or taken != (0, 1) or any(pace != TICK for site in root.walk() for pace in site.paces.values())
+    )
+    written = written_for(whole, root.families if counts else frozenset())
+    return Decoding(prepare, step, time, caches, prompt, reason, left_out=left_out, at_once=at_once, written=written)
 
 
 def _results(graph: Graph, time: Axis) -> list[int]:

@@ -41,6 +41,7 @@ class SiteFacts:
     flow:    what follows it.
     carried: of the value of that number which goes round in a repeat; None if nothing is asked of what values read.
     fills:   whether all items may be more than there are, copies of the last one.
+    counts:  whether some answer is a number of items that a mask, a lookup or a window reaches back.
     """
 
     root: StepSite
@@ -48,6 +49,7 @@ class SiteFacts:
     flow: Relation = field(default_factory=lambda: Relation(lowers=False, counted=()))
     carried: Callable[[StepSite, int], Items] | None = None
     fills: bool = False
+    counts: bool = False
     known: dict[StepSite, list[dict[int, Items]]] = field(default_factory=dict)
     where: dict[StepSite, Where] = field(default_factory=dict)
 
@@ -133,6 +135,7 @@ class SiteFacts:
 
     def before(self, site: StepSite, node: Apply) -> int | None:
         """How many items before its own place a window begins."""
+        self.counts = True
         return self.number(site, node.options["pad"])
 
     def reach(self, site: StepSite, node: Apply, modes: Mapping[Axis, object]) -> tuple[Need, Repeat | None]:
@@ -223,7 +226,9 @@ class SiteFacts:
         if len(rows) != 1 or modes[rows[0]] is not None or _as_often(site, axis, rows[0]):
             return False
         forms = [values[node.operands[1].id].term.form for values in self.known[site]]
-        return all(form is not None and _from_place(site, axis, form) == (rows[0], 0) for form in forms)
+        own = all(form is not None and _from_place(site, axis, form) == (rows[0], 0) for form in forms)
+        self.counts |= own
+        return own
 
     def in_own_chunk(self, site: StepSite, node: Apply, modes: Mapping[Axis, Mode]) -> int:
         """How many items a chunk has, where `x[a = e]` reads one of it for each chunk; 0 where it may read others."""
@@ -237,11 +242,14 @@ class SiteFacts:
             return 0
         forms = [values[node.operands[1].id].term.form for values in self.known[site]]
         places = [None if form is None else (form - first).value for form in forms]
-        return size if all(place is not None and 0 <= place < size for place in places) else 0
+        within = all(place is not None and 0 <= place < size for place in places)
+        self.counts |= within
+        return size if within else 0
 
     def _passes(self, site: StepSite, ask: Callable[[dict[int, Items]], int | None]) -> tuple[Need, Repeat | None]:
         where = self.where[site]
         answers = [ask(values) for values in self.known[site]]
+        self.counts |= any(answer is not None for answer in answers)
         if where.repeat is None:
             return (answers[-1],), None
         return tuple(answers[place] for place in where.chosen), where.repeat

@@ -4,6 +4,7 @@ since it makes a mask or a table once, before the passes.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 
 import pytest
@@ -56,25 +57,31 @@ def held(ways: list[tuple[str, str, str, str]]) -> None:
         made = model(*way)
         try:
             check_steps(made, seeds=(0,), dtypes=("float64",))
-            if way[1].startswith("table"):  # how far masks see, and so what caches keep, is a number in the code
-                of_another_size(made)
+            of_other_sizes(made)
         except Exception as error:
             error.add_note(str(way))
             raise
 
 
-def of_another_size(made: attnc.Model) -> None:
-    """A class that is built with another size has steps that know it."""
+def of_other_sizes(made: attnc.Model) -> None:
+    """A class that is built with other numbers has steps that know them, or refuses them."""
     net = made.torch(seed=0, dtype=torch.float64)
-    again = type(net)(**{"w": 2} if "w: int" in made.source("torch") else {}).double()
-    again.load_state_dict(net.state_dict())
     draw = torch.Generator().manual_seed(0)
-    given = {name: torch.randn(2, 7, 2, generator=draw, dtype=torch.float64) for name in ("x", "y")}
-    given["m"] = torch.rand(2, 7, generator=draw) < 0.5
-    with torch.no_grad():
-        right = again(**given)
-    (found,) = stepped(made, again, given, 0, "torch")
-    assert apart(found, right.numpy()) < 1e-10
+    given = {name: torch.randn(2, 9, 2, generator=draw, dtype=torch.float64) for name in ("x", "y")}
+    given["m"] = torch.rand(2, 9, generator=draw) < 0.5
+    for name, size in itertools.product(("w", "c"), (2, 6)):
+        if name not in inspect.signature(type(net).__init__).parameters:
+            continue
+        again = type(net)(**{name: size}).double()
+        again.load_state_dict(net.state_dict())
+        with torch.no_grad():
+            right = again(**given)
+        try:
+            (found,) = stepped(made, again, given, 0, "torch")
+        except ValueError as error:
+            assert f"steps of net are written for {name} = 3, not {size}" in str(error)
+            continue
+        assert apart(found, right.numpy()) < 1e-10
 
 
 @pytest.mark.parametrize("start", range(3))

@@ -51,6 +51,14 @@ def begin_step(cache: Any, configuration: Configuration, batch: tuple[int, ...],
     cache.advance(count)
 
 
+def check_written(model: str, **sizes: tuple[Any, Any]) -> None:
+    """Refuses steps of a model that is built with another size or const than the numbers in them were made of."""
+    for name, (built, written) in sizes.items():
+        if built != written:
+            of = f"steps of {model} are written for {name} = {written}, not {built}"
+            raise ValueError(f"{of}: compile the spec with that number, or compute all items at once")
+
+
 def is_trusted(cache: Any) -> bool:
     """Whether it is one of `generate`, which has looked at what it gives to its steps."""
     return getattr(cache, "trusted", False)
