@@ -3,8 +3,10 @@ pooling, a normalisation, a loss. What is computed of an example then hangs on h
 
 Of each value it is known along which axis its items are those of which input: `x[word]` of `ids[word]`, also behind
 maps of each item by itself and under another name of the axis. A truth value of an input is a mask of padding if a
-softmax over keys, for queries of data, has it; what it leaves out there is padding of the input that the keys are of,
-along their axis alone. One that says which items are hidden from an encoder, or serve as memory, has another part too:
+softmax over keys, for queries of data, lets no key through where it is false (or true), whatever else holds and whoever
+asks: `real[key]` and what is joined to it by `and`, not `kind[key] == kind`. Or an input is a number of items, and no
+key from it on is let through (`key < n`). What it leaves out there is padding of the input that the keys are of, along
+their axis alone. One that says which items are hidden from an encoder, or serve as memory, has another part too:
 elsewhere its opposite is a mask, a branch puts other data in their place, or places choose among the same keys. Of an
 input whose name is that of padding, `real` or `pad`, no more is asked; and by it alone it is known what a fill leaves
 out, such as `select(pad, -1e9, scores)`.
@@ -28,7 +30,8 @@ from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.core.flow import Leaf
 from ...graph.core.index import Nest
-from ...graph.nodes import Apply, Call, Constant, Graph
+from ...graph.core.term import constant
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Positions
 from ...graph.traits import (
     ADDED,
     Arrange,
@@ -46,14 +49,12 @@ from ...graph.traits import (
 from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Axis, SizeOf, Static
+from ...sizes.forms import LinearForm
 from ..places.tables import widths
 from .flow import Follower, KnownValues
+from .let_through import NONE, NOTHING, Counts, Items, Known, implied
 from .masks import keeps_real
 
-Items = frozenset[tuple[Axis, int]]
-"""Axes along which the items are those of a width of an input, by its number; by `-3 - number`, of its opposite."""
-
-_NOTHING: Items = frozenset()
 _SPOKEN = -1  # no input's: along this axis all that is to be said is said, or nothing is known
 _OTHER = -2  # no input's: a mask that is computed
 _GIVEN = re.compile(r"\bwhere\b")
@@ -63,7 +64,7 @@ class _Scope(NamedTuple):
     """A graph with what is known in it. call: the one in it that is read, if any."""
 
     graph: Graph
-    known: KnownValues[Items]
+    known: KnownValues[Known]
     names: Mapping[Axis, Axis]
     call: Call | None
 
@@ -95,9 +96,9 @@ def padding_read(graph: Graph) -> Iterator[Problem]:
         yield from reading.told(graph)
 
 
-class _Padding(Follower[Items]):
-    """along: each width of each input, which is what is numbered. truths: those of truth values; paddings: those that
-    may be masks, of one width.
+class _Padding(Follower[Known]):
+    """along: each width of each input, which is what is numbered, and at the end each input that is a whole number.
+    counts: these. truths: these, and the widths of truth values; paddings: those of them that may be masks.
     """
 
     def __init__(self, top: Graph) -> None:
@@ -105,8 +106,12 @@ class _Padding(Follower[Items]):
         self.top, self.source = top, None if top.span is None else top.span.source
         self.along = [(entry, axis) for entry in top.inputs for axis in widths(entry.value)]
         bools = (n for n, (entry, _) in enumerate(self.along) if entry.value.type.element is Scalar.BOOL)
-        self.truths = frozenset(bools)
-        self.paddings = frozenset(n for n in self.truths if len(widths(self.along[n][0].value)) == 1)
+        whole = (each for each in top.inputs if each.value.type.element is Scalar.INT and not widths(each.value))
+        ones = {len(self.along) + n: entry for n, entry in enumerate(whole)}
+        self.counts = Counts(ones)
+        self.along += zip(ones.values(), self.counts.units, strict=True)
+        self.truths = frozenset((*bools, *ones))
+        self.paddings = frozenset(n for n in self.truths if n in ones or len(widths(self.along[n][0].value)) == 1)
         self.telling = frozenset(n for n in self.paddings if keeps_real(self.along[n][0].name) is not None)
         self.masked: dict[int, list[_Left]] = {}
         self.attended: list[tuple[frozenset[int], frozenset[int]]] = []  # inputs, and the masks of their keys
@@ -114,7 +119,7 @@ class _Padding(Follower[Items]):
         self.sides: set[int] = set()  # truth values, or their opposites, that ops have as masks, or branches go by
         self.seen: list[_Read] = []
         self.scopes: tuple[_Scope, ...] = ()
-        self.now = KnownValues[Items]({})  # in the graph that is read
+        self.now = KnownValues[Known]({})  # in the graph that is read
 
     def told(self, graph: Graph) -> list[Problem]:
         self.follow(graph)
@@ -122,35 +127,55 @@ class _Padding(Follower[Items]):
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
-    def entering(self, given: tuple[Items | None, ...]) -> tuple[Items | None, ...]:
+    def entering(self, given: tuple[Known | None, ...]) -> tuple[Known | None, ...]:
         if self.home is not self.top:
             return given
-        return tuple(
-            frozenset((axis, n) for n, (entry, axis) in enumerate(self.along) if entry is one)
-            for one in self.top.inputs
-        )
+        return tuple(map(self._entered, self.top.inputs))
+
+    def _entered(self, one: Input) -> Known:
+        own = [(axis, n) for n, (entry, axis) in enumerate(self.along) if entry is one]
+        if any(axis in self.counts.units for axis, _ in own):
+            return Known(form=LinearForm.index(own[0][0]))
+        if one.value.type.element is not Scalar.BOOL:
+            return Known(frozenset(own))
+        return Known(frozenset(own), frozenset(own), frozenset((axis, -3 - n) for axis, n in own))
 
     def passed(
-        self, node: Nest, given: tuple[Items | None, ...], known: KnownValues[Items]
-    ) -> tuple[Items | None, ...]:
+        self, node: Nest, given: tuple[Known | None, ...], known: KnownValues[Known]
+    ) -> tuple[Known | None, ...]:
         self.scopes = self._around(known, node if isinstance(node, Call) else None)
         return given
 
-    def _around(self, known: KnownValues[Items], call: Call | None = None) -> tuple[_Scope, ...]:
+    def _around(self, known: KnownValues[Known], call: Call | None = None) -> tuple[_Scope, ...]:
         """The graphs around, outermost first, and this one."""
         graphs = [scope.graph for scope in self.scopes]
         outer = self.scopes[: graphs.index(self.home)] if self.home in graphs else self.scopes
         return (*outer, _Scope(self.home, known, self.names, call))
 
-    def one(self, node: Leaf, known: KnownValues[Items]) -> Items | None:
+    def one(self, node: Leaf, known: KnownValues[Known]) -> Known | None:
         self.now = known
+        if isinstance(node, Positions):
+            return Known(form=LinearForm.index(*self.named((node.axis,)))) if self.counts.units else None
         return super().one(node, known)
 
-    def of(self, node: Apply, given: list[Items | None]) -> Items | None:
+    def number(self, node: Constant) -> Known | None:
+        form = constant(node.value).form if self.counts.units else None
+        return None if form is None else Known(form=form)
+
+    def of(self, node: Apply, given: list[Known | None]) -> Known | None:
         if node.traits.meaning == Quotient():
             self._divided(node)
-        items = _NOTHING
-        for each in given:
+        if not any(given):
+            return None
+        known = [each or NOTHING for each in given]
+        if isinstance(node.traits.meaning, Compared) and any(each.form is not None for each in known):
+            return self.counts.compared(node, known, self._items(node, known) or NONE)
+        true, false = implied(node, known, self.named)
+        return Known(self._items(node, known) or NONE, true, false, self.counts.form(node, known, self.named))
+
+    def _items(self, node: Apply, known: list[Known]) -> Items | None:
+        items = NONE
+        for each in (one.items for one in known):
             if each and each is not items:
                 items = items | each if items else each
         if not items:
@@ -180,7 +205,7 @@ class _Padding(Follower[Items]):
         ):  # shares that are set to 0 behind: told of as such (W0525)
             self.seen = [read for read in self.seen if not any(read.node.out is value for value in node.operands)]
         if node.traits.meaning == Choice() and all(each.role > Role.TABLE for each in node.operands[1:]):
-            test = self.now.get(node.operands[0].id, _NOTHING)  # what it leaves out has another value in its place
+            test = self.now.get(node.operands[0].id, NOTHING).items  # what it leaves out has another value in its place
             self.sides.update(each for _, n in test for each in (n, -3 - n))
         chosen = self.named(_by_place(node))
         return items | {(axis, _SPOKEN) for axis in chosen} if chosen else items
@@ -189,7 +214,8 @@ class _Padding(Follower[Items]):
 
     def _together(self, node: Apply, eaten: list[Axis], items: Items) -> None:
         """Items along the axes that are eaten are put together: with a mask, or without one."""
-        mask = _NOTHING if node.mask is None else self.now.get(node.mask.id, _NOTHING)
+        seen = NOTHING if node.mask is None else self.now.get(node.mask.id, NOTHING)
+        mask = seen.items
         self.sides.update(n for _, n in mask)
         for axis, along in zip(eaten, self.named(eaten), strict=True):
             inputs, kept = self._here(items, along)
@@ -205,7 +231,7 @@ class _Padding(Follower[Items]):
                     self.placed.append(inputs)
                 if any(other != along and n >= 0 and n not in self.truths for other, n in items):  # of queries
                     scopes = self._around(self.now)
-                    for n in kept & (self.telling | (self.paddings & self._here(mask, along)[1])):
+                    for n in kept & (self.telling | (self.paddings & self._here(seen.true, along)[1])):
                         real = keeps_real(self.along[n][0].name)  # a fill or a penalty may have either
                         turned = (along, -3 - n) in mask or (real is False and (along, n) not in mask)
                         self.masked.setdefault(n, []).append(_Left(inputs, turned, node, scopes))
@@ -226,8 +252,8 @@ class _Padding(Follower[Items]):
             match each:
                 case Apply(out=out, mask=Value() as mask, axes=(axis,)) if out is node.operands[0] and _adds(each):
                     (along,) = self.named((axis,))
-                    inputs, _ = self._here(self.now.get(each.operands[0].id, _NOTHING), along)
-                    _, kept = self._here(self.now.get(mask.id, _NOTHING), along)
+                    inputs, _ = self._here(self.now.get(each.operands[0].id, NOTHING).items, along)
+                    _, kept = self._here(self.now.get(mask.id, NOTHING).items, along)
                     if axis == static.axis:
                         self._found(_Read(inputs, kept, axis, node, Plain.PADDING_COUNTED, self._around(self.now)))
 
@@ -247,7 +273,7 @@ class _Padding(Follower[Items]):
         for n, places in self.masked.items():
             place = next((one for one in places if one.inputs & read.inputs), None)
             counted = read.plain is Plain.PADDING_COUNTED
-            if place is None or (n in read.kept) is not counted:
+            if place is None or (n in read.kept) is not counted or len(self.counts.more.get(n, ())) > 1:
                 continue
             if any(inputs & read.inputs and n not in kept for inputs, kept in self.attended):  # it chooses
                 continue
@@ -287,9 +313,11 @@ class _Padding(Follower[Items]):
 
     def _mask(self, scopes: tuple[_Scope, ...], axis: Axis, along: Axis, n: int, turned: bool) -> tuple[str, str]:
         """A mask as it is written where it stands, and, where it is not known there, where it is to be given."""
+        if n in self.counts.more:
+            return self._counting(scopes, axis, n, turned)
         for scope in reversed(scopes):
             for entry in scope.graph.inputs:
-                known = scope.known.get(entry.value.id, _NOTHING)
+                known = scope.known.get(entry.value.id, NOTHING).items
                 for own in widths(entry.value) if entry.value.type.element is Scalar.BOOL else ():
                     outer = scope.names.get(own, own)
                     for number in {n, -3 - n} & {number for each, number in known if each == outer}:
@@ -300,6 +328,25 @@ class _Padding(Follower[Items]):
         name = entry.name
         text = _written(name, own, own == along, axis, turned)
         return text, f"; `{scopes[-1].graph.name}` is to be given `{name}`"
+
+    def _counting(self, scopes: tuple[_Scope, ...], axis: Axis, n: int, turned: bool) -> tuple[str, str]:
+        """The same for an input that is a number of items."""
+        (more,), (given, unit) = self.counts.more[n], self.along[n]
+        name, to_give = given.name, f"; `{scopes[-1].graph.name}` is to be given `{given.name}`"
+        for scope in reversed(scopes):
+            own = (each.name for each in scope.graph.inputs if self._is_count(scope, each, unit))
+            found = next(own, None)
+            if found is not None:
+                name, to_give = found, ""
+                break
+            if scope.graph.kind != "repeat":
+                break
+        by = f" {'+' if more > 0 else '-'} {abs(more)}" if more else ""
+        return f"{axis.name} {'>=' if turned else '<'} {name}{by}", to_give
+
+    @staticmethod
+    def _is_count(scope: _Scope, entry: Input, unit: Axis) -> bool:
+        return scope.known.get(entry.value.id, NOTHING).form == LinearForm.index(unit)
 
 
 def _problem(read: _Read, span: Span, mask: str, to_give: str, there: Span | None) -> Problem:
