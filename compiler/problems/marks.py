@@ -47,13 +47,14 @@ class NormalisedTwice(Problem, code="W0511"):
 
 
 class EmptyQueries(Problem, code="W0523"):
-    """Items along `item` that see nothing of `key`: `count` of them from `first` on, None for all that follow.
+    """Items along `item` that see nothing of `key`: `count` of them from `first` on, None for all that follow. None for
+    `item`: nobody sees anything.
 
     op: what reads them. mask: where that is made.
     """
 
     op: str
-    item: Axis
+    item: Axis | None
     key: Axis
     first: int
     count: int | None

@@ -2,11 +2,14 @@
 
 Masked softmax gives such an item 0 here and NaN elsewhere (pytorch issue 41508), so the item is lost; the cause is a
 comparison that is strict or turned round: `past < seq`, `seq - past > 8`. The mask is worked out by place alone
-(`concrete.py`), at sizes well beyond the numbers it compares with; data may only hide more. Nothing is said where
-something joins what is read: before it is mapped another branch, a share that a sink takes, the item itself; behind the
-map another branch, but not the stream that a residual adds, unless a window reads its neighbours (PixelSNAIL, Chen et
-al. 2017). Nor where another value is chosen in its place, or items are taken of it, which may leave out those (XLNet,
-Yang et al. 2019).
+(`concrete.py`), at sizes well beyond the numbers it compares with; data may only hide more, all of it where a truth
+value and its opposite are to hold. A mask that lets nothing through for anyone is told, too: `false`, `past < 0`; not
+one that a switch decides, which another config may set.
+
+Nothing is said where something joins what is read: before it is mapped another branch, a share that a sink takes, the
+item itself; behind the map another branch, but not the stream that a residual adds, unless a window reads its
+neighbours (PixelSNAIL, Chen et al. 2017). Nor where another value is chosen in its place, or items are taken of it,
+which may leave out those (XLNet, Yang et al. 2019).
 """
 
 from __future__ import annotations
@@ -16,10 +19,14 @@ from enum import IntEnum
 from itertools import islice
 
 from ....dsl.source import Span
+from ...graph.core.index import index_of
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, children, makes, reads
 from ...graph.traits import (
     Arrange,
     Choice,
+    Complement,
+    Conjunction,
+    Disjunction,
     Function,
     Gather,
     IndexMap,
@@ -32,7 +39,7 @@ from ...graph.traits import (
 )
 from ...graph.values import Role, Value
 from ...problems.marks import EmptyQueries
-from ...sizes.axes import Axis, known
+from ...sizes.axes import Axis, ConstOf, known
 from .concrete import GraphRun, Tired, sized
 from .tables import widths
 
@@ -80,15 +87,14 @@ def _reads_some(node: Apply) -> bool:
             return False
 
 
-def _sites(graph: Graph, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way, Apply, Axis, Axis]]:
-    """Masked ops over one width, of each item along another one."""
+def _sites(graph: Graph, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way, Apply, Axis, Axis | None]]:
+    """Masked ops over one width, of each item along another one, or alike for all."""
     for node in graph.nodes:
         match node:
             case Apply(mask=Value() as mask) if _reads_some(node):
-                varies = widths(mask)
-                keys, items = [a for a in varies if a in node.axes], [a for a in varies if a not in node.axes]
-                if keys == [axis for axis in node.axes if axis.is_width] and len(keys) == len(items) == 1:
-                    yield way, node, keys[0], items[0]
+                keys, items = [a for a in node.axes if a.is_width], [a for a in widths(mask) if a not in node.axes]
+                if len(keys) == 1 and len(items) < 2:
+                    yield way, node, keys[0], next(iter(items), None)
             case Call() if node.graph.kind == "block" and _has_mask(node.graph, known):
                 yield from _sites(node.graph, (*way, (node, 0)), known)
             case Repeat() if any(_has_mask(body, known) for body in node.bodies):
@@ -115,7 +121,7 @@ def _empty(
     way: Way,
     node: Apply,
     key: Axis,
-    item: Axis,
+    item: Axis | None,
 ) -> EmptyQueries | None:
     """made: the graph at those sizes at which it was looked at for other masks; seen: masks of some pass, with the
     numbers that they are made of.
@@ -129,36 +135,71 @@ def _empty(
     if found is None or (passes and same in seen):
         return None
     seen.add(same)
-    numbers = {abs(number) for number in found}
-    least = 2 * max(numbers, default=0) + 4
-    said: set[tuple[int, int | None]] = set()
-    for frame in islice(sized(graph, range(least, least + 200), made), 2):
-        frame.sizes.refill()
-        inner = _inner(frame, way)
-        rows = inner.extent(item) or 0
-        some = {0, 1, 2, rows // 2, rows - 1, *(n + by for n in numbers for by in (-1, 0, 1, n))}
-        if not any(_sees_nothing(inner, node.mask, key, item, row) for row in sorted(some) if 0 <= row < rows):
-            return None
-        frame.sizes.fuel *= 10
-        empty = [row for row in range(rows) if _sees_nothing(inner, node.mask, key, item, row)]
-        if empty != list(range(empty[0], empty[-1] + 1)):
-            return None
-        said.add((empty[0], None if empty[-1] == rows - 1 else len(empty)))
+    said = (
+        {(0, None)} if _contradicts(_inner(small, way), node.mask) else _rows(graph, made, way, node, key, item, found)
+    )
     inner = _inner(small, way)
     if len(said) != 1 or _Joins(inner, node, key).joined(inner, node.out):
         return None
     return _problem(inner, graph, node, key, item, *said.pop())
 
 
-def _sees_nothing(frame: GraphRun, mask: Value, key: Axis, item: Axis, row: int) -> bool:
+def _rows(
+    graph: Graph, made: dict[int, GraphRun], way: Way, node: Apply, key: Axis, item: Axis | None, found: list[int]
+) -> set[tuple[int, int | None]]:
+    """From which item on, and of how many, at each size that was looked at, nothing is seen; none if all see some."""
+    assert node.mask is not None
+    numbers = {abs(number) for number in found}
+    least = 2 * max(numbers, default=0) + 4
+    said: set[tuple[int, int | None]] = set()
+    for frame in islice(sized(graph, range(least, least + 200), made), 2):
+        frame.sizes.refill()
+        inner = _inner(frame, way)
+        rows = 1 if item is None else inner.extent(item) or 0
+        some = {0, 1, 2, rows // 2, rows - 1, *(n + by for n in numbers for by in (-1, 0, 1, n))}
+        if not any(_sees_nothing(inner, node.mask, key, item, row) for row in sorted(some) if 0 <= row < rows):
+            return set()
+        frame.sizes.fuel *= 10
+        empty = [row for row in range(rows) if _sees_nothing(inner, node.mask, key, item, row)]
+        if empty != list(range(empty[0], empty[-1] + 1)):
+            return set()
+        said.add((empty[0], None if empty[-1] == rows - 1 else len(empty)))
+    return said
+
+
+def _contradicts(frame: GraphRun, mask: Value) -> bool:
+    """Whether it wants a truth value and its opposite."""
+    while frame.maker(mask) is None and (moved := frame.moved(mask, {})) is not None:
+        frame, mask, _ = moved
+    wanted, left = set[tuple[int, tuple[Axis, ...], bool]](), [(mask, True, dict[Axis, Axis]())]
+    while left:
+        value, holds, names = left.pop()
+        maker = index_of(frame.graph).op(value)
+        match maker.traits.reads if maker is not None else None:
+            case Pointwise(Complement()) if maker is not None:
+                left.append((maker.operands[0], not holds, names))
+            case Pointwise(Conjunction() | Disjunction() as joins) if maker is not None and holds is (
+                joins == Conjunction()
+            ):
+                left += [(each, holds, names) for each in maker.operands]
+            case Arrange(IndexMap.SAME | IndexMap.NEW) if maker is not None:
+                renamed = dict(zip(maker.axes, maker.made, strict=False))
+                left.append((maker.operands[0], holds, names | {a: names.get(b, b) for a, b in renamed.items()}))
+            case _:
+                wanted.add((value.id, tuple(names.get(axis, axis) for axis in value.type.axes), holds))
+    return any((number, axes, not holds) in wanted for number, axes, holds in wanted)
+
+
+def _sees_nothing(frame: GraphRun, mask: Value, key: Axis, item: Axis | None, row: int) -> bool:
     """Whether the mask surely lets no key through; those near the item are looked at first."""
     keys = frame.extent(key) or 0
     near = [row, 0, keys - 1] if row < keys else [0, keys - 1]
-    return all(frame.number(mask, {item: row, key: at}) is False for at in (*near, *range(keys)))
+    point = {} if item is None else {item: row}
+    return all(frame.number(mask, {**point, key: at}) is False for at in (*near, *range(keys)))
 
 
 def _numbers(frame: GraphRun, mask: Value) -> list[int] | None:
-    """The numbers that a mask is made of; None if one is too large to be tried."""
+    """The numbers that a mask is made of; None if one is too large to be tried, or a switch hides all."""
     found, left, seen = list[int](), [(frame, mask)], set[tuple[int, int]]()
     while left:
         at, value = left.pop()
@@ -169,6 +210,8 @@ def _numbers(frame: GraphRun, mask: Value) -> list[int] | None:
         match node:
             case Constant(static, _):
                 number = at.static(static) if known(static) is None else known(static)
+                if number is False and isinstance(static, ConstOf):
+                    return None
                 if isinstance(number, int | float) and not isinstance(number, bool):
                     if abs(number) > LARGEST:
                         return None
@@ -319,14 +362,14 @@ def _meets(node: Apply, others: list[Value], key: Axis) -> bool:
 
 
 def _problem(
-    frame: GraphRun, graph: Graph, node: Apply, key: Axis, item: Axis, first: int, count: int | None
+    frame: GraphRun, graph: Graph, node: Apply, key: Axis, item: Axis | None, first: int, count: int | None
 ) -> EmptyQueries | None:
     """It stands at the op, or at the call that is given the mask; nothing is said of a mask that another file makes."""
     mask, span = node.mask, node.span
     while mask is not None and mask.id in frame.entries and frame.outer is not None and frame.node is not None:
         if isinstance(frame.node, Call):
             span = frame.node.span
-        item, key = frame.actual.get(item, item), frame.actual.get(key, key)
+        item, key = None if item is None else frame.actual.get(item, item), frame.actual.get(key, key)
         mask, frame = reads(frame.node)[frame.entries[mask.id]], frame.outer
     made: Span | None = None if mask is None else mask.span
     if span is None or graph.span is None or span.source is not graph.span.source:

@@ -21,21 +21,23 @@ from ..words import Wording
 
 @tells(p.EmptyQueries)
 def empty_queries(problem: p.EmptyQueries, words: Wording) -> Diagnostic:
-    item, key, first, count = problem.item.name, problem.key.name, problem.first, problem.count
-    if count is None:
-        who = f"item {first} of `{item}` and all after it" if first else f"each item of `{item}`"
-    elif count == 1:
-        who = f"item {first} of `{item}`" if first else f"the first item of `{item}`"
+    key, first, count, item = problem.key.name, problem.first, problem.count, problem.item
+    if item is None:
+        says = f"the mask of this `{problem.op}` lets no `{key}` through, whatever the sizes: nothing is read there"
+        help = f"let some `{key}` through, or leave the mask out"
     else:
-        who = f"items {first} to {first + count - 1} of `{item}`" if first else f"the first {count} items of `{item}`"
-    alike = problem.item.family == problem.key.family
-    itself = f", at least itself, as ``{key} <= {item}`` does" if alike else ""
-    return say(
-        problem,
-        f"the mask of this `{problem.op}` hides every `{key}` from {who}: nothing is read there",
-        related=[(problem.mask, "the mask")] if problem.mask is not None else [],
-        help=re.sub("``(.+?)``", lambda code: words.quoted(code[1]), f"let each see some `{key}`{itself}"),
-    )
+        if count is None:
+            who = f"item {first} of `{item.name}` and all after it" if first else f"each item of `{item.name}`"
+        elif count == 1:
+            who = f"item {first} of `{item.name}`" if first else f"the first item of `{item.name}`"
+        else:
+            several = f"items {first} to {first + count - 1}" if first else f"the first {count} items"
+            who = f"{several} of `{item.name}`"
+        itself = f", at least itself, as ``{key} <= {item.name}`` does" if item.family == problem.key.family else ""
+        says = f"the mask of this `{problem.op}` hides every `{key}` from {who}: nothing is read there"
+        help = re.sub("``(.+?)``", lambda code: words.quoted(code[1]), f"let each see some `{key}`{itself}")
+    related = [(problem.mask, "the mask")] if problem.mask is not None else []
+    return say(problem, says, related=related, help=help)
 
 
 @tells(p.AveragedElsewhere)
