@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from attnc import __version__, load
-from attnc.cli.arguments import setting
-from attnc.cli.main import main
+from attnc.cli.arguments import command_first, setting
+from attnc.cli.main import main, parser
 from attnc.cli.output import CLEAN, COULD_NOT_RUN, WRONG
 from attnc.cli.target import split
 
@@ -660,11 +660,37 @@ def test_a_misspelt_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no command `chekc`; did you mean `check`?" in one_line(capsys, "chekc", "good.attn")
 
 
-@pytest.mark.parametrize("words", [["--color", "always"], ["--color=always"], ["--strict"], ["--set", "d=3"], ["-q"]])
-def test_an_option_before_the_command(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    option = words[0].partition("=")[0]
-    said = one_line(capsys, *words, "check", "good.attn")
-    assert f"no option `{option}` stands before a command: those of a command stand behind it" in said
+def test_options_stand_before_a_command_or_behind_it() -> None:
+    """Each option of each command, with a value or without."""
+    commands = parser().choices
+    tried = 0
+    for name, command in commands.items():
+        for action in command._actions:
+            for option in action.option_strings:
+                value = [] if action.nargs == 0 else [name]  # a value that is called as the command is
+                assert command_first([option, *value, name, "f.attn"], commands) == [name, option, *value, "f.attn"]
+                if value and option.startswith("--"):
+                    assert command_first([f"{option}=x", name], commands) == [name, f"{option}=x"]
+                tried += 1
+    assert tried > 100
+
+
+@pytest.mark.parametrize("words", [["--color", "always"], ["--color=always"], ["-q"], ["--strict", "good.attn"]])
+def test_options_alone_are_no_command(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert "no command: name one, as in `attnc check FILE`" in one_line(capsys, *words)
+
+
+@pytest.mark.parametrize("command", [["check"], ["compile", "--to", "torch"], ["summary"]])
+def test_colours_on_demand(place: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    (place / "wrong.attn").write_text("model net(x: [seq]) -> [seq] { return y }")
+    for words in (["--color", "always", *command], [*command, "--color=always"]):
+        main([*words, "wrong.attn"])
+        assert "\x1b[1;31merror" in capsys.readouterr().err
+    for words in (["--color", "never", *command], command):
+        main([*words, "wrong.attn"])
+        said = capsys.readouterr().err
+        assert "error" in said
+        assert "\x1b" not in said
 
 
 # -- what `use` may read ---------------------------------------------------------------------------------------------

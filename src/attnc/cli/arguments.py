@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from ..spec import Setting, Size, suggestion
@@ -18,6 +18,7 @@ class Parser(argparse.ArgumentParser):
     """argparse, saying one line about a mistake, with near names."""
 
     commands: tuple[str, ...] = ()
+    choices: Mapping[str, Parser] = {}
 
     def error(self, message: str) -> NoReturn:
         unknown = re.match(r"argument COMMAND: invalid choice: '(.*?)'", message)
@@ -32,6 +33,29 @@ def _no_command(word: str, commands: Sequence[str]) -> str:
     if word == STDIN or file.endswith(".attn") or os.path.exists(file):
         return f"`{word}` is no command: one stands before it, as in `attnc check {shlex.quote(file)}`"
     return f"no command `{word}`{suggestion(word, commands)}"
+
+
+def command_first(given: Sequence[str], commands: Mapping[str, Parser]) -> list[str]:
+    """Options of a command may stand before it, too: behind it they mean the same."""
+    for place, word in enumerate(given):
+        if word in commands and not _takes(commands[word], given[place - 1]):
+            return [word, *given[:place], *given[place + 1 :]]
+    raise CannotRun("no command: name one, as in `attnc check FILE` (see `attnc -h`)")
+
+
+def _takes(command: Parser, option: str) -> bool:
+    """Whether the word behind an option is its value."""
+    action = command._option_string_actions.get(option)
+    return action is not None and action.nargs != 0
+
+
+def color(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="whether mistakes are told in colours; auto: on a terminal, unless NO_COLOR is set",
+    )
 
 
 def target(parser: argparse.ArgumentParser) -> None:

@@ -10,8 +10,8 @@ from importlib import import_module
 from ..compiler.sizes.limits import deep
 from ..dsl.errors import AttnError
 from ..version import __version__
-from .arguments import Parser
-from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report
+from .arguments import Parser, color, command_first
+from .output import CLEAN, COULD_NOT_RUN, INTERRUPTED, WRONG, CannotRun, complain, report, use_color
 
 # Where each is: a module, imported when it is asked for, that has SUMMARY (a line for `attnc -h`), arguments(parser),
 # and run(args) -> exit status; its docstring is the help.
@@ -50,12 +50,14 @@ def parser(only: str | None = None) -> Parser:
     top.commands = tuple(COMMANDS)
     top.add_argument("--version", action="version", version=f"attnc {__version__}")
     made = top.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    top.choices = made.choices
     top.set_defaults(run=lambda _: say_help(top))
     for name in COMMANDS if only is None else (only,):
         command = import_module(COMMANDS[name], __package__)
         about = " ".join((command.run.__doc__ or "").split())
         one: Parser = made.add_parser(name, help=command.SUMMARY, description=about, allow_abbrev=False)
         command.arguments(one)
+        color(one)
         one.set_defaults(run=command.run, top=top)
     return top
 
@@ -98,14 +100,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        given = sys.argv[1:] if argv is None else argv
-        option = given[0].partition("=")[0] if given else ""
-        if option[:1] == "-" and option not in ("-", "-h", "--help", "--version"):
-            raise CannotRun(f"no option `{option}` stands before a command: those of a command stand behind it")
+        given = sys.argv[1:] if argv is None else [*argv]
+        if given and given[0][:1] == "-" and given[0] not in ("-", "-h", "--help", "--version"):
+            given = command_first(given, parser().choices)
         alone = given and given[0] in COMMANDS and given[0] != "completion"  # which lists those of all
         args = parser(given[0] if alone else None).parse_args(given)
     except SystemExit as done:  # -h, --version
         return done.code if isinstance(done.code, int) else COULD_NOT_RUN
+    use_color(getattr(args, "color", "auto"))
     with deep():
         status: int = args.run(args)
     return status

@@ -15,6 +15,15 @@ CLEAN, WRONG, COULD_NOT_RUN = 0, 1, 2
 INTERRUPTED = 130  # what a shell reports of a command ended by Ctrl-C
 
 
+_color = "auto"
+
+
+def use_color(when: str) -> None:
+    """Whether mistakes are told in colours from now on: "auto", "always" or "never"."""
+    global _color
+    _color = when
+
+
 class CannotRun(Exception):
     """One line for the user; exit status 2."""
 
@@ -30,11 +39,12 @@ def complain(message: str) -> None:
 
 
 def report(diagnostics: Sequence[Diagnostic]) -> None:
-    """Render diagnostics to stderr, in colour on a terminal (unless NO_COLOR is set)."""
+    """Render diagnostics to stderr; in colour on a terminal (unless NO_COLOR is set), or as `--color` says."""
     if diagnostics:
         from ..dsl.render import render_all
 
-        colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        able = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        colour = able if _color == "auto" else _color == "always"
         print(render_all(diagnostics, colour=colour), file=sys.stderr)
 
 
