@@ -54,7 +54,7 @@ class CausalClaim:
         self.graph, self.axis = graph, axis
         self.claimed = frozenset({axis.family})
         self.counted = frozenset(part.family for part in made_of(axis))
-        self.flow = Relation(lowers=False, counted=self.counted, trusted=self._trusted)
+        self.flow = Relation(lowers=False, counted=self.counted, along=axis, trusted=self._trusted)
 
     @cached_property
     def inputs(self) -> list[Items]:

@@ -10,47 +10,67 @@ from ...sizes.forms import LinearForm, upper_bounds
 from ...sizes.predicates import Facts
 from ..nodes import Graph, Input, Node
 from .index import OUTERMOST, Site
-from .places import made_of, place
-from .ways import ANY, UNBOUNDED, By, Items, ItemSource, PlaceBounds, Way, Ways, Why, anywhere, sharpest
+from .places import counterpart, made_of, place
+from .ways import ANY, UNBOUNDED, By, Forms, Items, ItemSource, PlaceBounds, Way, Ways, Why, anywhere, sharpest
 
 
 @record(eq=False)
 class Followed:
     """lowers:  whether lower bounds are followed, too: they cost as much again.
     counted: families of the outermost graph's widths whose number of items is followed; None for all.
+    along:   the outermost graph's width of which it is asked which items are read: how many there are is said along it.
     """
 
     lowers: bool = True
     counted: frozenset[int] | None = None
+    along: Axis | None = None
 
-    def sizes(self, axes: Iterable[Axis], site: Site, at: Mapping[Axis, LinearForm] | None = None) -> list[Way]:
-        """That there is an item of each of these axes, where that says how many there are; at: which item it is.
+    def sizes(self, axes: Iterable[Axis], site: Site, up_to: Forms | None = None, why: Why | None = None) -> list[Way]:
+        """That there is an item of each of these axes, where that says how many there are; up_to: which ones.
 
         `chunk = seq / 4` says how many `seq` there are: here, or where the caller's axis is made so.
         """
         found: list[Way] = []
         for axis in axes:
-            found += self._sizes_of_consts(axis, site)
-            for base in bases(axis):
-                outer = site.axis(base)
-                for whole in bases(outer):
-                    if self.counted is not None and whole.family not in self.counted:
-                        continue
-                    here, there = place(axis, {base.family}), place(outer, {whole.family})
-                    forms = ANY
-                    if at is not None and here is not None and there is not None:
-                        forms = frozenset({there.put({outer: here}).put(at)})
-                    bounds = PlaceBounds(forms if self.lowers else ANY, forms)
-                    found.append(Way(ItemSource(f"|{whole.name}|", None, (LinearForm.index(whole),)), (bounds,)))
+            found += self._sizes_of_consts(axis, site, why)
+            for whole, there in self._measures(axis, site):
+                forms = ANY
+                if up_to is not None and there is not None:
+                    forms = frozenset(there.put({axis: form}) for form in up_to)
+                bounds = PlaceBounds(forms if self.lowers else ANY, forms)
+                found.append(Way(ItemSource(f"|{whole.name}|", None, (LinearForm.index(whole),)), (bounds,), why))
         return found
 
-    def _sizes_of_consts(self, axis: Axis, site: Site) -> Iterator[Way]:
+    def _measures(self, axis: Axis, site: Site) -> Iterator[tuple[Axis, LinearForm | None]]:
+        """Widths of the outermost graph whose number an axis tells, and which item of them is there if one of it is."""
+        for base in bases(axis):
+            here, outer = place(axis, {base.family}), site.axis(base)
+            wholes = [whole for whole in bases(outer) if self.counted is None or whole.family in self.counted]
+            along = self._along(axis, here, outer, site) if wholes else None
+            if self.along is not None and along is not None:
+                yield self.along, along
+                continue
+            for whole in wholes:
+                there = place(outer, {whole.family})
+                yield whole, None if here is None or there is None else there.put({outer: here})
+
+    def _along(self, axis: Axis, here: LinearForm | None, outer: Axis, site: Site) -> LinearForm | None:
+        """The same along the width that is asked about: of the axis as it is, or of the one that it is made of."""
+        if self.along is None:
+            return None
+        for actual, own in ((site.axis(axis), LinearForm.index(axis)), (outer, here)):
+            there = counterpart(actual, self.along)
+            if there is not None and own is not None:
+                return there.put({actual: own})
+        return None
+
+    def _sizes_of_consts(self, axis: Axis, site: Site, why: Why | None) -> Iterator[Way]:
         """How many items there are of widths that a caller's const says, `width w = 2 * c` with `c = |seq|`."""
         if not axis.is_width or axis.extent is not None:
             return
         for size in (part.size for part in made_of(axis)):
             for way in self.sizes(site.behind_consts(size), OUTERMOST) if size is not None else ():
-                yield Way(way.source, (UNBOUNDED,))
+                yield Way(way.source, (UNBOUNDED,), why)
 
     def counted_of(self, site: Site) -> Site:
         """What an answer depends on of a site: places that agree on it share their answers."""
@@ -101,20 +121,32 @@ class Followed:
         why: Why | None,
     ) -> Way:
         """The way with forms put in the place of indices, and without those that run: as far as the facts let it."""
+        bounds = []
+        for each in way.at:
+            uppers = self.highest(each.uppers, at, free, facts, site)
+            lowers = self.highest((-form for form in each.lowers), at, free, facts, site) if self.lowers else ANY
+            bounds.append(PlaceBounds(frozenset(-form for form in lowers), uppers))
+        return Way(way.source, tuple(bounds), why)
+
+    def highest(
+        self,
+        forms: Iterable[LinearForm],
+        at: Mapping[Axis, LinearForm],
+        free: frozenset[Axis],
+        facts: Facts,
+        site: Site,
+    ) -> Forms:
+        """What is at most each of these, with forms put in the place of indices, and without those that run."""
 
         def is_bound(axis: Axis) -> bool:
             return self.is_bound(axis, site)
 
-        def highest(form: LinearForm) -> Sequence[LinearForm]:
-            there = form.put(at)
-            return upper_bounds(there, free, facts, is_bound) if there.indices & free else (there,)
-
-        bounds = []
-        for each in way.at:
-            uppers = sharpest(new for form in each.uppers for new in highest(form))
-            lowers = sharpest(new for form in each.lowers for new in highest(-form)) if self.lowers else ANY
-            bounds.append(PlaceBounds(frozenset(-form for form in lowers), uppers))
-        return Way(way.source, tuple(bounds), why)
+        moved = (form.put(at) for form in forms)
+        return sharpest(
+            upper
+            for there in moved
+            for upper in (upper_bounds(there, free, facts, is_bound) if there.indices & free else (there,))
+        )
 
 
 def bases(axis: Axis) -> list[Axis]:

@@ -87,6 +87,21 @@ def group_of(axis: Axis, claimed: Axis) -> LinearForm | None:
             return None
 
 
+def counterpart(axis: Axis, whole: Axis) -> LinearForm | None:
+    """Which item of a width is there just if an item of another one is: their sizes differ by a number, or a factor."""
+    index, rest = LinearForm.index(axis), LinearForm.extent(axis) - LinearForm.extent(whole)
+    if not rest.families & {part.family for part in made_of(whole)}:
+        return index - rest
+    match axis.size, whole.size:
+        case _, Arith("*", (SizeOf(part), other)) | Arith("*", (other, SizeOf(part))) if part.family == axis.family:
+            return index.times(LinearForm.static(other))
+        case Arith("*", (SizeOf(part), other)) | Arith("*", (other, SizeOf(part))), _ if part.family == whole.family:
+            found = quotient(index, LinearForm.static(other))
+            return None if found is None else floored(found)
+        case _:
+            return place(axis, {whole.family})
+
+
 def place_of(axes: Collection[Axis], axis: Axis, claimed: Collection[int]) -> LinearForm | None:
     """The place of an item of a value with these axes, where the claim names `axis`."""
     if axis in axes:

@@ -17,21 +17,23 @@ from .access import ZERO, Holds, Read, access
 from .flow import Here
 from .following import Followed
 from .term import UNKNOWN, Term, at_least, larger_of, pointwise, relevant
-from .ways import NOTHING, By, Items, PlaceBounds, Way, Ways, Why, anywhere, united
+from .ways import NOTHING, By, Forms, Items, PlaceBounds, Way, Ways, Why, united
 
 Condition = tuple[tuple[int, Holds], ...]
 
 
 @record(eq=False)
 class OperandRead:
-    """One operand as it is read: its ways, those of them that are changed, and what tells how many items there are.
+    """One operand as it is read: its ways, those of them that are changed, and the axes whose number of items shows.
 
+    told: where the item that is read is the last one that shows; sized: whichever is read.
     at, free, given: as in `Read`, with what is known of what a lookup picks; limits: what that is at most.
     """
 
     ways: Ways
     changed: Set[Way]
-    told: tuple[Way, ...]
+    told: tuple[Axis, ...]
+    sized: tuple[Axis, ...]
     at: Mapping[Axis, LinearForm]
     free: frozenset[Axis]
     given: Facts
@@ -111,10 +113,11 @@ class OpReading:
         for read in reads:
             conditions.setdefault(read.when, []).append(self._moving(read, parts, seen))
         for when, several in conditions.items():
-            cases = _cases(parts, when) if any(one.changed or one.told for one in several) else ALWAYS
+            cases = _cases(parts, when) if any(one.changed or one.told or one.sized for one in several) else ALWAYS
             for case in cases:
-                for one in several:
-                    yield from self._in_case(one, case, len(cases) == 1)
+                for look in (self._in_case, self._tells):
+                    for one in several:
+                        yield from look(one, case, len(cases) == 1)
             if not cases:
                 for one in several:
                     yield from self._never(one)
@@ -122,49 +125,65 @@ class OpReading:
     def _moving(self, read: Read, parts: Sequence[Items], seen: Set[Axis]) -> OperandRead:
         """The same read at hand: with what a lookup picks, and which of the ways it changes.
 
-        seen: the axes along which an operand reads items. That there are such is told by these items.
+        seen: the axes along which an operand reads items.
         """
         ways, axes, at, given = parts[read.operand].ways, read.at.keys() | read.free, dict(read.at), set(read.given)
-        unseen = sorted(read.tells - read.sized - seen, key=lambda axis: axis.id)
         limits: tuple[LinearForm, ...] = ()
         for operand, index in read.picked:
             limits = self._picked(at, given, index, operand, parts[operand].term)
         changed = {way for way in ways if any(form.indices & axes for form in way.forms)} if seen & axes else set()
-        told = self.following.sizes(unseen, self.here.site, {}) if unseen else []
-        if read.sized:
-            counted = self.following.sizes(sorted(read.sized, key=lambda axis: axis.id), self.here.site)
-            told += [anywhere(way.source) for way in counted]
-        return OperandRead(ways, changed, tuple(told), at, read.free, frozenset(given), limits)
+        told, sized = (tuple(sorted(some, key=lambda axis: axis.id)) for some in (read.tells - read.sized, read.sized))
+        told = tuple(axis for axis in told if self._is_news(axis, ways))
+        return OperandRead(ways, changed, told, sized, at, read.free, frozenset(given), limits)
 
     def _in_case(self, one: OperandRead, case: Facts, alone: bool) -> Iterator[Way]:
+        """The items of an operand that are read."""
         graph, site, at = self.here.index.graph, self.here.site, one.at
-        facts = one.given | {fact.put(at) for fact in case} if one.changed or one.told else one.given
+        facts = one.given | {fact.put(at) for fact in case} if one.changed else one.given
         for way in one.ways:
             if way in one.changed:
                 why = Why(By.READ, self.node, graph, way, site, case, alone, one.limits, at=graph)
                 way = self.following.moved(way, at, one.free, facts, site, why)
             if way.source.number is not None or not self._is_there_anyway(way):
                 yield way
-        for way in one.told:
-            why = Why(By.TELLS, self.node, graph, None, site, case, alone, at=graph)
-            way = self.following.moved(way, at, one.free, facts, site, why)
-            if not self._is_there_anyway(way):
-                yield way
+
+    def _tells(self, one: OperandRead, case: Facts, alone: bool) -> Iterator[Way]:
+        """That there are items up to those that are read: of an axis whose end shows, even where they are all alike."""
+        graph, site, at = self.here.index.graph, self.here.site, one.at
+        why = Why(By.TELLS, self.node, graph, None, site, case, alone, at=graph)
+        facts = one.given | {fact.put(at) for fact in case} if one.told else one.given
+        for axis in one.told:
+            last = self.following.highest((LinearForm.index(axis),), at, one.free, facts, site)
+            if not self._is_own(axis, last):
+                yield from self.following.sizes((axis,), site, last, why)
+        yield from self.following.sizes(one.sized, site, why=why)
 
     def _never(self, one: OperandRead) -> Iterator[Way]:
         """Where nothing is read: of items that there are, none."""
         none = dict.fromkeys(one.free, ZERO)
         at = {axis: form.put(none) for axis, form in one.at.items()} | none
-        for way in (*one.ways, *one.told):
+        for way in one.ways:
             yield self.following.moved(way, at, frozenset(), frozenset(), self.here.site, way.why)
 
     def _is_there_anyway(self, way: Way) -> bool:
         """Whether it says of items before the result's own that they are there: that they are is no news."""
         (whole,) = way.source.places[0].indices
-        own = (form.offset for form in way.at[0].uppers)
-        return any(
-            one is not None and one[1] <= 0 and self.here.site.axis(one[0]).family == whole.family for one in own
-        )
+        return self._is_own(whole, way.at[0].uppers)
+
+    def _is_news(self, axis: Axis, ways: Ways) -> bool:
+        """Whether it says more that an item is there than that it is read, of a width whose number is followed."""
+        if axis.extent is not None:
+            return False
+        along, own = self.following.along, {LinearForm.index(axis)}
+        if along is not None and self.here.site.axis(axis).family == along.family:
+            return not any(way.source.number is not None and way.at[0].uppers == own for way in ways)
+        return bool(self.following.sizes((axis,), self.here.site))
+
+    def _is_own(self, axis: Axis, uppers: Forms) -> bool:
+        """Whether items of an axis up to there are no more than those up to the result's own."""
+        family = self.here.site.axis(axis).family
+        own = (form.offset for form in uppers)
+        return any(one is not None and one[1] <= 0 and self.here.site.axis(one[0]).family == family for one in own)
 
     def _picked(
         self, at: dict[Axis, LinearForm], given: set[LinearForm], index: Axis, operand: int, known: Term

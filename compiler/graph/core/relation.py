@@ -31,6 +31,7 @@ class Relation(Flow[Items, object]):
 
     lowers:  whether lower bounds are followed, too: they cost as much again.
     counted: families of the outermost graph's widths whose number of items is followed; None for all.
+    along:   the width of which it is asked which items are read: how many items there are is said along it.
     trusted: what is known of the ways of a result of which a block says that it is to be believed.
     """
 
@@ -41,10 +42,12 @@ class Relation(Flow[Items, object]):
         *,
         lowers: bool = True,
         counted: Collection[int] | None = None,
+        along: Axis | None = None,
         trusted: Callable[[Graph, int, Site, Ways], Ways] | None = None,
     ) -> None:
         super().__init__()
-        self.following, self.trusted = Followed(lowers, None if counted is None else frozenset(counted)), trusted
+        self.following = Followed(lowers, None if counted is None else frozenset(counted), along)
+        self.trusted = trusted
         self._fuel = limits.PROOF
 
     def inside(self, node: Nest, here: Here[Items]) -> Site:
