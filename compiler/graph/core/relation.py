@@ -183,6 +183,8 @@ def _of_any_pass(items: Items, index: Const | None) -> Items:
             return form
         by = form.coefficient(index)
         rest = form - (by.times(LinearForm.of({(index,): 1})) or ZERO)
+        if index in rest.unknowns():  # in a number of a list: at least the least of them is taken away
+            rest = rest.above() if sign > 0 else -(-rest).above()
         sure = never_negative((-by).poly if sign > 0 else by.poly)
         return rest if index not in rest.unknowns() and sure else None
 
