@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...dsl import syntax as s
 from ...dsl.base.records import record
 from ...dsl.source import Span
@@ -23,6 +25,7 @@ from ..problems.calls import (
     TooManyArguments,
     TooManyParameters,
 )
+from ..problems.elements import BLOCKS
 from ..problems.forms import BracketsHold
 from ..problems.plain import Plain
 from ..sizes.axes import Axis, Const, Kind, Static, axes_in
@@ -183,6 +186,12 @@ def _const(env: Environment, name: str, value: s.Expr) -> Static | None:
     return None if wire is None else wire.static
 
 
+def _is_block(formal: s.Formal, parameters: Collection[str]) -> bool:
+    """Whether an argument is to be a block: none can be, which is told where it is declared."""
+    element = formal.type.element
+    return element is not None and element.text in BLOCKS and element.text not in parameters
+
+
 def bind_arguments(site: CallSite, misplaced: bool) -> Arguments | None:
     """What stands in parentheses, by the argument's name. misplaced: that there are too many is reported."""
     problems, block, call = site.env.problems, site.block, site.call
@@ -193,8 +202,12 @@ def bind_arguments(site: CallSite, misplaced: bool) -> Arguments | None:
     given: set[str] = set()
     good = True
     for index, argument in enumerate(call.arguments):
-        wire = expression(site.env, argument.value)
         name = argument.name.text if argument.name is not None else next(order, None)
+        if isinstance(argument.value, s.Name) and name in formals and _is_block(formals[name], parameters):
+            given.add(name)
+            good = False
+            continue
+        wire = expression(site.env, argument.value)
         if name is None:
             if not misplaced:
                 problems.add(TooManyArguments(argument.span, site.use))

@@ -114,6 +114,10 @@ class IndexOutside(Problem, code="E0311"):
     clamped: bool
 
 
+BLOCKS = frozenset(("block", "model", "op", "fn", "func", "function", "callable", "Callable", "module", "Module"))
+"""What a type begins with where a block is to be an argument."""
+
+
 class KindOfElement(Problem, code="E0215"):
     """What stands in front of the brackets of a type. known: the axes that are."""
 

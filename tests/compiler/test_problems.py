@@ -13,6 +13,7 @@ from string import Formatter
 
 import pytest
 
+import attnc
 from attnc.compiler import problems
 from attnc.compiler.base.problems import Problem, Problems
 from attnc.compiler.hints import messages
@@ -142,3 +143,24 @@ def test_a_block_has_so_many_mistakes_and_warnings_are_none() -> None:
         problems.add(_Odd(None))
     said = tell(Beyond.of(much.value, None))
     assert (much.value.limit, said.message) == (Limit.MISTAKES, "`f` has more than 100 mistakes")
+
+
+@pytest.mark.parametrize("kind", ["block", "op", "model", "function", "block[seq]", "block[]", "op[seq]", "fn[seq]"])
+@pytest.mark.parametrize("use", ["f(x)", "f.a(x)", "x |> f", "x + f", "other(x)"])
+@pytest.mark.parametrize("call", ["with_f(x, other)", "with_f(x, f = other)", "with_f.a(x, other)"])
+def test_of_a_block_as_an_argument_it_is_told_once(kind: str, use: str, call: str) -> None:
+    text = (
+        "width seq\nblock other(x: [seq]) -> [seq] { return tanh(x) }\n"
+        f"block with_f(x: [seq], f: {kind}) -> [seq] {{ return {use} }}\n"
+        f"model net(x: [seq]) -> [seq] {{ return {call} }}\n"
+    )
+    told = [each.message for each in attnc.check(text) if each.code.startswith("E")]
+    assert told == ["no block or op is an argument"]
+
+
+def test_an_axis_may_be_called_so() -> None:
+    text = (
+        "width seq\ndepth block = 4, model = 3\n"
+        "model net(f: block[seq]) -> [seq, model] { return embed.E[block -> model](f) }\n"
+    )
+    assert not [each for each in attnc.check(text) if each.code.startswith("E")]

@@ -238,6 +238,9 @@ def index_outside(problem: p.IndexOutside, words: Wording) -> Diagnostic:
 @tells(p.KindOfElement)
 def kind_of_element(problem: p.KindOfElement, words: Wording) -> Diagnostic:
     name, span = problem.name, problem.span
+    if name in p.BLOCKS:
+        help = "write its name where it is called; of several, choose by an `if` on a const"
+        return say(problem, "no block or op is an argument", help=help)
     reals = "".join(c for c in name.lower() if c.isalpha()) in _REALS
     near = "" if reals else nearest(name, [*problem.known, Scalar.BOOL.value, Scalar.INT.value])
     kinds = "`[axes]` for real numbers, `bool[axes]`, `int[axes]`, or `axis[axes]` for indices into that axis"
