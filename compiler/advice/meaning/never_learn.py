@@ -5,10 +5,10 @@ reads them; or a factor is 0 and frozen; or two of one product begin at 0, so th
 (Zhang et al. 2019) and ReZero (Bachlechner et al. 2021) begin with one. What no result of a block reaches, no caller
 of it does.
 
-Silent: what is `frozen`, and what `stop_gradient` keeps away on purpose; results of which no model makes a gradient
-(indices, measures beside a loss); biases that begin at 0 and are only picked by, which a rule outside updates
-(DeepSeek-V3); what some pass of a repeat learns; a part one of whose other results is used; and what a branch reads
-that is not taken at these numbers.
+Silent: what is `frozen`, and what `stop_gradient` keeps away on purpose; results that pass a gradient to no weight and
+to no input (indices, measures beside a loss); biases that begin at 0 and are only picked by, which a rule outside
+updates (DeepSeek-V3); what some pass of a repeat learns; a part one of whose other results is used; and what a branch
+reads that is not taken at these numbers.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def never_learn(graph: Graph) -> Iterator[Problem]:
     if not own or not any(is_real(output.value) for output in graph.outputs):
         return
     learning = Learning(ends_gradient)
-    reached = by_pass(learning.whole(graph)[0])
-    if reached or "loss" in re.split("[_0-9]+", graph.name.lower()):
+    paths, inputs = learning.whole(graph)
+    reached = by_pass(paths)
+    if reached or any(inputs) or "loss" in re.split("[_0-9]+", graph.name.lower()):
         yield from _Dead(graph, learning, own.keys() - reached, whole=not reached).told()
     if reached:
         yield from _stuck(graph, own, reached)
