@@ -156,6 +156,21 @@ def _taken(body: CodeBody, node: Apply, x: Val, e: Val) -> Val:
     return result(code, (*shared, *own, *rest))
 
 
+def picked(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
+    """Of each item along an axis, whether any index that is kept names it: the axes of the indices go."""
+    (made,), order = node.made, body.union_order(vals, node.out)
+    shared = tuple(axis for axis in order if axis not in node.axes)
+    kept, index = (body.align(val, (*shared, *node.axes)) for val in vals)
+    index = body.full(index, node.axes)
+    if not node.axes:
+        kept, index = (replace(val, code=at_items(val, ["...", "None"])) for val in (kept, index))
+    elif len(node.axes) > 1:
+        kept, index = body.named(body.full(kept, node.axes)), body.named(index)
+        kept, index = (replace(val, code=body.flatten(val, -len(node.axes), -1)) for val in (kept, index))
+    found = body.combine(vals, call("picked", kept.code, index.code, body.extent(made)), (*shared, made), node.out)
+    return replace(found, broadcast=found.broadcast - {made})
+
+
 def _whole(body: CodeBody, node: Apply, x: Val) -> Val:
     """The operand of the type that the result has, with all items of the axis that the op acts on."""
     x = body.full(x, node.axes)
@@ -577,6 +592,7 @@ def grouped(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
 
 COMMON: dict[str, Emit] = {
     "dispatch": dispatch,
+    "picked": picked,
     "rows": rows,
     "back": back,
     "weighed": weighed,

@@ -24,6 +24,8 @@ WEIGHED = OpTraits("weighed", reads=Anything(), cost=OpCost(work=2, reads=True, 
 GROUPED = OpTraits("grouped", reads=Anything())
 MAP_WEIGHTS = OpTraits("map_weights", reads=Anything(), cost=OpCost(work=0, moves=False))
 """Weights of a learned map that is done elsewhere (rewrites/dispatch, rewrites/recurrent)."""
+PICKED = OpTraits("picked", reads=Anything(), gradient=False)
+"""Of each item along the axis that it makes, whether any index that is kept, over the axes in brackets, names it."""
 ALONE = "alone"
 """The option of a map that leaves out its bias: on a mesh it is added behind the sum of parts."""
 
@@ -49,6 +51,7 @@ ROWS: tuple[OpTraits, ...] = (
     WEIGHED,
     GROUPED,
     MAP_WEIGHTS,
+    PICKED,
     # what scans become whose states are linear in themselves (rewrites/recurrent)
     OpTraits("linear_attention", reads=Anything(), cost=OpCost(work=0, saves=("x",), kernel=Chunks())),
     *(

@@ -7,6 +7,7 @@ import math
 from ..graph.traits import (
     Anything,
     Arrange,
+    Choice,
     Extreme,
     Function,
     IndexMap,
@@ -17,6 +18,7 @@ from ..graph.traits import (
     Product,
     Quotient,
     Remainder,
+    Rounded,
     Sum,
 )
 from ..sizes.functions import LARGEST_EXPONENT, OPERATIONS
@@ -61,6 +63,10 @@ def range_of(op: OpTraits, ranges: list[Range]) -> Range:
             return _exponential(min(low, LARGEST_EXPONENT)), _exponential(high)
         case Pointwise(Function() as function), [x]:
             return _of_function(function, op, x)
+        case Pointwise(Rounded()), [(low, high)]:
+            return (low if math.isinf(low) else math.floor(low)), (high if math.isinf(high) else math.ceil(high))
+        case Pointwise(Choice()), [_, *sides]:
+            return min(low for low, _ in sides), max(high for _, high in sides)
         case Pointwise(Magnitude()), [(low, high)]:
             return max(low, -high, 0), max(-low, high)
         case Pointwise(Extreme(largest=True)), _:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from ..graph.nodes import Apply
 from ..graph.traits import Arrange, IndexMap
-from ..sizes.axes import Axis
+from ..sizes.axes import Arith, Axis, Literal, SizeOf, Static
+
+_NOTHING: Static = Literal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,23 +17,19 @@ class Undoing:
     """An op to be done to a truth.
 
     stays:  it makes no axes, and those that it acts on stay.
-    behind: of a gather, the axes behind whose items those begin that it takes, one after the other.
+    behind: of a gather, the place of the first item that it takes; the others follow.
     """
 
     op: str
     axes: tuple[Axis, ...] = ()
     made: tuple[Axis, ...] = ()
     stays: bool = False
-    behind: tuple[Axis, ...] | None = None
+    behind: Static | None = None
 
 
 def arranges(node: Apply) -> bool:
     """Whether it only moves items about, and `undone` says how they go back."""
-    match node.traits.reads:
-        case Arrange(map):
-            return map is not IndexMap.SHIFTED
-        case _:
-            return False
+    return isinstance(node.traits.reads, Arrange)
 
 
 def copied_along(node: Apply) -> tuple[Axis, ...]:
@@ -60,6 +59,9 @@ def undone(node: Apply, place: int, has: tuple[Axis, ...]) -> list[Undoing]:
         case IndexMap.NUMBER:
             return [Undoing("split", node.made, node.axes)]
         case IndexMap.PARTS:
-            return [Undoing("gather", node.made, (node.axes[place],), behind=node.axes[:place])]
+            first = reduce(lambda sum, axis: Arith("+", (sum, SizeOf(axis))), node.axes[:place], _NOTHING)
+            return [Undoing("gather", node.made, (node.axes[place],), behind=first)]
+        case IndexMap.SHIFTED:
+            return [Undoing("gather", node.made, node.axes, behind=node.options["left"])]
         case _:
             raise AssertionError(node.traits.reads)

@@ -266,3 +266,11 @@ def taps(x: Array, axis: int, places: int, size: int, left: int) -> Array:
     if behind < 0:
         x = np.take(x, np.arange(-behind, x.shape[axis]), axis)
     return window(x, axis, places, size, 1, max(behind, 0))
+
+
+def picked(kept: Array, index: Array, count: int) -> Array:
+    """Which of so many items any index that is kept names, along the last dimension."""
+    index = np.where(kept & (index >= 0) & (index < count), index, count)
+    found = np.zeros((*index.shape[:-1], count + 1), bool)
+    np.put_along_axis(found, index, True, -1)
+    return found[..., :count]

@@ -165,6 +165,13 @@ def take_along(x: Tensor, index: Tensor, dim: int) -> Tensor:
     return x.expand(*shape, x.shape[-1]).gather(-1, index.expand(*shape, index.shape[-1])).movedim(-1, dim)
 
 
+def picked(kept: Tensor, index: Tensor, count: int) -> Tensor:
+    """Which of so many items any index that is kept names, along the last dimension."""
+    index = torch.where(kept & (index >= 0) & (index < count), index, count)
+    found = torch.zeros(*index.shape[:-1], count + 1, dtype=torch.bool, device=index.device)
+    return found.scatter(-1, index, True)[..., :count]
+
+
 class GroupedLinear(nn.Module):
     """A linear map for each group: [..., groups, in] -> [..., groups, out], initialised as nn.Linear is."""
 

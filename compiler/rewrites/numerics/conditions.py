@@ -7,21 +7,45 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ....dsl.base.records import replace
+from ...graph.core.term import ONE, UNKNOWN, ZERO, Term, constant, exactly, pointwise
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, makes
-from ...graph.term import WORDS, Number, Position, Term, TermOp
-from ...graph.traits import Compared, Complement, Conjunction, Disjunction, OpTraits
-from ...graph.values import Role, Scalar, Type, Value
-from ...masks.read import Reader
-from ...ops import OPS, op_meaning
+from ...graph.traits import (
+    LARGEST,
+    SOME_TRUE,
+    Anything,
+    Arrange,
+    Choice,
+    Compared,
+    Complement,
+    Conjunction,
+    Disjunction,
+    Gather,
+    IndexMap,
+    OpTraits,
+    Pointwise,
+    Product,
+    Reduce,
+    Running,
+    Sum,
+    Window,
+)
+from ...graph.values import Element, Role, Scalar, Type, Value
+from ...ops import OPS, op_meaning, op_reading
+from ...ops.internal import PICKED
 from ...ops.undo import arranges, copied_along, undone
-from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, SizeOf, Static
-from ...sizes.polynomials import never_negative, poly
+from ...sizes.axes import Arith, Axis, Literal, Static, known
+from ...sizes.forms import LinearForm
+from ...sizes.polynomials import never_negative
+from ...sizes.predicates import put
 from ..tools.walk import Fresh
 from .finite import KnownTables
 
 Condition = tuple[Value, ...]  # truths that all hold; of none of them: always
+NO_AXES = frozenset[Axis]()
 NOT, AND, OR = op_meaning(Complement()), op_meaning(Conjunction()), op_meaning(Disjunction())
+PLUS, TIMES, CHOICE = op_meaning(Sum((1, 1))), op_meaning(Product()), op_meaning(Choice())
+ANY_OF = op_reading(Reduce(SOME_TRUE, skips_zeros=True))
+BACKWARDS, LARGEST_SO_FAR = op_reading(Arrange(IndexMap.MIRRORED)), op_reading(Running(LARGEST))
 
 
 class ConditionedBody:
@@ -33,7 +57,8 @@ class ConditionedBody:
         self.nodes: list[Node] = []
         self.makers: dict[int, Node] = {}
         self.tables = KnownTables()
-        self._made: dict[tuple[object, ...], Value] = {}  # truths, by the op and operands that make them
+        self._made: dict[tuple[object, ...], Value] = {}  # by what makes them
+        self._terms: dict[int, Term] = {}
         self._joined: dict[Condition, Value] = {}
         self._anywhere: dict[tuple[Condition, frozenset[Axis]], Condition] = {}
 
@@ -46,7 +71,7 @@ class ConditionedBody:
 
     def holds(self, truth: Value) -> Condition:
         """That a truth holds, as it is written: of `a and b` that both do."""
-        condition = all_of([truth]) if (parts := self._parts(truth, Conjunction())) is None else all_of(parts)
+        condition = all_of([truth]) if (parts := self.parts(truth, Conjunction())) is None else all_of(parts)
         self._joined.setdefault(condition, truth)
         return condition
 
@@ -55,14 +80,15 @@ class ConditionedBody:
         node = self.makers.get(truth.id)
         if isinstance(node, Apply) and node.traits.meaning == Complement():
             return self.holds(node.operands[0])
-        parts = self._parts(truth, Disjunction()) or [truth]
+        parts = self.parts(truth, Disjunction()) or [truth]
         return all_of(self.truth(NOT, (part,), part.type.axes) for part in parts)
 
-    def _parts(self, truth: Value, joins: Conjunction | Disjunction) -> list[Value] | None:
+    def parts(self, truth: Value, joins: Conjunction | Disjunction) -> list[Value] | None:
+        """What it joins so; None if it joins nothing so."""
         node = self.makers.get(truth.id)
         if not isinstance(node, Apply) or node.traits.meaning != joins:
             return None
-        return [part for operand in node.operands for part in self._parts(operand, joins) or [operand]]
+        return [part for operand in node.operands for part in self.parts(operand, joins) or [operand]]
 
     def joined(self, condition: Condition) -> Value:
         """A truth that holds where all of these do."""
@@ -103,7 +129,7 @@ class ConditionedBody:
                 truth = self.joined(all_of(together))
                 axes = tuple(axis for axis in truth.type.axes if axis in gone)
                 left = tuple(axis for axis in truth.type.axes if axis not in gone)
-                found.append(self.truth(OPS["any"], (truth,), left, axes))
+                found.append(self.truth(ANY_OF, (truth,), left, axes))
         return all_of(found)
 
     def before(self, condition: Condition, node: Apply, place: int) -> Condition:
@@ -111,34 +137,65 @@ class ConditionedBody:
         if not condition:
             return ()
         operand = node.operands[place]
-        if not arranges(node):
-            return self.anywhere(condition, {*operand.type.varying} - {*node.axes, *node.made, *node.each})
-        condition = self.anywhere(condition, {*node.out.type.varying} - {*copied_along(node)})
-        return self.anywhere(all_of(self._arranged(truth, node, place) for truth in condition), operand.type.varying)
+        if arranges(node):
+            condition = self.anywhere(condition, {*node.out.type.varying} - {*copied_along(node)})
+            return self.anywhere(all_of(self._arranged(c, node, place) for c in condition), operand.type.varying)
+        kept = {*operand.type.varying} - {*node.axes, *node.made, *node.each}
+        match node.traits.reads, node.axes, node.made:
+            case Gather(), (axis,), _ if place == 0:
+                index = node.operands[1]
+                over = tuple(each for each in index.type.axes if each == axis or each not in operand.type.axes)
+            case Window(), (axis,), (at, tap) if any({*c.type.axes} & {at, tap} for c in condition):
+                first = Arith("*", (Literal(-1), node.options["pad"]))
+                index, over = self._place({at: node.options["stride"], tap: Literal(1)}, first), node.made
+            case Anything(), _, _:  # of other devices, too
+                return ()
+            case Running(), (axis,), _:
+                return self.or_later(self.anywhere(condition, {*operand.type.varying}), axis)
+            case _:
+                return self.anywhere(condition, kept)
+        there = self.anywhere(condition, kept.union(index.type.varying, over))
+        if not there:
+            return ()
+        c = self.joined(there)
+        left = (each for each in dict.fromkeys((*c.type.axes, *index.type.axes)) if each not in over)
+        return (self.truth(PICKED, (c, index), (axis, *left), over, (axis,)),)
+
+    def or_later(self, condition: Condition, axis: Axis) -> Condition:
+        """That it holds there, or at a later item along the axis."""
+        there = tuple(c for c in condition if axis in c.type.varying)
+        if not there:
+            return condition
+        c, one, none = self.joined(there), self.number(Literal(1)), self.number(Literal(0))
+        number = self.made(CHOICE, (c, one, none), Scalar.INT, c.type.axes)
+        for op in (BACKWARDS, LARGEST_SO_FAR, BACKWARDS):
+            number = self.made(op, (number,), Scalar.INT, c.type.axes, (axis,))
+        later = self.truth(op_meaning(Compared(">")), (number, none), c.type.axes)
+        return all_of((later, *(c for c in condition if c not in there)))
 
     def _arranged(self, c: Value, node: Apply, place: int) -> Value:
         for step in undone(node, place, c.type.axes):
-            others = () if step.behind is None else (self._behind(step.made[0], step.behind),)
+            others = () if step.behind is None else (self._place({step.made[0]: Literal(1)}, step.behind),)
             axes = c.type.axes if step.stays else _instead(c.type.axes, step.axes, step.made)
             c = self.truth(OPS[step.op], (c, *others), axes, step.axes, step.made)
         return c
 
-    def _behind(self, axis: Axis, behind: Sequence[Axis]) -> Value:
-        """The positions of an axis's items where they stand behind all items of other axes."""
-        first: Static = Literal(0)
-        for other in behind:
-            first = Arith("+", (first, SizeOf(other)))
-        index = self.fresh(Value(0, Type(Scalar.INT, (axis,)), Role.TABLE, None, None))
-        self.append(Positions(axis, index))
-        number = self.number(first, Scalar.INT, index)
-        out = self.fresh(index)
-        self.append(Apply(OPS["+"], (index, number), out))
-        return out
+    # -- what is made for them, each once ----------------------------------------------------------------------------
 
-    def number(self, static: Static, element: Scalar, like: Value) -> Value:
-        out = self.fresh(replace(like, type=Type(element, ()), role=Role.CONSTANT, name=None, exact=False))
-        self.append(Constant(static, out))
-        return out
+    def _place(self, times: Mapping[Axis, Static], first: Static) -> Value:
+        """Where an item stands: a multiple of its number along each of these axes, and how many stand before."""
+        found = self.number(first)
+        for axis, by in times.items():
+            index = self._once(Positions(axis, self._like(Scalar.INT, (axis,), Role.TABLE)), ("positions", axis))
+            if known(by) != 1:
+                index = self.made(TIMES, (self.number(by), index), Scalar.INT, (axis,))
+            found = self.made(PLUS, (index, found), Scalar.INT, (*found.type.axes, axis))
+        return found
+
+    def number(self, static: Static, element: Element = Scalar.INT) -> Value:
+        """A number known when the code is written."""
+        out = self._like(element, (), Role.CONSTANT)
+        return self._once(Constant(static, out), ("number", repr(static), element))
 
     def truth(
         self,
@@ -148,15 +205,33 @@ class ConditionedBody:
         over: tuple[Axis, ...] = (),
         made: tuple[Axis, ...] = (),
     ) -> Value:
-        """The truth that an op makes, made once."""
-        key = op.name, operands[0].id, *(value.id for value in operands[1:] if made == ()), over, made
+        """The truth that an op makes."""
+        return self.made(op, operands, Scalar.BOOL, axes, over, made)
+
+    def made(
+        self,
+        op: OpTraits,
+        operands: tuple[Value, ...],
+        element: Element,
+        axes: tuple[Axis, ...],
+        over: tuple[Axis, ...] = (),
+        made: tuple[Axis, ...] = (),
+    ) -> Value:
+        """What an op makes."""
+        varying = {axis for value in operands for axis in value.type.varying} | {*made}
+        out = self._like(element, axes, max(value.role for value in operands), frozenset(axes) - varying)
+        node = Apply(op, operands, out, over, made, span=operands[0].span)
+        return self._once(node, (op.name, tuple(value.id for value in operands), axes, over, made))
+
+    def _like(
+        self, element: Element, axes: tuple[Axis, ...], role: Role, broadcast: frozenset[Axis] = NO_AXES
+    ) -> Value:
+        return self.fresh(Value(0, Type(element, axes, broadcast), role, None, None))
+
+    def _once(self, node: Apply | Constant | Positions, key: tuple[object, ...]) -> Value:
         if key not in self._made:
-            varying = {axis for value in operands for axis in value.type.varying} | {*made}
-            role = max(value.role for value in operands)
-            like = replace(operands[0], role=role, name=None, exact=False)
-            out = self.fresh(replace(like, type=Type(Scalar.BOOL, axes, frozenset(axes) - varying)))
-            self.append(Apply(op, operands, out, over, made, span=operands[0].span))
-            self._made[key] = out
+            self.append(node)
+            self._made[key] = node.out
         return self._made[key]
 
     # -- what is true somewhere of itself ----------------------------------------------------------------------------
@@ -167,16 +242,31 @@ class ConditionedBody:
         """
         if any(truth.role > Role.TABLE for truth in truths):
             return False
-        places = tuple(node for node in self.nodes if all(out.role <= Role.TABLE for out in makes(node)))
-        reader = Reader(replace(self.old, nodes=places))
         for first in (False, True):
-            at: dict[Axis, Static] = {axis: _position(axis) for axis in kept}
+            at = {axis: LinearForm.index(axis) for axis in kept}
             for axis in gone:
                 like = None if first else next((other for other in kept if other.family == axis.family), None)
-                at[axis] = Literal(0) if like is None else _position(like)
-            if all(_holds(reader.term(truth), at) for truth in truths):
+                at[axis] = ZERO if like is None else LinearForm.index(like)
+            if all(_holds(self._term(truth), at) for truth in truths):
                 return True
         return False
+
+    def _term(self, value: Value) -> Term:
+        """What is known of a number or a truth of positions."""
+        if value.id not in self._terms:
+            match self.makers.get(value.id):
+                case Positions(axis):
+                    term = exactly(LinearForm.index(axis))
+                case Constant(static):
+                    term = constant(static)
+                case Apply(traits=OpTraits(reads=Pointwise(meaning)), operands=operands):
+                    term = pointwise(meaning, [self._term(operand) for operand in operands])
+                case Apply(traits=OpTraits(reads=Arrange(IndexMap.SAME | IndexMap.NEW)), operands=(x,)) as node:
+                    term = self._term(x).renamed(dict(zip(node.axes, node.made, strict=False)), {})
+                case _:
+                    term = UNKNOWN
+            self._terms[value.id] = term
+        return self._terms[value.id]
 
 
 def all_of(truths: Iterable[Value]) -> Condition:
@@ -195,48 +285,6 @@ def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -
     return (*axes[:first], *new, *(axis for axis in axes[first:] if axis not in old))
 
 
-def _position(axis: Axis) -> Static:
-    """The number of an item of an axis: some whole number of 0 or more."""
-    return ConstOf(Const(-1 - axis.id, axis.name, None, is_index=True))
-
-
-def _holds(term: Term, at: Mapping[Axis, Static]) -> bool:
-    """Whether a term surely holds with these numbers for positions."""
-    match term:
-        case TermOp(Conjunction(), args):
-            return all(_holds(arg, at) for arg in args)
-        case TermOp(Disjunction(), args):
-            return any(_holds(arg, at) for arg in args)
-        case TermOp(Compared(sign), (a, b)):
-            left, right = _number(a, at), _number(b, at)
-            return left is not None and right is not None and _compares(left, sign, right)
-        case _:
-            return False
-
-
-def _number(term: Term, at: Mapping[Axis, Static]) -> Static | None:
-    match term:
-        case Position(axis):
-            return at.get(axis)
-        case Number(static):
-            return static
-        case TermOp(meaning, args):
-            numbers = [number for arg in args if (number := _number(arg, at)) is not None]
-            return Arith(WORDS[meaning], tuple(numbers)) if len(numbers) == len(args) else None
-        case _:
-            return None
-
-
-def _compares(a: Static, sign: str, b: Static) -> bool:
-    """Whether two whole numbers surely compare so."""
-    match sign:
-        case "<=":
-            return never_negative(poly(Arith("-", (b, a))))
-        case "<":
-            return _compares(Arith("+", (a, Literal(1))), "<=", b)
-        case "==":
-            return not poly(Arith("-", (a, b)))
-        case "!=":
-            return _compares(a, "<", b) or _compares(b, "<", a)
-        case _:
-            return _compares(b, sign.replace(">", "<"), a)
+def _holds(term: Term, at: Mapping[Axis, LinearForm]) -> bool:
+    """Whether a truth surely holds at a place: what would follow if it did not cannot be there."""
+    return all(any(never_negative((-fact - ONE).poly) for fact in case) for case in put(term.false, at))

@@ -5,18 +5,19 @@ infinite there is made harmless before the op, where none of its results is used
 by hand with two choices; it changes no result. A factor that hangs on positions and sizes alone spoils the gradient of
 the other one: there it is made harmless too. Pointwise ops on the way, and calls of blocks without weights, are made
 anew for each condition under which they are read; what puts items together, draws at random or has weights is read
-under one condition, that of all that reads it. A block is told where its results are used, if a hazard is in it. It
-ends at results of repeats and of scans, and at ops of one's own, of which no domain is known.
+under one condition, that of all that reads it. A block, or the body of a loop, is told where its results are used, if
+a hazard is in it. Of an op of one's own no domain is known: its results are chosen behind it, and no gradient leaves
+it of what is not used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
 from typing import TypeGuard
 
-from ....dsl.base.records import record, replace
-from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, makes, reads
+from ....dsl.base.records import replace
+from ...graph.core.index import Nest, index_of
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, children, makes, reads
 from ...graph.traits import (
     Choice,
     Combination,
@@ -27,17 +28,20 @@ from ...graph.traits import (
     Quotient,
     Reduce,
     Remainder,
+    Sum,
 )
-from ...graph.values import IndexInto, Role, Scalar, Type, Value
-from ...ops import op_meaning
+from ...graph.values import IndexInto, Role, Scalar, Value
+from ...ops import OPS
 from ...ops.undo import arranges
 from ...sizes.axes import Literal, known
 from ..simplify.dead import alive
 from ..tools.order import in_order
 from ..tools.same import pure
-from ..tools.walk import Fresh, Walk, with_operands, with_results
-from .conditions import Condition, both
-from .uses import UsedInputs, UsedInputsOf, UsingBody
+from ..tools.walk import Walk, with_operands, with_results
+from .conditions import CHOICE, Condition, both
+from .uses import Told, ToldGraphs, UsingBody
+
+STOPPED = next(op for op in OPS.values() if op.meaning == Sum((1,)) and not op.gradient)
 
 
 def guard(graph: Graph) -> Graph:
@@ -50,7 +54,7 @@ class _Guard(UsingBody):
     """Guards the masks and choices of one body."""
 
     def __init__(self, graph: Graph, blocks: _Blocks) -> None:
-        super().__init__(graph, blocks.used_inputs_of)
+        super().__init__(graph, blocks.telling)
         self.blocks = blocks
         self.risky: set[int] = set()  # values behind which a hazard stands, with nothing but ops and blocks in between
         self.guarded: dict[tuple[int, Condition], Value] = {}
@@ -62,7 +66,7 @@ class _Guard(UsingBody):
         if not self.risky:
             return self.old
         found = self.demanded(results)
-        nodes = [self.guarding(node, [found.get(out.id, ()) for out in makes(node)]) for node in self.old.nodes]
+        nodes = [self.guarding(node, self.outs(node, found)) for node in self.old.nodes]
         outputs = [
             replace(output, value=self.harmless(output.value, results.get(output.value.id, ())))
             for output in self.old.outputs
@@ -91,9 +95,12 @@ class _Guard(UsingBody):
             case Apply(out=out) if out.role > Role.TABLE and out.type.element is Scalar.REAL:
                 if self.hazards(node) or any(value.id in self.risky for value in node.operands):
                     self.risky.add(out.id)
-            case Call(graph=graph) if graph.kind == "block" and not graph.target:
+            case Call() if _is_own(node):
+                self.risky |= {out.id for out in node.outs if out.type.element is Scalar.REAL}
+            case Call() | Repeat() | Scan() if all(graph.kind != "model" for graph in children(node)):
                 given = any(arg.id in self.risky for arg in node.args)
-                inner = self.blocks.risky(graph)
+                inner = [any(each) for each in zip(*map(self.blocks.risky, children(node)), strict=True)]
+                given |= not isinstance(node, Call) and any(inner)  # what goes round comes to others
                 self.risky |= {out.id for out, risky in zip(node.outs, inner, strict=True) if risky or given}
 
     def harmless(self, value: Value, condition: Condition) -> Value:
@@ -110,6 +117,8 @@ class _Guard(UsingBody):
 
     def _harmless(self, value: Value, condition: Condition) -> Value:
         node = self.makers[value.id]
+        if _is_own(node):
+            return self.chosen(condition, value, 0)
         if not _is_plain(node):
             return value
         outs = [condition if out.id == value.id else () for out in makes(node)]
@@ -122,8 +131,11 @@ class _Guard(UsingBody):
 
     def applied(self, node: Node, outs: Sequence[Condition]) -> Node:
         """A node whose results are used under these conditions, with what it reads made harmless."""
-        if isinstance(node, Call):
-            return self.called(node, outs)
+        match node:
+            case Call() if _is_own(node):
+                return self.cut(node, outs)
+            case Call() | Repeat() | Scan():
+                return self.nested(node, outs)
         used: dict[int, Condition] = {}
         for value, condition in self.uses(node, outs):
             used[value.id] = both(used.get(value.id, condition), condition)
@@ -157,11 +169,11 @@ class _Guard(UsingBody):
         element = Scalar.INT if isinstance(x.type.element, IndexInto) else x.type.element
         if number % 1:
             element = Scalar.REAL
-        other = self.number(Literal(int(number)) if element is Scalar.INT else Literal(float(number)), element, x)
+        other = self.number(Literal(int(number)) if element is Scalar.INT else Literal(float(number)), element)
         role = max(x.role, c.role)
         exact = x.exact or (x.is_table and role > Role.TABLE)
         out = self.fresh(replace(x, type=replace(x.type, element=element), role=role, name=None, exact=exact))
-        self.append(Apply(op_meaning(Choice()), (c, x, other), out, span=x.span))
+        self.append(Apply(CHOICE, (c, x, other), out, span=x.span))
         return out
 
     # -- what is looked at -----------------------------------------------------------------------------------------
@@ -194,37 +206,43 @@ class _Guard(UsingBody):
             case _:
                 return {}
 
-    # -- blocks ----------------------------------------------------------------------------------------------------
+    # -- what is nested, and ops of one's own ------------------------------------------------------------------------
 
-    def called(self, node: Call, outs: Sequence[Condition]) -> Call:
-        """A call whose results are used under these conditions: the block is told, where a hazard is in it."""
-        known = [tuple(c for c in out if _inside(node, c.type) is not None) for out in outs]
-        truths = [self.joined(condition) if condition else None for condition in known]
-        theirs = [None if c is None else replace(c, type=_inside(node, c.type) or c.type) for c in truths]
-        told = self.blocks.told(node.graph, theirs)
-        more = tuple(c for c in truths if c is not None)
-        given = self.given(replace(node, args=(*node.args, *more)), told.uses)
-        args = tuple(self.harmless(arg, condition) for arg, condition in zip(node.args, given, strict=False))
-        if told.graph is node.graph and args == node.args:
+    def nested(self, node: Nest, outs: Sequence[Condition]) -> Nest:
+        """What is nested is told where its results are used, if a hazard is in it."""
+        used = self.used(node, outs)
+        args = tuple(self.harmless(arg, condition) for arg, condition in zip(node.args, used.args, strict=True))
+        graphs, read = self.blocks.guarded(used.told)
+        more = tuple(used.given[place] for place in read)
+        if graphs == children(node) and args == node.args:
             return node
-        results = tuple(
-            replace(out, role=max(out.role, output.value.role))
-            for out, output in zip(node.outs, told.graph.outputs, strict=True)
-        )
-        if told.graph is not node.graph:
-            args = (*args, *more)
-        return replace(node, graph=told.graph, args=args, outs=results)
+        places = zip(node.outs, *(graph.outputs for graph in graphs), strict=False)
+        results = tuple(replace(out, role=max(out.role, *(one.value.role for one in all))) for out, *all in places)
+        match node:
+            case Repeat():
+                return replace(node, bodies=graphs, args=(*args, *more), outs=results)
+            case Scan():
+                steps = (place for place, c in enumerate(more, len(args)) if node.axis in c.type.axes)
+                node = replace(node, steps=(*node.steps, *steps))
+        return replace(node, graph=graphs[0], args=(*args, *more), outs=results)
+
+    def cut(self, node: Call, outs: Sequence[Condition]) -> Call:
+        """An op of one's own: no gradient leaves it of what is not used of its results."""
+        return replace(node, args=tuple(self._cut(arg, c) for arg, c in self.uses(node, outs)))
+
+    def _cut(self, arg: Value, condition: Condition) -> Value:
+        arg = self.harmless(arg, condition)
+        if not condition or arg.role < Role.WEIGHT or arg.type.element is not Scalar.REAL:
+            return arg
+        c, axes = self.joined(condition), arg.type.axes
+        stopped = self.made(STOPPED, (arg,), Scalar.REAL, axes)
+        axes = (*(axis for axis in c.type.axes if axis not in axes), *axes)
+        return self.made(CHOICE, (c, arg, stopped), Scalar.REAL, axes)
 
 
-def _inside(node: Call, type: Type) -> Type | None:
-    """A type of the graph around in the axes of a block; None if it has an axis that is none there, or is two."""
-    theirs = {axis: [axis] for axis in node.graph.lifted}
-    for formal, actual in node.axes:
-        theirs.setdefault(actual, []).append(formal)
-    if any(len(theirs.get(axis, ())) != 1 for axis in type.axes):
-        return None
-    broadcast_axes = frozenset(theirs[axis][0] for axis in type.broadcast_axes)
-    return replace(type, axes=tuple(theirs[axis][0] for axis in type.axes), broadcast_axes=broadcast_axes)
+def _is_own(node: Node) -> bool:
+    """Whether it is an op of the user's own, of which no domain is known."""
+    return isinstance(node, Call) and bool(node.graph.target)
 
 
 def _is_plain(node: Node) -> bool:
@@ -243,43 +261,36 @@ def _chooses(node: Node | None) -> TypeGuard[Apply]:
     return isinstance(node, Apply) and node.traits.reads == Pointwise(Choice())
 
 
-@record(eq=False)
-class _ToldBlock:
-    """A block that is told where its results are used; the block itself if that changes nothing in it."""
-
-    graph: Graph
-    uses: UsedInputs
-
-
 class _Blocks:
-    """What is known of the blocks of a file."""
+    """What is known of the blocks and bodies of a file."""
 
     def __init__(self) -> None:
-        self.used_inputs_of = UsedInputsOf()
+        self.telling = ToldGraphs()
         self._risky: dict[Graph, list[bool]] = {}
-        self._told: dict[tuple[object, ...], _ToldBlock] = {}
+        self._guarded: dict[tuple[Graph, ...], tuple[tuple[Graph, ...], Sequence[int]]] = {}
 
     def risky(self, graph: Graph) -> list[bool]:
-        """Of each result of a block, whether a hazard stands behind it in the block itself."""
+        """Of each result of a graph, whether a hazard stands behind it in the graph itself."""
         if graph not in self._risky:
             body = _Guard(graph, self)
             self._risky[graph] = [output.value.id in body.risky for output in graph.outputs]
         return self._risky[graph]
 
-    def told(self, graph: Graph, like: Sequence[Value | None]) -> _ToldBlock:
-        """A block that is given one more truth for some of its results: where that is used."""
-        key = graph, *(c and (c.type, c.role) for c in like)
-        if key not in self._told:
-            fresh, names = Fresh(graph), {item.name for item in graph.inputs}
-            free = (name for i in count(1) if (name := f"used_{i}" if i > 1 else "used") not in names)
-            inputs = [None if c is None else fresh(replace(c, name=next(free))) for c in like]
-            more = [Input(str(value.name), value) for value in inputs if value is not None]
-            asked = replace(graph, inputs=(*graph.inputs, *more))
-            results: dict[int, Condition] = {}
-            for output, value in zip(graph.outputs, inputs, strict=True):
-                condition = () if value is None else (value,)
-                results[output.value.id] = both(results.get(output.value.id, condition), condition)
-            guarded = _Guard(asked, self).graph(results) if more else asked
-            uses = self.used_inputs_of.where(asked, results)
-            self._told[key] = _ToldBlock(graph if guarded is asked else guarded, uses)
-        return self._told[key]
+    def guarded(self, told: tuple[Told, ...]) -> tuple[tuple[Graph, ...], Sequence[int]]:
+        """What a node holds, guarded where it is told that its results are used; which of the truths it then reads."""
+        key = tuple(each.graph for each in told)
+        if key not in self._guarded:
+            graphs = tuple(_Guard(each.graph, self).graph(each.results) if each.more else each.graph for each in told)
+            if graphs == key:  # it needs none
+                self._guarded[key] = tuple(each.origin for each in told), ()
+                return self._guarded[key]
+            own, used = len(key[0].inputs) - told[0].more, [index_of(graph).used for graph in graphs]
+            read = [
+                place
+                for place in range(told[0].more)
+                if any(graph.inputs[own + place].value.id in ids for graph, ids in zip(graphs, used, strict=True))
+            ]
+            places = [*range(own), *(own + place for place in read)]
+            kept = (replace(graph, inputs=tuple(graph.inputs[place] for place in places)) for graph in graphs)
+            self._guarded[key] = tuple(kept), read
+        return self._guarded[key]

@@ -1,57 +1,103 @@
-"""Under which condition a block or the body of a repeat uses each of its inputs, and what that is where it stands."""
+"""Under which condition each value of a graph is used, through all that is nested in it.
+
+Blocks, bodies of repeats and of scans are told where their results are used, by inputs of their own (`Told`), and so
+say where they use their arguments. What goes round in a loop is used in all passes where it is used behind them, if
+the body uses it under no other condition. A state of a scan is used where this step's results or later ones are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import count
 
 from ....dsl.base.records import record, replace
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, makes, reads
-from ...graph.traits import Choice
-from ...graph.values import IndexInto, Scalar, Type, Value
-from ...sizes.arithmetic import substitute
-from ...sizes.axes import Axis, Static, consts_in
+from ...graph.core.index import Nest
+from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, children, makes, reads
+from ...graph.traits import Choice, Disjunction, Gather
+from ...graph.values import Scalar, Type, Value
+from ...sizes.axes import Axis, consts_in, known
 from ..tools.same import spelling
-from ..tools.walk import with_operands, with_results
-from .conditions import Condition, ConditionedBody, all_of
+from ..tools.transport import TargetBody, Terms
+from ..tools.walk import Fresh, with_results
+from .conditions import Condition, ConditionedBody, all_of, both
 
 
 @record(eq=False)
-class UsedInputs:
-    """What is used of the inputs of a nested graph. `body` makes the truths of the conditions, one for each input."""
+class Told:
+    """A nested graph that is told where its results are used: it has one more input for each such truth.
 
-    body: ConditionedBody
-    inputs: tuple[Condition, ...]
+    origin: as it was. truths: of each result that input, if it has one. body: makes the conditions.
+    uses: where each input is used; None if nowhere.
+    """
+
+    origin: Graph
+    graph: Graph
+    truths: tuple[Value | None, ...]
+    body: UsingBody
+    uses: tuple[Condition | None, ...]
+
+    @property
+    def more(self) -> int:
+        """How many inputs it has more, behind its own."""
+        return len(self.graph.inputs) - len(self.origin.inputs)
+
+    @property
+    def results(self) -> dict[int, Condition]:
+        """Where results are used, by their values' ids."""
+        return _results(self.graph, self.truths)
 
 
-class UsedInputsOf:
-    """What nested graphs use of their inputs, found once for each."""
+@record(eq=False)
+class UsedArguments:
+    """What a node holds, told where its results are used. given: these truths here. args: where it uses arguments."""
+
+    told: tuple[Told, ...]
+    given: tuple[Value, ...]
+    args: tuple[Condition, ...]
+
+
+class ToldGraphs:
+    """Graphs that are told, each once."""
 
     def __init__(self) -> None:
-        self._found: dict[Graph, UsedInputs] = {}
+        self._told: dict[tuple[object, ...], Told] = {}
 
-    def __call__(self, graph: Graph) -> UsedInputs:
-        if graph not in self._found:
-            self._found[graph] = self.where(graph, {})
-        return self._found[graph]
+    def __call__(self, graph: Graph, like: Sequence[Value | None]) -> Told:
+        """like: of each result a truth in axes of the graph: it gets one such input for each."""
+        each = list(dict.fromkeys(c for c in like if c is not None))
+        key = graph, tuple(c and each.index(c) for c in like), tuple((c.type, c.role) for c in each)
+        if key not in self._told:
+            fresh, names = Fresh(graph), {item.name for item in graph.inputs}
+            free = (name for i in count(1) if (name := f"used_{i}" if i > 1 else "used") not in names)
+            made = {c: fresh(replace(c, name=next(free))) for c in each}
+            more = tuple(Input(str(value.name), value) for value in made.values())
+            asked = replace(graph, inputs=(*graph.inputs, *more)) if more else graph
+            truths, body = tuple(c and made[c] for c in like), UsingBody(asked, self)
+            for node in asked.nodes:
+                body.append(node)
+            found = body.demanded(_results(asked, truths))
+            uses = tuple(found.get(item.value.id) for item in asked.inputs)
+            self._told[key] = Told(graph, asked, truths, body, uses)
+        return self._told[key]
 
-    def where(self, graph: Graph, results: Mapping[int, Condition]) -> UsedInputs:
-        """The same where some results, by their values' ids, are used under a condition alone."""
-        body = UsingBody(graph, self)
-        for node in graph.nodes:
-            body.append(node)
-        found = body.demanded(results)
-        return UsedInputs(body, tuple(found.get(item.value.id, ()) for item in graph.inputs))
+
+def _results(graph: Graph, truths: Sequence[Value | None]) -> dict[int, Condition]:
+    found: dict[int, Condition] = {}
+    for output, truth in zip(graph.outputs, truths, strict=True):
+        condition = () if truth is None else (truth,)
+        found[output.value.id] = both(found.get(output.value.id, condition), condition)
+    return found
 
 
 class UsingBody(ConditionedBody):
     """A body, and what is nested in it."""
 
-    def __init__(self, graph: Graph, uses_of: UsedInputsOf) -> None:
+    def __init__(self, graph: Graph, telling: ToldGraphs) -> None:
         super().__init__(graph)
-        self.uses_of = uses_of
-        self._known: dict[
-            tuple[int, ConditionedBody], dict[int, Value | None]
-        ] = {}  # what values of a nested graph are here
+        self.telling = telling
+        self._target = TargetBody(graph)
+        self._known: dict[tuple[int, ConditionedBody], dict[int, Value | None]] = {}  # values of nested graphs here
 
     def demanded(self, results: Mapping[int, Condition]) -> dict[int, Condition]:
         """Under which condition each value of the body is used, by its id, where some results are used under these."""
@@ -63,22 +109,30 @@ class UsingBody(ConditionedBody):
         for output in self.old.outputs:
             use(output.value, results.get(output.value.id, ()))
         for node in reversed(self.old.nodes):
-            for value, condition in self.uses(node, [found.get(out.id, ()) for out in makes(node)]):
+            for value, condition in self.uses(node, self.outs(node, found)):
                 use(value, condition)
         return found
+
+    def outs(self, node: Node, found: Mapping[int, Condition]) -> list[Condition]:
+        """Where the results of a node are used; of one that nothing reads, where the others are."""
+        read = [found[out.id] for out in makes(node) if out.id in found]
+        other = reduce(self.either, read) if read else ()
+        return [found.get(out.id, other) for out in makes(node)]
 
     def uses(self, node: Node, outs: Sequence[Condition]) -> list[tuple[Value, Condition]]:
         """What a node reads, and under which condition, where its results are used under these."""
         match node:
-            case Apply():
-                own = self.leaves_out(node)
+            case Apply(mask=mask):
+                looks_up = mask is not None and node.traits.reads == Gather()
+                after = all_of((*outs[0], *self.holds(mask))) if mask is not None and looks_up else outs[0]
+                own = [()] * len(node.operands) if looks_up else self.leaves_out(node)
                 found = [
-                    (value, all_of((*self.before(outs[0], node, place), *self.anywhere(here, value.type.varying))))
+                    (value, all_of((*self.before(after, node, place), *self.anywhere(here, value.type.varying))))
                     for place, (value, here) in enumerate(zip(node.operands, own, strict=True))
                 ]
-                return found if node.mask is None else [*found, (node.mask, ())]
-            case Call() | Repeat():
-                return list(zip(node.args, self.given(node), strict=True))
+                return found if mask is None else [*found, (mask, ())]
+            case Call() | Repeat() | Scan():
+                return list(zip(node.args, self.used(node, outs).args, strict=True))
             case _:
                 return [(value, ()) for value in reads(node)]
 
@@ -90,79 +144,120 @@ class UsingBody(ConditionedBody):
             return [(), self.holds(node.operands[0]), self.fails(node.operands[0])]
         return [()] * len(node.operands)
 
-    def given(self, node: Call | Repeat, uses: UsedInputs | None = None) -> list[Condition]:
-        """Where what is nested uses each of its arguments, as far as that can be said here."""
-        if isinstance(node, Repeat) and len(node.bodies) > 1:
-            return [()] * len(node.args)
-        uses = uses or self.uses_of(node.graph if isinstance(node, Call) else node.bodies[0])
-        found = []
-        for arg, condition in zip(node.args, uses.inputs, strict=False):
-            here = [self.brought(node, uses.body, truth) for truth in condition]
-            truths = all_of(truth for truth in here if truth is not None)
-            found.append(tuple(truth for truth in truths if truth.role <= arg.role))
-        return found
+    def used(self, node: Nest, outs: Sequence[Condition]) -> UsedArguments:
+        """What is nested in a node, told where its results are used, as far as that can be said there."""
+        if isinstance(node, Call) and node.graph.target:  # it may read anything along its own axes
+            condition = self.anywhere(reduce(self.either, outs), node.graph.lifted)
+            return UsedArguments((), (), (condition,) * len(node.args))
+        truths = [self.joined(condition) if condition else None for condition in self._said(node, outs)]
+        while True:
+            like = [c and replace(c, type=_inside(node, c.type) or c.type) for c in truths]
+            told = tuple(self.telling(graph, like) for graph in children(node))
+            lost = {
+                out for into, out in _rounds(node) if truths[out] and not all(_stays(t, into, out, node) for t in told)
+            }
+            if not lost:
+                break
+            truths = [None if place in lost else c for place, c in enumerate(truths)]
+        given = tuple(dict.fromkeys(c for c in truths if c is not None))
+        args = []
+        for place, arg in enumerate(node.args):
+            condition = reduce(both, (self._brought(node, each, given, place) for each in told))
+            if isinstance(node, Repeat) and place < node.carried and not _surely_runs(node):
+                condition = both(condition, outs[place])  # without a pass it is the result
+            args.append(tuple(truth for truth in condition if truth.role <= arg.role))
+        return UsedArguments(told, given, tuple(args))
 
-    def brought(self, node: Call | Repeat, body: ConditionedBody, truth: Value) -> Value | None:
-        """A truth of a nested graph made here; None where that cannot be."""
-        known = self._known.setdefault((node.outs[0].id, body), {})
+    def _said(self, node: Nest, outs: Sequence[Condition]) -> list[Condition]:
+        """Where results are used, by truths that have a meaning in what is nested; states of a scan: from there on."""
+        said = [tuple(c for c in out if _inside(node, c.type) is not None) for out in outs]
+        if isinstance(node, Scan) and node.states:
+            later = self.or_later(reduce(self.either, said), node.axis)
+            for _, place in node.states:
+                said[place] = later
+        return said
+
+    def _brought(self, node: Nest, told: Told, given: Sequence[Value], place: int) -> Condition:
+        """Where a nested graph uses an argument, by truths that can be made here."""
+        known = self._known.setdefault((node.outs[0].id, told.body), {})
         if not known:
-            passed = node.carried if isinstance(node, Repeat) else 0
-            for place, (item, arg) in enumerate(zip(body.old.inputs, node.args, strict=True)):
-                known[item.value.id] = arg if place >= passed else None
-        return self._copied(node, body, truth, known)
+            rounds = {into for into, _ in _rounds(node)}
+            for at, (item, arg) in enumerate(zip(told.graph.inputs, (*node.args, *given), strict=True)):
+                known[item.value.id] = None if at in rounds else arg
+        here = [self._copied(node, told, truth, known) for truth in told.uses[place] or ()]
+        return all_of(truth for truth in here if truth is not None)
 
-    def _copied(
-        self, node: Call | Repeat, body: ConditionedBody, value: Value, known: dict[int, Value | None]
-    ) -> Value | None:
+    def _copied(self, around: Nest, told: Told, value: Value, known: dict[int, Value | None]) -> Value | None:
         if value.id not in known:
             known[value.id] = None
-            maker = body.makers.get(value.id)
-            copy = None if maker is None else _moved(node, maker)
-            if copy is not None:
-                operands = {old.id: self._copied(node, body, old, known) for old in reads(copy)}
-                given = {id: new for id, new in operands.items() if new is not None}
-                if len(given) == len(operands):
-                    outs = tuple(self.fresh(replace(out, name=None)) for out in makes(copy))
-                    self.append(with_results(with_operands(copy, given), outs))
-                    known |= {old.id: new for old, new in zip(makes(copy), outs, strict=True)}
+            node = told.body.makers.get(value.id)
+            if node is not None and _may_stand_around(node, around):
+                values = {each.id: self._copied(around, told, each, known) for each in reads(node)}
+                found = {key: new for key, new in values.items() if new is not None}
+                if len(found) == len(values):
+                    outs = self._brought_out(node, around, told, found)
+                    known |= {old.id: new for old, new in zip(makes(node), outs, strict=True)}
         return known[value.id]
 
+    def _brought_out(self, node: Node, around: Nest, told: Told, values: dict[int, Value]) -> tuple[Value, ...]:
+        axes, consts = ({}, {}) if isinstance(around, Repeat) else (dict(around.axes), dict(around.consts))
+        copy = Terms(self._target, told.graph, axes, consts, values, own=False).over(node)
+        steps: tuple[Axis, ...] = ()
+        if isinstance(around, Scan) and any(around.axis in value.type.varying for value in values.values()):
+            steps = (around.axis,)
+        outs = []
+        for out in makes(copy):
+            type = replace(out.type, axes=(*steps, *out.type.axes))
+            outs.append(self.fresh(replace(out, type=type, name=None)))
+        self.append(with_results(copy, tuple(outs)))
+        return tuple(outs)
 
-def _moved(around: Call | Repeat, node: Node) -> Node | None:
-    """A node of a nested graph in the axes and numbers of the graph around; None if it cannot stand there."""
+
+def _may_stand_around(node: Node, around: Nest) -> bool:
+    """Whether a node of what is nested has a meaning in the graph around it."""
+    if spelling(node) is None:
+        return False
     if isinstance(around, Repeat):
-        indexed = isinstance(node, Constant) and around.index is not None and around.index in consts_in(node.value)
-        return None if indexed or spelling(node) is None else node
-    axes = dict(around.axes)
-    sizes, numbers = {a.id: b for a, b in around.axes}, {const.id: static for const, static in around.consts}
-    reachable = {*axes, *around.graph.lifted}
+        return not (isinstance(node, Constant) and around.index is not None and around.index in consts_in(node.value))
+    if isinstance(around, Scan) and (isinstance(node, Call) or any(ours == around.axis for _, ours in around.axes)):
+        return False
+    axes = {axis for out in makes(node) for axis in out.type.axes}
+    axes.update((*node.axes, *node.made) if isinstance(node, Apply) else ())
+    return axes <= {*dict(around.axes), *around.graph.lifted}
 
-    def ours(theirs: Sequence[Axis]) -> tuple[Axis, ...]:
-        return tuple(axes.get(axis, axis) for axis in theirs)
 
-    def number(static: Static) -> Static:
-        return substitute(static, sizes, numbers)
-
-    def moved(value: Value) -> Value:
-        element = value.type.element
-        if isinstance(element, IndexInto):
-            element = IndexInto(axes.get(element.axis, element.axis))
-        broadcast_axes = frozenset(ours(tuple(value.type.broadcast_axes)))
-        return replace(value, type=Type(element, ours(value.type.axes), broadcast_axes))
-
-    if spelling(node) is None or not {axis for out in makes(node) for axis in out.type.axes} <= reachable:
+def _inside(node: Nest, type: Type) -> Type | None:
+    """A type of the graph around in the axes of what is nested; None if an axis is none there, or is two."""
+    if isinstance(node, Repeat):
+        return type
+    theirs = {axis: [axis] for axis in node.graph.lifted}
+    for formal, actual in node.axes:
+        theirs.setdefault(actual, []).append(formal)
+    outer = [axis for axis in type.axes if not (isinstance(node, Scan) and axis == node.axis)]
+    if any(len(theirs.get(axis, ())) != 1 for axis in outer):
         return None
-    node = with_results(node, tuple(map(moved, makes(node))))
+    broadcast_axes = frozenset(theirs[axis][0] for axis in type.broadcast_axes if axis in outer)
+    return replace(type, axes=tuple(theirs[axis][0] for axis in outer), broadcast_axes=broadcast_axes)
+
+
+def _rounds(node: Nest) -> tuple[tuple[int, int], ...]:
+    """What goes round: which input is given which result."""
     match node:
-        case Constant(value):
-            return replace(node, value=number(value))
-        case Positions(axis):
-            return replace(node, axis=axes.get(axis, axis))
-        case Apply() if {*node.axes, *node.made} <= reachable:
-            options = {name: number(static) for name, static in node.options.items()}
-            return replace(node, axes=ours(node.axes), made=ours(node.made), options=options)
-        case Call():
-            consts = tuple((const, number(static)) for const, static in node.consts)
-            return replace(node, axes=tuple((theirs, axes.get(a, a)) for theirs, a in node.axes), consts=consts)
+        case Repeat(carried=carried):
+            return tuple((place, place) for place in range(carried))
+        case Scan(states=states):
+            return states
         case _:
-            return None
+            return ()
+
+
+def _stays(told: Told, into: int, out: int, node: Nest) -> bool:
+    """Whether what goes round is used in the next pass only where it is said to be used."""
+    enough = told.truths if isinstance(node, Scan) else (told.truths[out],)
+    either = (told.body.parts(truth, Disjunction()) or [truth] for truth in told.uses[into] or ())
+    return told.uses[into] is None or any(all(part in enough for part in parts) for parts in either)
+
+
+def _surely_runs(node: Repeat) -> bool:
+    passes = known(node.count)
+    return passes is not None and passes >= 1
