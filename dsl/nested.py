@@ -14,6 +14,7 @@ from typing import Any
 DEEPEST = 100  # what is published nests five deep
 
 _MARKS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
+_LONG = re.compile(r'(?:"([^"\\]*+)"\s*:\s*)?-?(\d{4301,})')  # Python's limit, sys.get_int_max_str_digits
 
 
 def too_deep(text: str) -> bool:
@@ -29,12 +30,18 @@ def too_deep(text: str) -> bool:
 
 
 def from_json(text: str | bytes, object_hook: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What JSON says. Raises ValueError for what is none, or nests deeper than DEEPEST."""
+    """What JSON says. Raises ValueError for what is none, is too deep, or has a number too long for Python."""
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig")
     if too_deep(text):
         raise ValueError(_TOO_DEEP)
-    return json.loads(text, object_hook=object_hook)
+    try:
+        return json.loads(text, object_hook=object_hook)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        key, digits = next((found.groups() for found in _LONG.finditer(text)), (None, ""))
+        raise ValueError(f"{f'`{key}`' if key else 'a number'} has {len(digits):,} digits") from None
 
 
 def from_toml(text: str) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """What transformers reads of a configuration is read alike, or refused by name: keys that are dropped, null, of another
-kind, old and new names side by side, lists of another length.
+kind, old and new names side by side, lists of another length, numbers at and beyond their borders.
 
 Each draw changes one thing in a configuration that is right. Where transformers builds a model of it, ours has the same
-outputs with the same weights, or says what it has no match for; that may be a tenth of the draws at most.
+outputs with the same weights, or says what it has no match for, with the key and its value; that may be a tenth of the
+draws at most. Where transformers refuses it, or does not run, it is refused here too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +29,7 @@ from attnc.hub.configuration import Configured, configured
 from attnc.hub.folder import _number
 from attnc.hub.imported import Imported
 from attnc.hub.importing import specified
+from attnc.hub.problem import ANY, is_a
 from attnc.weights import WeightsError, convert
 
 from .kinds import KINDS
@@ -49,6 +52,10 @@ ROPE: tuple[dict[str, Any], ...] = (
     {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
      "original_max_position_embeddings": 8},
     {"rope_type": "llama3", "factor": 4.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8},
+    {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "beta_fast": 8.0, "beta_slow": 1.0,
+     "attention_factor": 1.2, "rope_theta": 100.0},
+    {"rope_type": "longrope", "factor": 8.0, "original_max_position_embeddings": 32, "short_factor": [3.0],
+     "long_factor": [2.0], "rope_theta": 5000.0},
     {"rope_type": "dynamic", "factor": 2.0},
     {"rope_type": "default", "rope_theta": 200.0},
     {"rope_type": "default"},
@@ -75,10 +82,17 @@ def places(table: dict[str, Any], *above: str) -> Iterator[Place]:
 def changed(config: dict[str, Any], kind: str, draw: random.Random) -> tuple[str, dict[str, Any]]:
     """One thing otherwise, and what."""
     found = copy.deepcopy(config)
-    place = draw.choice([*places(config)])
-    table = found
-    for key in place[:-1]:
-        table = table[key]
+    rotary = [key for key in ("rope_parameters", "rope_scaling") if isinstance(found.get(key), dict)]
+    if rotary and draw.random() < 0.4 and "full_attention" not in found[rotary[0]]:
+        found[rotary[0]] = copy.deepcopy(draw.choice(ROPE)) | {"rope_theta": 300.0}
+    known = adapter_of(kind, KNOWN, "")
+    near = [place for place in places(found) if place[0] not in known.harmless]
+    numbers = [place for place in near if is_number(at(found, place))]
+    if numbers and draw.random() < 0.5:
+        place = draw.choice([*numbers, *[place for place in numbers if len(place) > 1] * 3])
+        return f"{'.'.join(place)}: border, {border(found, place, draw)}", found
+    place = draw.choice(near)
+    table = at(found, place[:-1])
     lists = [key for key, value in found.items() if isinstance(value, list) and key != "architectures"]
     how = draw.choice(["drop", "null", "wrong", "wrong", "both", "both", *["list"] * bool(lists)])
     if how == "drop":
@@ -96,6 +110,33 @@ def changed(config: dict[str, Any], kind: str, draw: random.Random) -> tuple[str
     else:
         place, how = both(found, kind, draw)
     return f"{'.'.join(place)}: {how}", found
+
+
+def at(config: dict[str, Any], place: Place) -> Any:
+    found: Any = config
+    for key in place:
+        found = found[key]
+    return found
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def border(found: dict[str, Any], place: Place, draw: random.Random) -> str:
+    """A number at or beyond its border, or one that belongs to another key; and what."""
+    table, key = at(found, place[:-1]), place[-1]
+    value = table[key]
+    others = [name for name, other in table.items() if is_number(other) and name != key]
+    if others and draw.random() < 0.4:
+        other = draw.choice(others)
+        table[key] = table[other]
+        if draw.random() < 0.5:
+            return f"as {other}"
+        table[other] = value
+        return f"exchanged with {other}"
+    table[key] = draw.choice([0, -value, 1, value + 1, value / 2, float(value), str(value), [value]])
+    return repr(table[key])
 
 
 def both(found: dict[str, Any], kind: str, draw: random.Random) -> tuple[Place, str]:
@@ -152,45 +193,65 @@ def apart(theirs: Any, adapter: Adapter, made: Configured, config: dict[str, Any
             return None
         found = imported.torch(dtype="float32")(**given)
     found = found[0] if isinstance(found, tuple) else found
-    return float((found - wanted).abs().max() / wanted.std()) if found.shape == wanted.shape else float("inf")
+    size = max(float(wanted.std()), 1e-3 * float(wanted.abs().max()))  # of a vocabulary of one word, there is no std
+    return float((found - wanted).abs().max()) / size if found.shape == wanted.shape else float("inf")
 
 
 def computes(theirs: Any) -> bool:
     """Whether theirs computes numbers; of other inputs than text it is believed to."""
     if theirs.main_input_name != "input_ids":
         return True
-    ids = torch.tensor([[1, 2, 3, 1, 2, 3]])
-    given = {"input_ids": ids} | ({"decoder_input_ids": ids} if theirs.config.is_encoder_decoder else {})
-    try:
-        with torch.no_grad():
-            return bool(next(iter(theirs(**given, return_dict=True).values())).isfinite().all())
-    except Exception:  # whatever their code says
-        return False
+    for ids in (torch.tensor([[1, 2, 3, 1, 2, 3]]), torch.tensor([[0]])):
+        given = {"input_ids": ids} | ({"decoder_input_ids": ids} if theirs.config.is_encoder_decoder else {})
+        try:
+            with torch.no_grad():
+                if bool(next(iter(theirs(**given, return_dict=True).values())).isfinite().all()):
+                    return True
+        except Exception:  # whatever their code says
+            pass
+    return False
 
 
 def verdict(kind: str, config: dict[str, Any], place: Path) -> str:
-    """theirs: they have none. same, or what is said in refusal. Anything else is wrong."""
+    """theirs: they have none, and it is refused. same, or what is said in refusal. Anything else is wrong."""
     adapter = adapter_of(kind, KNOWN, "")
     theirs = theirs_of(config, place)
-    if theirs is None:
-        return "theirs"
+    has = theirs is not None and computes(theirs)
     try:
         made = configured(adapter, config)
-        distance = apart(theirs, adapter, made, config, place)
+        if has:
+            distance = apart(theirs, adapter, made, config, place)
+            return "theirs" if distance is None else "same" if distance < SAME else f"differs by {distance:.3g}"
+        specified(adapter, made, "# a test", "config.json", place)
     except (hub.HubError, WeightsError) as wrong:
-        return f"refused: {wrong}" if computes(theirs) else "theirs"
-    return "theirs" if distance is None else "same" if distance < SAME else f"differs by {distance:.3g}"
+        return f"{'refused' if has else 'theirs'}: {wrong}"
+    reals = {key: float(value) for key, value in config.items() if type(value) is int and whole_as_real(adapter, key)}
+    return verdict(kind, config | reals, place) if reals else "read here alone"
+
+
+def whole_as_real(adapter: Adapter, key: str) -> bool:
+    """Theirs refuses 1 where it wants 1.0."""
+    return key not in adapter.harmless and adapter.kind(key).startswith("number")
+
+
+def tells(said: str, key: str) -> bool:
+    """Whether a refusal names the key; or another, as of a list that has too few items for it."""
+    return key in said or re.search(r"`[\w.]+` is |does not know", said) is not None
 
 
 def draws(kind: str, count: int, start: int, place: Path) -> Counter[str]:
-    """How many of each verdict. Raises AssertionError for one that is silent and otherwise."""
+    """How many of each verdict, where refused beyond a border is its own. Raises AssertionError for one that is silent
+    and otherwise.
+    """
     found: Counter[str] = Counter()
     for seed in range(start, start + count):
         draw = random.Random(seed + zlib.crc32(kind.encode()))
         what, config = changed(config_of(kind, draw), kind, draw)
         said = verdict(kind, config, place)
-        assert said in ("theirs", "same") or said.startswith("refused: "), (kind, seed, what, said)
-        found[said.partition(":")[0]] += 1
+        assert said in ("theirs", "same") or said.startswith(("refused: ", "theirs: ")), (kind, seed, what, said)
+        assert ": " not in said or tells(said, what.partition(":")[0].rpartition(".")[2]), (kind, seed, what, said)
+        beyond = said.startswith("refused") and ": border" in what  # what theirs makes of 0 or -1 is mostly nonsense
+        found["beyond a border" if beyond else said.partition(":")[0]] += 1
     return found
 
 
@@ -214,7 +275,7 @@ def test_draws(kind: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
     assert few_refused(found), found
 
 
-SIZES: dict[str, dict[str, Any]] = {"llama": {"max_position_embeddings": 32}, "gpt2": {}}
+SIZES: dict[str, dict[str, Any]] = {"llama": {"max_position_embeddings": 32}, "gpt2": {"n_head": 4}}
 NEW, OLD = {"rope_type": "default", "rope_theta": 5e3}, {"rope_type": "linear", "factor": 4.0}
 
 
@@ -239,6 +300,7 @@ def test_of_two_names_one_counts(kind: str, given: dict[str, Any], like: dict[st
     assert configured(adapter, SIZES[kind] | given) == configured(adapter, SIZES[kind] | like)
 
 
+LONG = {"rope_type": "longrope", "factor": 8.0, "short_factor": [1.0] * 64, "long_factor": [1.0] * 64}
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 
 
@@ -256,6 +318,35 @@ LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_fr
         ("qwen2", {"num_hidden_layers": 1, "layer_types": ["near"]}, "`layer_types` has \"near\"; the spec has"),
         ("gemma2", {"num_hidden_layers": 1, "layer_types": "full_attention"}, "where a list of words is needed"),
         ("qwen2", {"layer_types": []}, "`layer_types` has 0 words"),
+        *(
+            ("llama", {"rope_parameters": LLAMA3 | {key: value}}, f"`rope_parameters.{key}` is {said}")
+            for key in ("factor", "low_freq_factor", "high_freq_factor")
+            for value, said in ((True, "true, where a number is needed"), ("x", '"x", where a'), (0, "0): llama"))
+        ),
+        ("llama", {"rope_parameters": LLAMA3 | {"original_max_position_embeddings": None}}, "embeddings` is null, "),
+        ("llama", {"max_position_embeddings": None}, "`max_position_embeddings` is null, where a whole number is"),
+        ("llama", {"num_attention_heads": "4"}, '`num_attention_heads` is "4", where a whole number is needed'),
+        ("llama", {"num_attention_heads": 4.0}, "`num_attention_heads` is 4.0, where a whole number is needed"),
+        ("llama", {"rope_parameters": LONG | {"short_factor": [1.0, 2.0]}}, "`rope_parameters.short_factor` is [1.0, "),
+        ("phi3", {"rope_parameters": LONG | {"short_factor": [1.0]}}, "`rope_parameters.short_factor` is [1.0]"),
+        ("phi3", {"rope_parameters": LONG | {"rope_type": "su"}}, '`rope_parameters.rope_type` is "su"'),
+        ("gemma2", {"query_pre_attn_scalar": None}, "`query_pre_attn_scalar` is null, where a whole number is needed"),
+        ("gemma2", {"query_pre_attn_scalar": -4}, "(`query_pre_attn_scalar` is -4)"),
+        ("gemma2", {"attn_logit_softcapping": 0.0}, "a cap is 0 (`attn_logit_softcapping` is 0.0"),
+        ("gemma2", {"final_logit_softcapping": 0.0}, "`final_logit_softcapping` is 0.0)"),
+        *(
+            (kind, {"sliding_window": window} | more, f"`sliding_window` is {said}")
+            for kind, more in (
+                ("mistral", {}),
+                ("mixtral", {}),
+                ("gemma2", {}),
+                ("qwen2", {"use_sliding_window": True, "max_window_layers": 1}),
+                ("qwen3_moe", {"use_sliding_window": True}),
+            )
+            for window, said in ((0, "0"), (-3, "-3"))
+        ),
+        ("gemma2", {"sliding_window": None}, "`sliding_window` is null"),
+        ("qwen2", {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]}, "`use_sliding_window` is false"),
     ],
 )  # fmt: skip
 def test_what_is_refused(kind: str, given: dict[str, Any], said: str) -> None:
@@ -270,3 +361,24 @@ def test_other_names_of_keys(kind: str) -> None:
     adapter, names = adapter_of(kind, KNOWN, ""), getattr(transformers, KINDS[kind].config).attribute_map
     assert {key: adapter.aliases.get(key, name) for key, name in names.items()} == names
     assert all(key in adapter.aliases or key not in adapter.keys for key in names)
+
+
+SAMPLES: dict[Any, Any] = {
+    int: 3, float: 0.5, bool: True, str: "x", dict: {}, list: [], list[int]: [1], list[str]: ["x"], list[float]: [0.5],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_values(kind: str) -> None:
+    """Each key has a kind that values of the types in the configuration's class are of; a table in it, too."""
+    adapter = adapter_of(kind, KNOWN, "")
+    types = {key: one for base in reversed(getattr(transformers, KINDS[kind].config).__mro__)
+             for key, one in getattr(base, "__annotations__", {}).items()}  # fmt: skip
+    for key in adapter.keys - adapter.harmless - set(adapter.aliases) - set(adapter.only):
+        assert adapter.kind(key) != ANY, key
+        for one in getattr(types.get(key), "__args__", [types.get(key)]):
+            if one in SAMPLES:
+                assert is_a(SAMPLES[one], adapter.kind(key)), (key, one, adapter.kind(key))
+    for table, names in adapter.inside.items():
+        for name in {*names} - adapter.harmless:
+            assert f"{table}.{name}" in adapter.only or adapter.kind(name, top=False) != ANY, (table, name)

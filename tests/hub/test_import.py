@@ -218,8 +218,9 @@ def changed(tmp_path: Path, **config: Any) -> Path:
         ({"hidden_act": "mish"}, "`act` of decoder.attn has no value: `hidden_act` is \"mish\" there: the spec has "),
         ({"model_type": "lama"}, "no adapter knows `model_type` \"lama\"; near it: llama"),
         ({"architectures": ["LlamaForTokenClassification"]}, "knows LlamaForCausalLM"),
-        ({"hidden_size": "many"}, "`model` would be \"many\", made of \"hidden_size\": a number is needed"),
-        ({"num_attention_heads": 0}, "decoder.attn refuses what it makes of it: the size of `sharing` is 0"),
+        ({"hidden_size": "many"}, "`hidden_size` is \"many\", where a whole number is needed"),
+        ({"num_attention_heads": 0}, "by zero (`hidden_size` is 16, `num_attention_heads` is 0)"),
+        ({"intermediate_size": 0}, "1 or more; `inner` is 0 because `intermediate_size` is 0"),
         ({"rope_parameters": {"rope_type": "axial", "factor": 2.0}}, "`rope_type` is \"axial\" there"),
     ],
 )  # fmt: skip
@@ -276,6 +277,24 @@ def test_folders_that_are_refused(tmp_path: Path) -> None:
     (source / "config.json").write_text("{")
     with pytest.raises(hub.HubError, match="cannot be read as JSON"):
         hub.import_folder(source, tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ('{"model_type": "xlnet"}', "no adapter reads `xlnet`: it predicts items in an order"),
+        ('{"model_type": ["llama"]}', '`model_type` is ["llama"], where text is needed'),
+        ('{"model_type": "llama", "hidden_size": %s}' % ("1" * 5001), "`hidden_size` has 5,001 digits"),
+        ('{"model_type": "llama", "hidden_size": "16"}', '`hidden_size` is "16", where a whole number is needed'),
+        ('{"model_type": "llama"}', "it has no model.safetensors"),
+    ],
+)
+def test_a_configuration_is_refused_before_weights_are_missed(config: str, said: str, tmp_path: Path) -> None:
+    """And places of folders may be texts."""
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(hub.HubError) as wrong:
+        hub.import_folder(str(tmp_path), str(tmp_path / "ours"), [str(tmp_path)])
+    assert said in str(wrong.value)
 
 
 def test_weights_of_another_shape(tmp_path: Path) -> None:

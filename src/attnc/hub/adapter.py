@@ -31,6 +31,10 @@
     [inside]                              # what a nested table of config.json may have
     rope_scaling = ["rope_type", "factor"]
 
+    [kinds]                               # of what kind a value is, if its default does not say it (`problem.KINDS`)
+    head_dim = "whole number"             # null too, where the key is optional
+    factor = "number or null"             # also of nested tables
+
     [terms]                               # names for what several sizes are made of
     heads = "num_attention_heads"
 
@@ -59,7 +63,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dsl.nested import from_toml
-from .problem import HubError
+from .problem import ANY, KINDS, HubError, kind_of
 
 Table = Mapping[str, Any]
 _TEXTS = ("model_type", "spec", "map")
@@ -72,6 +76,7 @@ _TABLES = (
     "each",
     "only",
     "inside",
+    "kinds",
     "terms",
     "sizes",
     "bounds",
@@ -99,6 +104,7 @@ class Adapter:
     each: Mapping[str, list[Any]]
     only: Mapping[str, list[Any]]
     inside: Mapping[str, list[Any]]
+    kinds: Mapping[str, str]
     terms: Mapping[str, str]
     sizes: Table
     bounds: Table
@@ -112,6 +118,16 @@ class Adapter:
         """The keys of config.json that it knows."""
         only = (key for key in self.only if "." not in key)
         return frozenset({*self.defaults, *self.aliases, *self.each, *only, *self.optional, *self.harmless})
+
+    def kind(self, key: str, top: bool = True) -> str:
+        """Of what kind a key's value is, in the words of `problem.KINDS`. top: it is a key of no nested table."""
+        if top and key in self.harmless:
+            return ANY
+        default = self.defaults.get(key)
+        usual = "list of words or null" if key in self.each else ANY if default is None else kind_of(default)
+        said = self.kinds.get(key, usual)
+        lacks = top and key in self.optional and default is None and "null" not in said
+        return f"{said} or null" if lacks else said
 
     @staticmethod
     def read(path: Path) -> Adapter:
@@ -197,7 +213,10 @@ def _check(path: Path, own: dict[str, Any]) -> None:
             }
             kind = kinds.get(name, "a list of texts")
             raise HubError(f"{path}: `{name}` must be {kind}")
-    for table in ("architectures", "inputs", "aliases", "terms"):
+    for name, value in own.get("kinds", {}).items():
+        if strange := [word for word in str(value).split(" or ") if word not in KINDS]:
+            raise HubError(f"{path}: `{name}` in [kinds] is {strange[0]}; there are {', '.join(KINDS)}")
+    for table in ("architectures", "inputs", "aliases", "kinds", "terms"):
         for name, value in own.get(table, {}).items():
             if not isinstance(value, str):
                 raise HubError(f"{path}: `{name}` in [{table}] must be text")

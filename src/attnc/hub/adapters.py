@@ -12,13 +12,13 @@ from .adapter import Adapter, zoo
 from .problem import HubError, as_json
 
 
-def adapters(folders: Iterable[Path] = ()) -> list[Adapter]:
+def adapters(folders: Iterable[str | Path] = ()) -> list[Adapter]:
     """All of them by name, those of `folders` before those that come with attnc.
 
     A file that names no `model_type` is one that others include. Raises HubError for one that is wrong.
     """
     found: list[Adapter] = []
-    for folder in (*folders, zoo()):
+    for folder in map(Path, (*folders, zoo())):
         if not folder.is_dir():
             raise HubError(f"{folder}: this is no folder of adapters")
         files = sorted(folder.rglob("*.toml"))

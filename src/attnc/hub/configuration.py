@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..spec import Setting
 from .adapter import Adapter
-from .expressions import Evaluator
-from .problem import HubError, as_json
+from .expressions import Evaluator, ReadTable
+from .problem import HubError, as_json, is_a, kind_of, of_kind
 
 _MOST = 1 << 62  # what a size is less than; constants are small, too
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """What a configuration makes of a spec: the model's name in it, its sizes, and bounds of its free widths."""
+    """What a configuration makes of a spec: the model's name in it, its sizes, and bounds of its free widths.
+
+    made_of: the keys that each size is made of, and what they are, in words.
+    """
 
     model: str
     sizes: Mapping[str, Setting]
     bounds: Mapping[str, Setting]
+    made_of: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def told(self, message: str, lines: Iterable[str]) -> str:
+        """Why the sizes are what they are that a message names, or else the lines that it is about."""
+        named = self._named(re.findall(r"`(\w+)`", message)) or self._named(re.findall(r"\w+", " ".join(lines)))
+        return "".join(f"; `{size}` is {as_json(self.sizes[size])} because {self.made_of[size]}" for size in named)
+
+    def _named(self, words: Iterable[str]) -> list[str]:
+        return [word for word in dict.fromkeys(words) if self.made_of.get(word)]
 
 
 def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.json") -> Configured:
@@ -32,14 +45,17 @@ def configured(adapter: Adapter, config: Mapping[str, Any], name: str = "config.
     """
     config = _renamed(adapter, config)
     _known(adapter, config, name)
+    model = _model(adapter, config, name)
+    for why, (holds, keys) in _sizes(adapter, config, name, adapter.refused).items():
+        if holds:
+            raise HubError(f"{name}: {why} ({keys}): {adapter.path.name} has no match for that")
     sizes = _sizes(adapter, config, name, adapter.sizes)
-    if refused := [why for why, holds in _sizes(adapter, config, name, adapter.refused).items() if holds]:
-        raise HubError(f"{name}: {'; '.join(refused)}: {adapter.path.name} has no match for that")
     bounds = _sizes(adapter, config, name, adapter.bounds)
     return Configured(
-        _model(adapter, config, name),
-        sizes,
-        {width: most for width, most in bounds.items() if most},
+        model,
+        {size: value for size, (value, _) in sizes.items()},
+        {width: most for width, (most, _) in bounds.items() if most},
+        {size: keys for size, (_, keys) in sizes.items()},
     )
 
 
@@ -59,21 +75,24 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
             + (f"; near it: `{near[0]}`" if near else "")
             + f". If not, add it to `harmless` in a copy of {adapter.path} (see `--adapters`)"
         )
+    for key, value in config.items():
+        of_kind(key, value, adapter.kind(key), name)
     for key, possible in adapter.inside.items():
         table = _at(config, key)
-        if table is not None and not isinstance(table, Mapping):
-            raise HubError(f"{name}: `{key}` is {as_json(table)}, where a table is needed")
+        of_kind(key, table, "table or null", name)
         if strange := sorted(set(table or ()) - {*possible, *adapter.harmless}):
             listed = ", ".join(f"`{inner}`" for inner in strange)
             raise HubError(
                 f"{name}: {adapter.path.name} does not know {listed} of `{key}`; it knows {', '.join(possible)}"
             )
+        for inner, value in (table or {}).items():
+            of_kind(f"{key}.{inner}", value, adapter.kind(inner, top=False), name)
     for key, words in adapter.each.items():
         _one_for_each_layer(key, config.get(key), words, {**adapter.defaults, **config}.get("num_hidden_layers"), name)
     for key, possible in adapter.only.items():
         value = _at(config, key)
         missing = value is None and (key in adapter.optional or key not in config)
-        if not missing and value not in possible:
+        if not missing and not any(value == one and is_a(value, kind_of(one)) for one in possible):
             allowed = " or ".join(json.dumps(one) for one in possible)
             raise HubError(f"{name}: `{key}` is {as_json(value)}, and {adapter.spec.name} has it as {allowed} alone")
 
@@ -82,8 +101,6 @@ def _one_for_each_layer(key: str, listed: Any, words: list[Any], layers: Any, na
     """Raises HubError for a list that is another, or that has other words."""
     if listed is None:
         return
-    if not isinstance(listed, list):
-        raise HubError(f"{name}: `{key}` is {as_json(listed)}, where a list of words is needed, one for each layer")
     if strange := [word for word in listed if word not in words]:
         raise HubError(f"{name}: `{key}` has {as_json(strange[0])}; the spec has {', '.join(map(as_json, words))}")
     if layers is not None and len(listed) != layers:
@@ -112,10 +129,13 @@ def _model(adapter: Adapter, config: Mapping[str, Any], name: str) -> str:
     )
 
 
-def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> dict[str, Setting]:
-    """What the entries of a table of the adapter are."""
+def _sizes(
+    adapter: Adapter, config: Mapping[str, Any], name: str, table: Mapping[str, Any]
+) -> dict[str, tuple[Setting, str]]:
+    """What the entries of a table of the adapter are, and of which keys each is made."""
     given = {**adapter.defaults, **{key: values[0] for key, values in adapter.only.items()}, **config}
     asked: list[str] = []
+    read: dict[str, Any] = {}
 
     def lookup(key: str) -> Any:
         if key in asked:
@@ -125,27 +145,37 @@ def _sizes(adapter: Adapter, config: Mapping[str, Any], name: str, table: Mappin
             found = evaluate(adapter.terms[key])
             asked.pop()
             return found
-        if key in given:
-            return given[key]
-        if key in adapter.optional or key in adapter.each:
-            return None
+        if key in given or key in adapter.optional or key in adapter.each:
+            found = given.get(key)
+            if isinstance(found, Mapping):
+                return ReadTable(found, key, read)
+            if found is not None or key in config:
+                read[key] = found
+            return found
         raise HubError(f"{adapter.path}: no key, term or function is called `{key}`")
 
     evaluate = Evaluator(lookup)
-    sizes: dict[str, Setting] = {}
+    sizes: dict[str, tuple[Setting, str]] = {}
     for size, told in table.items():
+        read.clear()
         try:
             value = evaluate.chosen(told) if isinstance(told, Mapping) else evaluate(told)
         except HubError as wrong:
-            raise HubError(f"{name}: `{size}` of {adapter.spec.name} has no value: {wrong}") from None
-        sizes[size] = _setting(value, size, told, name)
+            what = f"`{size}` of {adapter.spec.name} has no value" if table is adapter.sizes else f'"{size}"'
+            raise HubError(f"{name}: {what}: {wrong} ({_keys(read)})") from None
+        if not _is_setting(value):
+            made = f"`{size}` would be {as_json(value)}, made of {as_json(told)}"
+            raise HubError(f"{name}: {made}: a number is needed, finite and below 2^62 ({_keys(read)})")
+        sizes[size] = (tuple(value) if isinstance(value, list | tuple) else value), _keys(read)
     return sizes
 
 
-def _setting(value: Any, size: str, told: Any, name: str) -> Setting:
-    """A number, or a list of them. Raises HubError."""
+def _keys(read: Mapping[str, Any]) -> str:
+    """What they are, in words."""
+    return ", ".join(f"`{key}` is {as_json(value)}" for key, value in read.items())
+
+
+def _is_setting(value: Any) -> bool:
+    """Whether it is a number, or a list of them."""
     items = value if isinstance(value, list | tuple) else [value]
-    if items and all(isinstance(item, int | float) and abs(item) < _MOST for item in items):
-        return tuple(items) if isinstance(value, list | tuple) else value
-    made = f"`{size}` would be {as_json(value)}, made of {as_json(told)}"
-    raise HubError(f"{name}: {made}: a number is needed, finite and below 2^62")
+    return bool(items) and all(isinstance(item, int | float) and abs(item) < _MOST for item in items)

@@ -9,6 +9,25 @@ from typing import Any
 from .problem import HubError, as_json
 
 
+class ReadTable(dict[str, Any]):
+    """A table of a configuration. `seen` gets what is read of it, by its path there."""
+
+    def __init__(self, table: Mapping[str, Any], path: str, seen: dict[str, Any]) -> None:
+        super().__init__(table)
+        self.paths = {key: f"{path}.{key}" for key in table}
+        self.seen = seen
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        if name not in self:
+            return otherwise
+        path = self.paths.get(name)
+        if path is not None and isinstance(self[name], Mapping):
+            return ReadTable(self[name], path, self.seen)
+        if path is not None:
+            self.seen[path] = self[name]
+        return self[name]
+
+
 def get(table: Mapping[str, Any] | None, name: str, otherwise: Any = None) -> Any:
     """What a nested table has under a name, if it is there and has it."""
     found = None if table is None else table.get(name)
@@ -22,7 +41,13 @@ def item(value: Any, place: int) -> Any:
 
 def merged(table: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """A nested table with what another has in place of its own; either may lack."""
-    return {**(table or {}), **(more or {})}
+    found = ReadTable({}, "", {})
+    for one in (table or {}, more or {}):
+        found.update(one)
+        if isinstance(one, ReadTable):
+            found.paths |= one.paths
+            found.seen = one.seen
+    return found
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..dsl.nested import from_json
-from .problem import HubError
+from .problem import HubError, of_kind
 
 CONFIG, GENERATION = "config.json", "generation_config.json"
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -24,16 +24,19 @@ TOKENIZER = (
 
 @dataclass(frozen=True, slots=True)
 class HubFolder:
-    """config, generation: what the files say; without one, nothing. weights: a file, or the index of several."""
+    """config, generation: what the files say; without one, nothing."""
 
     path: Path
     config: Mapping[str, Any]
     generation: Mapping[str, Any]
-    weights: Path
 
     @property
     def model_type(self) -> str:
-        return str(self.config.get("model_type", ""))
+        return str(self.config["model_type"])
+
+    def weights(self) -> Path:
+        """A file, or the index of several. Raises HubError where there are none."""
+        return _weights(self.path)
 
     @staticmethod
     def read(path: Path) -> HubFolder:
@@ -44,9 +47,10 @@ class HubFolder:
             )
         config = read_json(path / CONFIG)
         generation = read_json(path / GENERATION) if (path / GENERATION).exists() else {}
-        if not isinstance(config.get("model_type"), str):
+        if "model_type" not in config:
             raise HubError(f"{path / CONFIG}: it does not say its `model_type`")
-        return HubFolder(path, config, generation, _weights(path))
+        of_kind("model_type", config["model_type"], "text", str(path / CONFIG))
+        return HubFolder(path, config, generation)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -30,7 +30,7 @@ UNUSED = "unused.safetensors"  # what the map ignores, by its names there: `attn
 LENGTH = 1024  # of the widths whose cost is told
 
 
-def import_folder(source: Path, target: Path, folders: Sequence[Path] = ()) -> Model:
+def import_folder(source: str | Path, target: str | Path, folders: Sequence[str | Path] = ()) -> Model:
     """Read a published model's folder and write one of ours to `target`, which must not be there yet.
 
     folders: of the user's own adapters, before those that come with attnc.
@@ -39,8 +39,8 @@ def import_folder(source: Path, target: Path, folders: Sequence[Path] = ()) -> M
     shape or no real numbers. No more of the weights is in memory at once than the largest of their
     files has.
     """
-    folder = HubFolder.read(source)
-    adapter = adapter_of(folder.model_type, adapters(folders), str(source / CONFIG))
+    folder, target = HubFolder.read(Path(source)), Path(target)
+    adapter = adapter_of(folder.model_type, adapters(folders), str(folder.path / CONFIG))
     with whole_folder(target) as draft:
         model = _write(folder, adapter, draft, target.name)
     return model
@@ -50,8 +50,10 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
     source = escaped(folder.path.name)
     head = f"# Imported by attnc {__version__} from {source} ({folder.model_type}): its sizes stand below."
     told = str(folder.path / CONFIG)
-    texts, model = specified(adapter, configured(adapter, folder.config, told), head, told, draft)
-    _convert(folder, adapter, model, draft)
+    made = configured(adapter, folder.config, told)
+    weights = folder.weights()
+    texts, model = specified(adapter, made, head, told, draft)
+    _convert(weights, adapter, model, draft)
     for file in (CONFIG, GENERATION, *TOKENIZER):
         if (folder.path / file).is_file():
             shutil.copyfile(folder.path / file, draft / file)
@@ -62,7 +64,7 @@ def _write(folder: HubFolder, adapter: Adapter, draft: Path, name: str) -> Model
         "model": model.name,
         "map": adapter.map.name,
         "inputs": dict(adapter.inputs),
-        "names": sorted(load_weights(folder.weights)),
+        "names": sorted(load_weights(weights)),
         "sha256": {file: sha256(draft / file) for file in (*texts, adapter.map.name, CONFIG)},
         "batched": adapter.batched,
     }
@@ -93,7 +95,11 @@ def specified(adapter: Adapter, made: Configured, head: str, name: str, draft: P
         return texts, load(draft / adapter.spec.name).model(made.model)
     except AttnError as wrong:
         said = "; ".join(dict.fromkeys(one.message for one in wrong.diagnostics))
-        raise HubError(f"{name}: {adapter.spec.name} refuses what it makes of it: {said}") from None
+        spans = [one.span for one in wrong.diagnostics if one.span]
+        lines = [span.source.line(span.source.position(span.start)[0]) for span in spans]
+        raise HubError(
+            f"{name}: {adapter.spec.name} refuses what it makes of it: {said}{made.told(said, lines)}"
+        ) from None
 
 
 def sha256(file: Path) -> str:
@@ -109,10 +115,10 @@ def _copy_map(map: Path, draft: Path) -> None:
         _copy_map(map.parent / used, draft)
 
 
-def _convert(folder: HubFolder, adapter: Adapter, model: Model, draft: Path) -> None:
+def _convert(weights: Path, adapter: Adapter, model: Model, draft: Path) -> None:
     """The weights in files no larger than theirs, with an index where there are several."""
-    given, map = load_weights(folder.weights), Map.read(adapter.map)
-    parts = convert_shards(given, map, model, largest_file(folder.weights))
+    given, map = load_weights(weights), Map.read(adapter.map)
+    parts = convert_shards(given, map, model, largest_file(weights))
     save_parts(draft, WEIGHTS.removesuffix(".safetensors"), parts)
     if unused := ignored(map, given):
         save(draft / UNUSED, {name: given[name] for name in sorted(unused)})
