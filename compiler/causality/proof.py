@@ -54,7 +54,7 @@ class CausalClaim:
         self.graph, self.axis = graph, axis
         self.claimed = frozenset({axis.family})
         self.counted = frozenset(part.family for part in made_of(axis))
-        self.flow = Relation(lowers=False, counted=self.counted, along=axis, trusted=self._trusted)
+        self.flow = Relation(whole=False, counted=self.counted, along=axis, trusted=self._trusted)
 
     @cached_property
     def inputs(self) -> list[Items]:
@@ -73,8 +73,7 @@ class CausalClaim:
                 found = place(each, self.claimed, axes) or group_of(each, self.axis)
                 if found is not None:
                     yield self._way(found, Why(By.INPUT, entry, self.graph, None, OUTERMOST, along=each, at=self.graph))
-        if entry.default is not None:
-            yield from self.flow.following.number(entry.default, entry, self.graph, OUTERMOST)
+        yield from self.flow.default(entry, self.graph)
 
     @property
     def any_item(self) -> Items:

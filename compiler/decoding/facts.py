@@ -46,7 +46,7 @@ class SiteFacts:
 
     root: StepSite
     inputs: list[Items] | None = None
-    flow: Relation = field(default_factory=lambda: Relation(lowers=False, counted=()))
+    flow: Relation = field(default_factory=lambda: Relation(whole=False, counted=()))
     carried: Callable[[StepSite, int], Items] | None = None
     fills: bool = False
     counts: bool = False

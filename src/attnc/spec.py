@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .compiler.graph.report import Report
     from .compiler.graph.values import Type
     from .compiler.problems.causality import Tried
+    from .compiler.reads import ResultReads
     from .compiler.sharding.mesh import Mesh
     from .compiler.sharding.options import PlanKeywords
     from .compiler.sharding.plan import ShardingPlan
@@ -400,6 +401,20 @@ class Model:
         from .compiler.graph.inventory import inventory
 
         return inventory(self._sized)
+
+    @deep()
+    def reads(self) -> tuple[ResultReads, ...]:
+        """Of each result, in order, which items of which inputs an item of it reads, and of which widths it shows how
+        many items there are: `print(*model.reads(), sep="\\n")` is what `attnc reads` prints.
+
+        A result has `.name`, `.axes` and `.ways`; a way has `.input` (None: how many items there are), for each width
+        of it in `.at` the `.exact` item or bounds, `.lowers` and `.uppers`, as formulas of the result's indices, and
+        `.picked`, the indices by which all of it is looked up; `.data()` is as JSON has it. What is not in it is not
+        read: changing that changes no number of the result. What is in it may not be read after all.
+        """
+        from .compiler.reads import reads
+
+        return reads(self._graph)
 
     @deep()
     def cost(

@@ -58,6 +58,7 @@ class Read:
     when:    (operand, what holds of its item): else it is not read. That item stands where the op reads that operand.
     tells:   axes of the operand whose number of items shows in the result, even where all items are alike.
     sized:   axes whose number of items decides where items stand: whatever stands there, it shows.
+    behind:  axes of the operands before it, behind whose items it stands: where, hangs on how many there are up to it.
     moves:   the result's item is this item as it is: what is known of the one is known of the other.
     """
 
@@ -69,6 +70,7 @@ class Read:
     when: tuple[tuple[int, Holds], ...] = ()
     tells: frozenset[Axis] = frozenset()
     sized: frozenset[Axis] = frozenset()
+    behind: frozenset[Axis] = frozenset()
     moves: bool = False
 
 
@@ -187,5 +189,5 @@ def _parts(axes: Sequence[Axis], index: LinearForm) -> Iterable[Read]:
     for place, axis in enumerate(axes):
         there = index - before
         ends = frozenset({axis} if place < len(axes) - 1 else ())
-        yield Read(place, {axis: there}, given=within(there, axis), tells=ends)
+        yield Read(place, {axis: there}, given=within(there, axis), tells=ends, behind=frozenset(axes[:place]))
         before += LinearForm.extent(axis)

@@ -16,12 +16,13 @@ from .ways import ANY, UNBOUNDED, By, Forms, Items, ItemSource, PlaceBounds, Way
 
 @record(eq=False)
 class Followed:
-    """lowers:  whether lower bounds are followed, too: they cost as much again.
+    """whole:   whether all that is known is followed, at twice the cost: lower bounds, what looks items up, and what
+             stands behind all items of another axis, too; else no more than how far ahead is read.
     counted: families of the outermost graph's widths whose number of items is followed; None for all.
     along:   the outermost graph's width of which it is asked which items are read: how many there are is said along it.
     """
 
-    lowers: bool = True
+    whole: bool = True
     counted: frozenset[int] | None = None
     along: Axis | None = None
 
@@ -37,8 +38,8 @@ class Followed:
                 forms = ANY
                 if up_to is not None and there is not None:
                     forms = frozenset(there.put({axis: form}) for form in up_to)
-                bounds = PlaceBounds(forms if self.lowers else ANY, forms)
-                found.append(Way(ItemSource(f"|{whole.name}|", None, (LinearForm.index(whole),)), (bounds,), why))
+                source = ItemSource(f"|{whole.name}|", None, (LinearForm.index(whole),))
+                found.append(Way(source, (PlaceBounds(ANY, forms),), why))
         return found
 
     def _measures(self, axis: Axis, site: Site) -> Iterator[tuple[Axis, LinearForm | None]]:
@@ -119,14 +120,15 @@ class Followed:
         facts: Facts,
         site: Site,
         why: Why | None,
+        picked: frozenset[str] = frozenset(),
     ) -> Way:
         """The way with forms put in the place of indices, and without those that run: as far as the facts let it."""
         bounds = []
         for each in way.at:
             uppers = self.highest(each.uppers, at, free, facts, site)
-            lowers = self.highest((-form for form in each.lowers), at, free, facts, site) if self.lowers else ANY
+            lowers = self.highest((-form for form in each.lowers), at, free, facts, site) if self.whole else ANY
             bounds.append(PlaceBounds(frozenset(-form for form in lowers), uppers))
-        return Way(way.source, tuple(bounds), why)
+        return Way(way.source, tuple(bounds), why, way.picked | picked)
 
     def highest(
         self,

@@ -27,7 +27,9 @@ class OperandRead:
     """One operand as it is read: its ways, those of them that are changed, and the axes whose number of items shows.
 
     told: where the item that is read is the last one that shows; sized: whichever is read.
-    at, free, given: as in `Read`, with what is known of what a lookup picks; limits: what that is at most.
+    behind: where the item that is read stands behind them.
+    at, free, given: as in `Read`, with what is known of what a lookup picks; limits: what that is at most; picked: the
+    name of the index, where data say which items that is.
     """
 
     ways: Ways
@@ -38,6 +40,8 @@ class OperandRead:
     free: frozenset[Axis]
     given: Facts
     limits: tuple[LinearForm, ...]
+    behind: tuple[Axis, ...] = ()
+    picked: frozenset[str] = frozenset()
 
 
 @record(eq=False)
@@ -129,12 +133,16 @@ class OpReading:
         """
         ways, axes, at, given = parts[read.operand].ways, read.at.keys() | read.free, dict(read.at), set(read.given)
         limits: tuple[LinearForm, ...] = ()
+        picked = frozenset[str]()
         for operand, index in read.picked:
             limits = self._picked(at, given, index, operand, parts[operand].term)
+            if self.following.whole and (by := operands_of(self.node)[operand]).role > Role.TABLE:
+                picked = frozenset({_called(by)})
         changed = {way for way in ways if any(form.indices & axes for form in way.forms)} if seen & axes else set()
         told, sized = (tuple(sorted(some, key=lambda axis: axis.id)) for some in (read.tells - read.sized, read.sized))
         told = tuple(axis for axis in told if self._is_news(axis, ways))
-        return OperandRead(ways, changed, told, sized, at, read.free, frozenset(given), limits)
+        behind = tuple(sorted(read.behind, key=lambda axis: axis.id)) if self.following.whole else ()
+        return OperandRead(ways, changed, told, sized, at, read.free, frozenset(given), limits, behind, picked)
 
     def _in_case(self, one: OperandRead, case: Facts, alone: bool) -> Iterator[Way]:
         """The items of an operand that are read."""
@@ -143,7 +151,7 @@ class OpReading:
         for way in one.ways:
             if way in one.changed:
                 why = Why(By.READ, self.node, graph, way, site, case, alone, one.limits, at=graph)
-                way = self.following.moved(way, at, one.free, facts, site, why)
+                way = self.following.moved(way, at, one.free, facts, site, why, one.picked)
             if way.source.number is not None or not self._is_there_anyway(way):
                 yield way
 
@@ -157,6 +165,8 @@ class OpReading:
             if not self._is_own(axis, last):
                 yield from self.following.sizes((axis,), site, last, why)
         yield from self.following.sizes(one.sized, site, why=why)
+        for axis in one.behind:
+            yield from self.following.sizes((axis,), site, frozenset({LinearForm.index(self.node.made[0])}), why)
 
     def _never(self, one: OperandRead) -> Iterator[Way]:
         """Where nothing is read: of items that there are, none."""
@@ -249,6 +259,11 @@ class OpReading:
         return found
 
 
+def _called(value: Value) -> str:
+    """The name of a value, or the text that makes it."""
+    return value.name or ("" if value.span is None else " ".join(value.span.text.split()))
+
+
 def _cases(parts: Sequence[Items], when: Condition) -> Cases:
     """What holds where this does."""
     found = ALWAYS
@@ -266,4 +281,4 @@ def _raised(way: Way, given: Facts) -> Way:
         at.append(
             PlaceBounds(each.lowers, each.uppers | {form for form in more if form.constant <= 0 and form.indices})
         )
-    return Way(way.source, tuple(at), way.why)
+    return Way(way.source, tuple(at), way.why, way.picked)

@@ -29,7 +29,7 @@ from .ways import ANY, NONE, NOTHING, By, Items, ItemSource, PlaceBounds, Way, W
 class Relation(Flow[Items, object]):
     """Of each value what its items read, forward from the inputs.
 
-    lowers:  whether lower bounds are followed, too: they cost as much again.
+    whole:   whether all that is known is followed, or no more than how far ahead is read: see `Followed`.
     counted: families of the outermost graph's widths whose number of items is followed; None for all.
     along:   the width of which it is asked which items are read: how many items there are is said along it.
     trusted: what is known of the ways of a result of which a block says that it is to be believed.
@@ -40,13 +40,13 @@ class Relation(Flow[Items, object]):
     def __init__(
         self,
         *,
-        lowers: bool = True,
+        whole: bool = True,
         counted: Collection[int] | None = None,
         along: Axis | None = None,
         trusted: Callable[[Graph, int, Site, Ways], Ways] | None = None,
     ) -> None:
         super().__init__()
-        self.following = Followed(lowers, None if counted is None else frozenset(counted), along)
+        self.following = Followed(whole, None if counted is None else frozenset(counted), along)
         self.trusted = trusted
         self._fuel = limits.PROOF
 
@@ -58,7 +58,7 @@ class Relation(Flow[Items, object]):
         self._fuel -= len(graph.nodes)
         if self._fuel >= 0:
             return super()._run(here, given)
-        ways = self.following.anything(By.LIMIT, None, graph, given, ())
+        ways = self.following.anything(By.LIMIT, None, graph, given, graph.axes, here.site)
         return Answer((Items(ways),) * len(graph.outputs))
 
     def input(self, entry: Input, graph: Graph, number: int, places: Iterable[LinearForm]) -> Items:
@@ -68,10 +68,14 @@ class Relation(Flow[Items, object]):
         """
         source = ItemSource(entry.name, number, tuple(dict.fromkeys(places)))
         exactly = (frozenset({form}) for form in source.places)
-        at = tuple(PlaceBounds(form if self.following.lowers else ANY, form) for form in exactly)
+        at = tuple(PlaceBounds(form if self.following.whole else ANY, form) for form in exactly)
         lowers = (ZERO,) if isinstance(entry.value.type.element, IndexInto) else ()
         ways = Ways((Way(source, at, Why(By.INPUT, entry, graph, None, OUTERMOST, at=graph)),))
         return Items(ways, Term(lowers=lowers) if lowers else UNKNOWN)
+
+    def default(self, entry: Input, graph: Graph) -> Iterable[Way]:
+        """What an input of the outermost graph reads where it is left out: a size may stand in for it."""
+        return () if entry.default is None else self.following.number(entry.default, entry, graph, OUTERMOST)
 
     # -- loops -----------------------------------------------------------------------------------------------------
 
@@ -90,7 +94,7 @@ class Relation(Flow[Items, object]):
             if why is not None and (why.by, why.node) != (By.LOOP, node):
                 why = Why(By.LOOP, node, why.at, longest, why.site, at=why.at)
             wide = hull(old, [*old, *new])
-            found.append(Way(wide.source, wide.at, why))
+            found.append(Way(wide.source, wide.at, why, wide.picked))
         return Items(Ways(found))
 
     def later(self, value: Items, axis: Axis) -> Items:
@@ -194,7 +198,7 @@ def _of_any_pass(items: Items, index: Const | None) -> Items:
     made = []
     for way in items.ways:
         at = tuple(PlaceBounds(kept(each.lowers, -1), kept(each.uppers, 1)) for each in way.at)
-        made.append(Way(way.source, at, way.why))
+        made.append(Way(way.source, at, way.why, way.picked))
     return Items(united(made), Term(items.term.true))
 
 
@@ -210,5 +214,6 @@ def relation(graph: Graph) -> tuple[Items, ...]:
     flow, given = Relation(), []
     for number, entry in enumerate(graph.inputs):
         places = (LinearForm.index(axis) for axis in entry.value.type.axes if axis.is_width)
-        given.append(flow.input(entry, graph, number, places))
+        one = flow.input(entry, graph, number, places)
+        given.append(Items(united(one.ways, flow.default(entry, graph)), one.term))
     return flow.of(graph, given).values

@@ -98,15 +98,21 @@ class Why:
 
 @record
 class Way:
-    """Items of a source that are read, by the bounds of each of its places."""
+    """Items of a source that are read, by the bounds of each of its places.
+
+    picked: the indices, values of data, by which all that is read this way is looked up: their names in the text.
+    """
 
     source: ItemSource
     at: tuple[PlaceBounds, ...]
     why: Why | None = field(default=None, compare=False, repr=False)
+    picked: frozenset[str] = frozenset()
 
     def within(self, other: Way) -> bool:
         """Whether it reads nothing that the other one does not."""
-        return self.source == other.source and all(a.within(b) for a, b in zip(self.at, other.at, strict=True))
+        if self.source != other.source or not other.picked <= self.picked:
+            return False
+        return all(a.within(b) for a, b in zip(self.at, other.at, strict=True))
 
     @property
     def bounded(self) -> bool:
@@ -130,7 +136,7 @@ class Way:
         why = self.why
         if why is None or why.at is not inner:
             return self
-        return Way(self.source, self.at, replace(why, at=outer, via=(*why.via, (node, outer))))
+        return Way(self.source, self.at, replace(why, at=outer, via=(*why.via, (node, outer))), self.picked)
 
 
 class Ways:
@@ -161,7 +167,7 @@ class Ways:
         made = []
         for way in self.each:
             at = (PlaceBounds(frozenset(map(change, one.lowers)), frozenset(map(change, one.uppers))) for one in way.at)
-            made.append(Way(way.source, tuple(at), way.why))
+            made.append(Way(way.source, tuple(at), way.why, way.picked))
         return united(made)
 
 
@@ -212,7 +218,7 @@ def hull(known: Sequence[Way], ways: Sequence[Way]) -> Way:
         above = frozenset(a for a in uppers if all(any(_at_most(b, a) for b in each.uppers) for each in several))
         below = frozenset(a for a in lowers if all(any(_at_most(a, b) for b in each.lowers) for each in several))
         at.append(PlaceBounds(below, above))
-    return Way(ways[0].source, tuple(at))
+    return Way(ways[0].source, tuple(at), None, frozenset.intersection(*(way.picked for way in ways)))
 
 
 def sharpest(uppers: Iterable[LinearForm]) -> Forms:

@@ -1,7 +1,7 @@
-// The right side: the living figure, both sources, cost and weights of the model that is chosen.
+// The right side: the living figure, both sources, cost, what is read and weights of the model that is chosen.
 import { $, make } from "./elements.js";
 
-const TEXTS = new Set(["torch", "numpy", "cost", "weights"]);
+const TEXTS = new Set(["torch", "numpy", "cost", "reads", "weights"]);
 const made = new Map(); // part -> what was made of this text and model
 let frame = null;
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "show": ".commands.show",
     "compile": ".commands.compile",
     "summary": ".reports.summary",
+    "reads": ".reports.reads",
     "cost": ".reports.cost",
     "diff": ".reports.diff",
     "shard": ".devices.shard",

@@ -1,4 +1,4 @@
-"""What is shown of a model, as text: its figure (a page), its code, its cost, its weights."""
+"""What is shown of a model, as text: its figure (a page), its code, what its results read, its cost, its weights."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ PARTS: dict[str, Maker] = {
     "figure": lambda model: model.draw().html(),
     "torch": lambda model: model.source("torch"),
     "numpy": lambda model: model.source("numpy"),
+    "reads": lambda model: "\n".join(map(str, model.reads())),
     "cost": lambda model: str(model.cost()),
     "weights": lambda model: str(model.weights),
 }
