@@ -67,8 +67,8 @@ model net(x: [target, d], y: [source, d]) -> [target, d] causal target {
         logits have read their target, so copying it is all that is learned; the loss falls to nothing and the model
         generates nonsense. Usual causes: the shift of the targets (or of what a decoder is fed) is missing, goes the
         wrong way or is done twice, or the index is clamped and the last item, whose target is then itself, counts.
-        Told where it is surely so: a model that is to copy claims nothing, and an item that the loss hides is nobody's
-        target.
+        Told where it is surely so: a model that is to copy claims nothing, an item that the loss hides is nobody's
+        target, and what is added to the input, `embed(ids) + noise`, may hide the item.
 
         The first losses of GPT and GPT-2 in transformers were such (pull request 404), and so was that of
         Transformer-XL (issue 3711); in KempnerForge (issue 154) the loss of captions fell to 0.0000 within a

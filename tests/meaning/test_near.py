@@ -618,3 +618,52 @@ def test_what_a_loss_takes_is_of_any_size(logits: str, help: str) -> None:
     text = f"{head}model loss(z: [seq, vocab], next: vocab[seq]) -> [] {{\n    {loss}\n}}\n"
     found = [each for each in attnc.check(text) if each.code != "W0503"]
     assert [(each.code, help in (each.help or "")) for each in found] == [("W0524", True)] * bool(help)
+
+
+DENOISED = """
+width seq
+width past like seq
+depth model = 8, vocab = 16
+
+model loss(ids: vocab[seq], eps: [seq, model], all: [model], level: []) -> [] {
+    x = FED
+    scores = dot[model](linear.Q[model -> model](x), x[seq as past]) / sqrt(|model|)
+    READ
+    return mean[seq](cross_entropy[vocab](linear.logits[model -> vocab](x), ids[seq = min(seq + BY, |seq| - 1)])COUNTED)
+}
+"""
+CAUSAL = "x = x + dot[past](softmax[past](scores where past <= seq), x[seq as past])"
+EMBEDDED = "embed.E[vocab -> model](ids)"
+
+
+@pytest.mark.parametrize(
+    ("fed", "read", "by", "told"),
+    [
+        # What an input adds to each item may be noise.
+        (f"{EMBEDDED} + eps", CAUSAL, 0, False),
+        (f"eps + {EMBEDDED}", CAUSAL, 0, False),
+        (f"{EMBEDDED} + 0.1 * eps", CAUSAL, 0, False),
+        (f"eps * broadcast[seq, model](level) + {EMBEDDED} * 0.5", CAUSAL, 0, False),
+        (f"{EMBEDDED} - eps / 2", CAUSAL, 0, False),
+        (f"{EMBEDDED} + eps", CAUSAL, 1, False),
+        # What is alike for all items hides none of them, nor does what is made of them.
+        (EMBEDDED, CAUSAL, 0, True),
+        (f"{EMBEDDED} + broadcast[seq](all)", CAUSAL, 0, True),
+        (f"broadcast[seq](all) + {EMBEDDED}", CAUSAL, 0, True),
+        (f"{EMBEDDED} + cos(seq / |model|)", CAUSAL, 0, True),
+        (EMBEDDED, CAUSAL, 1, False),
+        # An item ahead is read on purpose, and asked for.
+        (EMBEDDED, "x = x + x[seq = min(seq + 1, |seq| - 1)]", 1, True),
+        (EMBEDDED, "x = x[seq = min(seq + 1, |seq| - 1)] + x", 1, True),
+        (EMBEDDED, "x = x + x[seq = min(seq + 2, |seq| - 1)]", 2, True),
+        (EMBEDDED, "x = x + x[seq = max(seq - 1, 0)]", 1, False),
+        (EMBEDDED, "x = x + x[seq = min(seq + 1, |seq| - 1)]", 2, False),
+        (EMBEDDED, "x = tanh(x)", 1, False),
+        (EMBEDDED, "x = tanh(x)", 0, False),
+    ],
+)
+def test_targets_that_are_read(fed: str, read: str, by: int, told: bool) -> None:
+    text = DENOISED.replace("FED", fed).replace("READ", read).replace("BY", str(by))
+    text = text.replace("COUNTED", f" where seq + {by} < |seq|" if by else "")
+    codes = [each.code for each in attnc.check(text) if each.code.startswith("E")]
+    assert codes == ["E0704"] * told

@@ -103,6 +103,8 @@ class ItemReading:
                 return min(max(sides), MAYBE) if NO in sides else min(sides)
             case Pointwise(Lookup()):
                 return max(self.of(frame, each, point) for each in node.operands)
+            case Pointwise(Sum()) if any(_may_be_noise(frame, each, point) for each in node.operands):
+                return min(MAYBE, self._product(frame, node, node.operands, point, False))
             case Pointwise():
                 return self._product(frame, node, node.operands, point, isinstance(reads.meaning, Product | Quotient))
             case Reduce(multiplies=multiplies, indices=indices):
@@ -168,6 +170,20 @@ def _kept(frame: GraphRun, node: Apply, point: Point) -> int:
         return SURELY
     found = frame.number(node.mask, point)
     return MAYBE if found is None else SURELY if found else NO
+
+
+def _may_be_noise(frame: GraphRun, value: Value, point: Point) -> bool:
+    """Whether it is an input of real numbers, some for each item, or that scaled: what it is added to it may hide."""
+    frame.sizes.spend()
+    found = frame.moved(value, point)
+    if found is not None:
+        return _may_be_noise(*found)
+    node = frame.maker(value)
+    if isinstance(node, Apply) and isinstance(node.traits.meaning, Product | Quotient):
+        scaled = node.operands if isinstance(node.traits.meaning, Product) else node.operands[:1]
+        return any(_may_be_noise(frame, each, point) for each in scaled)
+    given = node is None and frame.outer is None and value.type.element is Scalar.REAL
+    return given and any(axis.is_width for axis in value.type.axes)
 
 
 def _not_zero(frame: GraphRun, value: Value, point: Point, live: bool) -> int:

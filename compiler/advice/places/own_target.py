@@ -7,7 +7,8 @@ item, whose target is then itself, counts. Such a loss falls to nothing, and no 
 It is told where it is surely so: at small sizes the target's item is followed through the graph to the logits
 (`concrete.py`), at two sizes, and the logits read what stands before them, and surely nothing behind their own item
 (or, if they are to tell a later one, not all of it). So a model that is to copy (an autoencoder), one that is masked by
-data, and an item that the loss hides are not spoken of.
+data, and an item that the loss hides are not spoken of; nor one that is fed what an input of real numbers is added to,
+item by item, which may be noise that it is to take away.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def _told(graph: Graph) -> Iterator[OwnTarget]:
             if not axis.is_width or axis in loss[0].out.type.broadcast_axes:
                 continue
             found = _items(tops[0], frame, loss, axis)
-            if not found[0] or not _looks_back(tops[0], frame, loss, axis, found):
+            ahead = found[2] and (_asked(frame, loss, axis, found[1]) or 0) > 0
+            if not found[0] or not (ahead or _looks_back(tops[0], frame, loss, axis, found)):
                 continue
             again, same = list(_losses(tops[1]))[number]
             larger = _items(tops[1], again, same, axis)
