@@ -84,7 +84,7 @@ class Plain(Enum):
     ZERO_PICKED = "W0525", "padding is 0 where the largest is picked (the op, the mask; there: the zeros)"
     SHARES_ZEROED = "W0525", "shares are set to 0 and not made to sum to one anew (the mask; there: the average)"
     COMPARED_IN_VAIN = "W0525", "a comparison of places that is always alike (where it holds)"
-    OFFSET_ZERO = "W0525", "an offset is 0 wherever the mask lets through (two axes; there: the softmax)"
+    OFFSET_ZERO = "W0525", "an offset is 0 wherever the mask lets through (two axes, what to write; there: the softmax)"
     PADDING_MIXED = "W0522", "padding is read with the rest (the op, the axis, what to write, who lacks it; there)"
     PADDING_SUMMED = "W0522", "products are summed over padding (the op, the axis, the mask, who lacks it; there)"
     PADDING_NORMED = "W0522", "a norm that takes no mask is of padding, too (the same; there: where it is left out)"

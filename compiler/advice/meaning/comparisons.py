@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....dsl.base.records import replace
 from ...base.problems import Problem
+from ...graph.core.index import index_of
 from ...graph.core.kept import kept
+from ...graph.core.term import UNKNOWN, ZERO, Term, exactly, larger_of, pointwise
 from ...graph.nodes import Apply, Constant, Graph, Positions, nested
 from ...graph.traits import (
     Arrange,
@@ -31,10 +34,10 @@ from ...graph.traits import (
 from ...graph.values import Role, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static
+from ...sizes.forms import LinearForm, holds, upper_bounds
+from ...sizes.predicates import Cases, Facts
 
-Linear = dict[int, int]  # of the sizes of families of axes, and of 1
-Maker = Constant | Positions | Apply
-_NUMBER = -1  # no family's
+_CLIPS = (Extreme, Limited, Function)
 
 
 def masks_of_places(graph: Graph) -> Iterator[Problem]:
@@ -50,182 +53,137 @@ def _compared(graph: Graph) -> tuple[Problem, ...]:
 
 class _Places:
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.makers: dict[int, Maker] = {}
+        self.index = index_of(graph)
+        self.ops = [node for node in graph.nodes if isinstance(node, Apply)]
+        self.terms: dict[int, Term] = {}
 
     def problems(self) -> Iterator[Problem]:
-        clipped, masked = False, []
-        for node in self.graph.nodes:
-            if not isinstance(node, Constant | Positions | Apply):
-                continue
-            self.makers[node.out.id] = node
-            match node:
-                case Apply(traits=traits) if isinstance(traits.reads, Normalise) and node.mask is not None:
-                    masked.append(node)
-                case Apply(traits=traits) if node.out.role is Role.TABLE and isinstance(traits.reads, Pointwise):
-                    if isinstance(traits.reads.meaning, Compared) and len(node.out.type.axes) > 1:
-                        holds = self._always(traits.reads.meaning.sign, *node.operands)
-                        if holds is not None:
-                            yield Plain.COMPARED_IN_VAIN.at(node.span, "all places" if holds else "no place")
-                    elif isinstance(traits.reads.meaning, Extreme | Limited | Function):
-                        clipped = True
-        for node in masked if clipped else ():
-            yield from self._offsets(node)
+        for node in self.ops:
+            match node.traits.meaning:
+                case Compared(sign) if node.out.role is Role.TABLE and len(node.out.type.axes) > 1:
+                    always = _always(sign, *map(self.term, node.operands))
+                    if always is not None:
+                        yield Plain.COMPARED_IN_VAIN.at(node.span, "all places" if always else "no place")
+        if any(node.out.role is Role.TABLE and isinstance(node.traits.meaning, _CLIPS) for node in self.ops):
+            for node in self.ops:
+                if isinstance(node.traits.reads, Normalise) and node.mask is not None:
+                    yield from self._offsets(node, self.term(node.mask).true)
 
-    def _always(self, sign: str, left: Value, right: Value) -> bool | None:
-        """Whether a comparison holds everywhere, or nowhere; None if neither is known."""
-        one, other = self._bounds(left), self._bounds(right)
-        if one is None or other is None:
-            return None
-        least, most = _less(one[0], other[1]), _less(one[1], other[0])  # of the difference
-        below, above = _never_above(most, 0), _never_above(_less({}, least), 0)  # never above 0, never below
-        under, over = _never_above(most, -1), _never_above(_less({}, least), -1)
-        yes, no = {
-            "<=": (below, over),
-            "<": (under, above),
-            ">=": (above, under),
-            ">": (over, below),
-            "==": (False, under or over),
-            "!=": (under or over, False),
-        }[sign]
-        return True if yes else False if no else None
+    def term(self, value: Value) -> Term:
+        """What is known of a number or a truth value of places."""
+        if value.id not in self.terms:
+            self.terms[value.id] = self._term(value)
+        return self.terms[value.id]
 
-    def _bounds(self, value: Value) -> tuple[Linear, Linear] | None:
-        match self.makers.get(value.id):
+    def _term(self, value: Value) -> Term:
+        match self.index.maker(value):
             case Positions(axis):
-                return {}, {axis.family: 1, _NUMBER: -1}
+                return exactly(LinearForm.index(_open(axis)))
             case Constant(static):
-                number = _linear(static)
-                return None if number is None else (number, number)
-            case Apply() as node:
-                return self._made(node)
+                form = _of_sizes(static)
+                return UNKNOWN if form is None else exactly(form)
+            case Apply() as node if isinstance(node.traits.reads, Arrange | Pointwise):
+                return self._made(node, [self.term(operand) for operand in node.operands])
             case _:
-                return None
+                return UNKNOWN
 
-    def _made(self, node: Apply) -> tuple[Linear, Linear] | None:
-        given = [self._bounds(operand) for operand in node.operands]
-        if any(one is None for one in given):
-            return None
-        bounds = [one for one in given if one is not None]
+    def _made(self, node: Apply, given: list[Term]) -> Term:
         match node.traits.reads:
-            case Arrange(IndexMap.SAME | IndexMap.NEW) | Pointwise(Sum((1,))):
-                return bounds[0]
-            case Pointwise(Sum((1, 1))):
-                return _plus(bounds[0][0], bounds[1][0]), _plus(bounds[0][1], bounds[1][1])
-            case Pointwise(Sum((1, -1))):
-                return _less(bounds[0][0], bounds[1][1]), _less(bounds[0][1], bounds[1][0])
-            case Pointwise(Sum((-1,))):
-                return _less({}, bounds[0][1]), _less({}, bounds[0][0])
-            case Pointwise(Magnitude()) if not _plus(*bounds[0]):
-                return {}, bounds[0][1]
+            case Arrange(IndexMap.NEW):
+                return given[0]
+            case Arrange(IndexMap.SAME):
+                return given[0].renamed(dict(zip(node.axes, map(_open, node.made), strict=True)), {})
+            case Pointwise(Magnitude()) if (form := given[0].form) is not None:
+                return Term(lowers=(ZERO,), uppers=larger_of(_most(form), _most(-form)))
+            case Pointwise(Sum() | Compared() | Conjunction() as meaning):
+                return pointwise(meaning, given)
             case _:
-                return None
+                return UNKNOWN
 
-    def _offsets(self, softmax: Apply) -> Iterator[Problem]:
-        """Distances that are clipped to 0 on the side that the mask lets through."""
-        assert softmax.mask is not None
-        ordered = set(self._ordered(softmax.mask))
-        todo = [softmax.operands[0]]
-        while todo:
-            node = self.makers.get(todo.pop().id)
-            if not isinstance(node, Apply):
+    def _offsets(self, softmax: Apply, cases: Cases) -> Iterator[Problem]:
+        """Differences of places that are clipped to 0 on the side that the mask lets through."""
+        summands = [softmax.operands[0]]
+        for each in summands:  # grows as it goes
+            node = self.index.op(each)
+            if node is None:
                 continue
-            pair = self._zero_where(node)
-            if pair is not None and pair in ordered:
-                yield Plain.OFFSET_ZERO.at(node.span, pair[0], pair[1], there=softmax.span)
-            elif node.traits.reads in _LINEAR or isinstance(node.traits.reads, Arrange):
-                todo += node.operands
+            if isinstance(node.traits.meaning, Sum | Product | Quotient) or isinstance(node.traits.reads, Arrange):
+                summands += node.operands
+            elif (turned := self._zero_in(node, cases)) is not None:
+                less, more, text = turned
+                yield Plain.OFFSET_ZERO.at(node.span, less, more, text, there=softmax.span)
 
-    def _zero_where(self, node: Apply) -> tuple[Axis, Axis] | None:
-        """Two axes: it is 0 where the place along the first is at most that along the second."""
-        largest = True
-        other: Value | None = None
-        match node.traits.reads, node.operands:
-            case Pointwise(Extreme(largest)), (one, other):
-                pass
-            case Pointwise(Function(zero=True, least=0, straight=True)), (one,):
-                pass
-            case Pointwise(Limited()), (one, other, _):
-                pass
-            case _:
-                return None
-        if other is not None and not self._zero(other):
-            one, other = other, one
-            if not self._zero(other):
-                return None
-        match self.makers.get(one.id):
-            case Apply(operands=(left, right)) as difference if difference.traits.reads == Pointwise(Sum((1, -1))):
-                axes = self._axis(left), self._axis(right)
-                if axes[0] is not None and axes[1] is not None:
-                    return (axes[0], axes[1]) if largest else (axes[1], axes[0])
+    def _zero_in(self, node: Apply, cases: Cases) -> tuple[Axis, Axis, str] | None:
+        """Of a clipped difference of two places that is 0 in all these cases: the one that is less there, the other,
+        and the difference turned round.
+        """
+        meaning, parts = self._clip(node)
+        if meaning is None or not cases or not all(_is_zero(pointwise(meaning, parts, case), case) for case in cases):
+            return None
+        for form in (part.form for part in parts if part.form is not None):
+            by = {form.coefficient(axis).value: axis for axis in form.indices}
+            falls, rises = (all(holds(each, case) for case in cases) for each in (-form, form))
+            if len(form.items) == 2 and by.keys() == {1, -1} and falls is not rises:
+                less, more = (by[1], by[-1]) if falls else (by[-1], by[1])
+                return less, more, f"{by[-1].name} - {by[1].name}"
         return None
 
-    def _zero(self, value: Value) -> bool:
-        match self.makers.get(value.id):
-            case Constant(Literal(0)):
-                return True
+    def _clip(self, node: Apply) -> tuple[Extreme | None, list[Term]]:
+        """What cuts numbers off, if it does, as the larger or the smaller of these."""
+        terms = [self.term(operand) for operand in node.operands]
+        match node.traits.meaning, terms:
+            case Extreme() as meaning, _:
+                return meaning, terms
+            case Limited(), [one, low, high]:
+                return Extreme(low.form == ZERO), [one, low if low.form == ZERO else high]
+            case Function(zero=True, least=0, straight=True), _:
+                return Extreme(largest=True), [*terms, exactly(ZERO)]
             case _:
-                return False
-
-    def _ordered(self, mask: Value) -> Iterator[tuple[Axis, Axis]]:
-        """Of what a mask lets through, the place along the first axis is at most that along the second."""
-        node = self.makers.get(mask.id)
-        if not isinstance(node, Apply):
-            return
-        match node.traits.reads, node.operands:
-            case Pointwise(Conjunction()), operands:
-                for each in operands:
-                    yield from self._ordered(each)
-            case Pointwise(Compared("<=" | "<" | ">=" | ">" as sign)), (left, right):
-                axes = self._axis(left), self._axis(right)
-                if axes[0] is not None and axes[1] is not None:
-                    yield (axes[0], axes[1]) if sign[0] == "<" else (axes[1], axes[0])
-
-    def _axis(self, value: Value) -> Axis | None:
-        """The axis whose places these are."""
-        match self.makers.get(value.id):
-            case Positions(axis):
-                return axis
-            case Apply(operands=(inner,)) as node if node.traits.reads in (Pointwise(Sum((1,))), Arrange(IndexMap.NEW)):
-                return self._axis(inner)
-            case _:
-                return None
+                return None, terms
 
 
-_LINEAR = [*(Pointwise(Sum(times)) for times in ((1,), (-1,), (1, 1), (1, -1))), Pointwise(Product())]
-_LINEAR += [Pointwise(Quotient())]
+def _most(form: LinearForm) -> tuple[LinearForm, ...]:
+    """What it is at most, whatever the places."""
+    return upper_bounds(form, form.indices, (), lambda axis: True)
 
 
-def _linear(static: Static) -> Linear | None:
+def _is_zero(term: Term, case: Facts) -> bool:
+    lowest = any(holds(form, case) for form in term.lowers)
+    return lowest and any(holds(-form, case) for form in term.uppers)
+
+
+def _always(sign: str, one: Term, other: Term) -> bool | None:
+    """Whether a comparison holds everywhere, or nowhere; None if neither is known."""
+    if sign in (">", ">="):
+        one, other = other, one
+    gap = pointwise(Sum((1, -1)), (one, other))
+
+    def least(number: int) -> bool:
+        return any(holds(form - LinearForm.number(number)) for form in gap.lowers)
+
+    def most(number: int) -> bool:
+        return any(holds(LinearForm.number(number) - form) for form in gap.uppers)
+
+    if sign in ("==", "!="):
+        return sign == "!=" if least(1) or most(-1) else None
+    strict = "=" not in sign
+    return True if most(-strict) else False if least(1 - strict) else None
+
+
+def _open(axis: Axis) -> Axis:
+    """The same of any size: what it is here says nothing of elsewhere."""
+    return replace(axis, extent=None, size=None)
+
+
+def _of_sizes(static: Static) -> LinearForm | None:
     """A number made of sizes, and of 0 and 1: any other may be a setting."""
     match static:
         case Literal(value=0 | 1 | -1 as number):
-            return {_NUMBER: int(number)}
+            return LinearForm.number(int(number))
         case SizeOf(axis):
-            return {axis.family: 1}
+            return LinearForm.extent(_open(axis))
         case Arith(meaning=Sum(times), args=args):
-            found: Linear = {}
-            for arg, sign in zip(args, times, strict=True):
-                part = _linear(arg)
-                if part is None:
-                    return None
-                found = _plus(found, part, sign)
-            return found
+            parts = [_of_sizes(arg) for arg in args]
+            return pointwise(Sum(times), [UNKNOWN if part is None else exactly(part) for part in parts]).form
         case _:
             return None
-
-
-def _plus(one: Linear, other: Linear, sign: int = 1) -> Linear:
-    found = dict(one)
-    for family, times in other.items():
-        found[family] = found.get(family, 0) + sign * times
-    return {family: times for family, times in found.items() if times}
-
-
-def _less(one: Linear, other: Linear) -> Linear:
-    return _plus(one, other, -1)
-
-
-def _never_above(linear: Linear, most: int) -> bool:
-    """Whether it is at most that, whatever the sizes: it falls with them, and they are 1 or more."""
-    return sum(linear.values()) <= most and all(times <= 0 for family, times in linear.items() if family != _NUMBER)

@@ -230,7 +230,7 @@ PLAIN = {
     ),
     Plain.OFFSET_ZERO: PlainWords(
         "this is 0 wherever the mask lets through, where `{0}` is at most `{1}`",
-        "turn the difference round: ``{1} - {0}``",
+        "turn the difference round: ``{2}``",
         "the mask of this softmax hides the rest",
     ),
     Plain.PADDING_MIXED: PlainWords(
