@@ -14,8 +14,8 @@ from typing import NamedTuple
 from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.core.flow import Leaf
-from ...graph.core.index import Nest
-from ...graph.nodes import Apply, Constant, Graph, Repeat, reads
+from ...graph.core.index import Index, Nest, index_of
+from ...graph.nodes import Apply, Constant, Graph, Repeat
 from ...graph.traits import (
     Arrange,
     Choice,
@@ -325,21 +325,17 @@ class _Masks(Follower[Kind]):
                 return
         if where.root in shares.masks or re.fullmatch(_DRAWN, where.name.lower()) or not {*shares.axes} & {*along}:
             return
-        made = _since_softmax(self.home, value)
-        if (
-            {*shares.axes} <= {*self.named(node.axes)}
-            and _alone(self.home, made, node)
-            and not self._scored(made, where)
-        ):
+        index = index_of(self.home)
+        made = _since_softmax(index, value)
+        if {*shares.axes} <= {*self.named(node.axes)} and _alone(index, made, node) and not self._scored(made, where):
             zeroed = Plain.SHARES_ZEROED.at(at, where.mask(left_out=True), there=node.span)
             self.likely.append((where.root, zeroed))
 
     def _scored(self, made: list[Apply], where: Truth) -> bool:
         """Whether it has a part in the scores of a softmax, too, item by item."""
-        left, makers = list(made[-1].operands), _makers(self.home)
-        while left:
-            value = left.pop()
-            known, maker = self.now.get(value.id), makers.get(value.id)
+        left, index = list(made[-1].operands), index_of(self.home)
+        for value in left:  # grows as it goes
+            known, maker = self.now.get(value.id), index.op(value)
             if isinstance(known, Truths) and any(one.root == where.root for one in known.all):
                 return True
             if maker is not None and isinstance(maker.traits.reads, Pointwise | Arrange):
@@ -351,29 +347,20 @@ def _made(meaning: object, one: float, other: float) -> float:
     return one * other if isinstance(meaning, Product) else one + (other if meaning == Sum((1, 1)) else -other)
 
 
-def _makers(graph: Graph) -> dict[int, Apply]:
-    return {each.out.id: each for each in graph.nodes if isinstance(each, Apply)}
-
-
-def _alone(graph: Graph, made: list[Apply], node: Apply) -> bool:
+def _alone(index: Index, made: list[Apply], node: Apply) -> bool:
     """Whether nothing but one node reads what was set to zero, or the shares before: they may be summed, and what is
     made of them divided by that.
     """
-    ids = {each.out.id for each in made}
-    others = [each for each in graph.nodes if each is not node and not any(each is one for one in made)]
-    read = {each.id for other in others for each in reads(other)} | {output.value.id for output in graph.outputs}
-    return bool(made) and not ids & read
+    known = {id(each) for each in (*made, node)}
+    takers = (taker for each in made for taker in index.takers(each.out))
+    returned = any(each.out.id in index.returned for each in made)
+    return bool(made) and not returned and all(id(taker) in known for taker in takers)
 
 
-def _since_softmax(graph: Graph, value: Value) -> list[Apply]:
+def _since_softmax(index: Index, value: Value) -> list[Apply]:
     """The ops that make a value of shares, backwards; none if these are not made here."""
-    makers = _makers(graph)
-
-    def since(value: Value) -> list[Apply]:
-        node = makers.get(value.id)
-        if node is None or (isinstance(node.traits.reads, Normalise) and node.traits.reads.weights):
-            return [] if node is None else [node]
-        way = next((found for each in node.operands if (found := since(each))), None)
-        return [] if way is None else [node, *way]
-
-    return since(value)
+    node = index.op(value)
+    if node is None or (isinstance(node.traits.reads, Normalise) and node.traits.reads.weights):
+        return [] if node is None else [node]
+    way = next((found for each in node.operands if (found := _since_softmax(index, each))), None)
+    return [] if way is None else [node, *way]
