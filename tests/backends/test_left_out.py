@@ -497,6 +497,21 @@ def test_what_is_left_out_through_loops_and_lookups(name: str) -> None:
     assert not found["x"][bad != x].any()
 
 
+SEEN_ANYWHERE = (
+    "t <= s", "not (t > s)", "t == s or t < 3", "abs(s - t) < 2", "max(t - s, 0) < 1", "near[s, t, by = 3]()",
+    "s - t < 2 and t <= s", "(s - t) % 2 == 0", "floor(s / 4) == floor(t / 4)", "select(s > 3, t <= s, t == s)",
+)  # fmt: skip
+
+
+def test_nothing_is_chosen_where_each_item_is_surely_seen() -> None:
+    near = "block near[q: width, k: width like q, by: const]() -> bool[q, k] {\n    return k <= q and q - k < by\n}\n"
+    for mask in (*SEEN_ANYWHERE, "t < s", "t <= s and t > 1", "near[s, t, by = 0]()", "t == s / 2"):
+        net = block("model net", [("x", "", "t")], "s", [f"return sum[t](log(x) where {mask})"])
+        model = attnc.loads(HEAD + near + net).model("net")
+        same = model.source("torch") == model.source("torch", without=["guard"])
+        assert same == (mask in SEEN_ANYWHERE), mask
+
+
 def test_what_is_walked() -> None:
     """The ops of the table that are not finite everywhere, and those that take a mask: a new one joins by itself."""
     uses = {use for use, _ in HAZARDS}

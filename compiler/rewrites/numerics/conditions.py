@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from ...graph.core.term import ONE, UNKNOWN, ZERO, Term, constant, exactly, pointwise
+from ...graph.core.access import ZERO
 from ...graph.nodes import Apply, Constant, Graph, Node, Positions, makes
 from ...graph.traits import (
     LARGEST,
@@ -22,7 +22,6 @@ from ...graph.traits import (
     Gather,
     IndexMap,
     OpTraits,
-    Pointwise,
     Product,
     Reduce,
     Running,
@@ -35,10 +34,10 @@ from ...ops.internal import PICKED
 from ...ops.undo import arranges, copied_along, undone
 from ...sizes.axes import Arith, Axis, Literal, Static, known
 from ...sizes.forms import LinearForm
-from ...sizes.polynomials import never_negative
-from ...sizes.predicates import put
+from ...sizes.predicates import NEVER
 from ..tools.walk import Fresh
 from .finite import KnownTables
+from .places import AtPlace
 
 Condition = tuple[Value, ...]  # truths that all hold; of none of them: always
 NO_AXES = frozenset[Axis]()
@@ -58,7 +57,6 @@ class ConditionedBody:
         self.makers: dict[int, Node] = {}
         self.tables = KnownTables()
         self._made: dict[tuple[object, ...], Value] = {}  # by what makes them
-        self._terms: dict[int, Term] = {}
         self._joined: dict[Condition, Value] = {}
         self._anywhere: dict[tuple[Condition, frozenset[Axis]], Condition] = {}
 
@@ -240,33 +238,15 @@ class ConditionedBody:
         """Whether all hold at some item of the axes that go, wherever these have items: each item of a width sees
         itself under `t <= s`. Tried are the items of the same number along an axis that is kept, and the first ones.
         """
-        if any(truth.role > Role.TABLE for truth in truths):
-            return False
         for first in (False, True):
-            at = {axis: LinearForm.index(axis) for axis in kept}
+            at = {}
             for axis in gone:
                 like = None if first else next((other for other in kept if other.family == axis.family), None)
                 at[axis] = ZERO if like is None else LinearForm.index(like)
-            if all(_holds(self._term(truth), at) for truth in truths):
+            there = AtPlace(self.makers, at)
+            if all(there(truth).false == NEVER for truth in truths):
                 return True
         return False
-
-    def _term(self, value: Value) -> Term:
-        """What is known of a number or a truth of positions."""
-        if value.id not in self._terms:
-            match self.makers.get(value.id):
-                case Positions(axis):
-                    term = exactly(LinearForm.index(axis))
-                case Constant(static):
-                    term = constant(static)
-                case Apply(traits=OpTraits(reads=Pointwise(meaning)), operands=operands):
-                    term = pointwise(meaning, [self._term(operand) for operand in operands])
-                case Apply(traits=OpTraits(reads=Arrange(IndexMap.SAME | IndexMap.NEW)), operands=(x,)) as node:
-                    term = self._term(x).renamed(dict(zip(node.axes, node.made, strict=False)), {})
-                case _:
-                    term = UNKNOWN
-            self._terms[value.id] = term
-        return self._terms[value.id]
 
 
 def all_of(truths: Iterable[Value]) -> Condition:
@@ -283,8 +263,3 @@ def _instead(axes: tuple[Axis, ...], old: Sequence[Axis], new: Sequence[Axis]) -
     """The axes, with the new ones in place of the old: where the first of these stood, or in front."""
     first = next((place for place, axis in enumerate(axes) if axis in old), 0)
     return (*axes[:first], *new, *(axis for axis in axes[first:] if axis not in old))
-
-
-def _holds(term: Term, at: Mapping[Axis, LinearForm]) -> bool:
-    """Whether a truth surely holds at a place: what would follow if it did not cannot be there."""
-    return all(any(never_negative((-fact - ONE).poly) for fact in case) for case in put(term.false, at))
