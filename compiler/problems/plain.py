@@ -54,6 +54,11 @@ class Plain(Enum):
     NOTHING_DECLARED = "E0219", "an empty file (its name)"
     UNUSED = "W0502", "a variable (its name)"
     UNUSED_IN_REPEAT = "W0502", "a variable of a repeat (its name)"
+    PASSES_IN_VAIN = (
+        "W0502",
+        "passes that the next bind over (what, how many there are, how many do nothing; there: it)",
+    )
+    ROUND_IN_VAIN = "W0502", "a value that only its own next pass reads (its name; there: the repeat)"
     UNUSED_DECLARATION = "W0503", "nothing mentions it (its kind, its name)"
     NOT_EARLIER = "E0403", "a parameter is like what is no parameter before it (its name, the other)"
     GONE_REPEAT = "E0202", "a variable of a repeat that has ended (its name; there: where it was bound)"

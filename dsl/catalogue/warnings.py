@@ -10,7 +10,8 @@ ENTRIES = (
         "a value that is never used",
         """
         Nothing reads this value. Often another name was meant further down. Delete it; a result of a call that you do
-        not need is called `_`.
+        not need is called `_`. In a `repeat` that is told, too, of a value that only its own next pass reads, and of
+        passes that do nothing, for each next one binds over what they have made.
         """,
         """
 depth model = 8

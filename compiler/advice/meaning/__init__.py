@@ -18,10 +18,10 @@ from ..places.turns import turns
 from .comparisons import masks_of_places
 from .dropped import wrongly_dropped
 from .heads import heads_unlike
+from .idle import idle
 from .masks import masks_of_data
 from .never_learn import never_learn
 from .numbers import wrong_numbers
-from .overwritten import overwritten
 from .padding import padding_read
 
 READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
@@ -37,7 +37,7 @@ READERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (
 OF_CALLERS: tuple[Callable[[Graph], Iterable[Problem]], ...] = (turns, offsets)
 """Those that read a block alone only if no model calls it: the model's own reading of it knows what it is given."""
 
-OF_OWN_SIZES: tuple[Callable[[Graph], Iterable[Problem]], ...] = (never_learn, overwritten)
+OF_OWN_SIZES: tuple[Callable[[Graph], Iterable[Problem]], ...] = (never_learn, idle)
 """Those that read a file at the sizes that it declares alone: with others a softmax may be over one item, which is no
 mistake of the text.
 """

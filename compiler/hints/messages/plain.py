@@ -129,6 +129,16 @@ PLAIN = {
         "`{0}` is never used",
         "delete it, or call it `_`; a repeat gives on what it rebinds, a name that stands before it",
     ),
+    Plain.PASSES_IN_VAIN: PlainWords(
+        "of {1} passes no result hangs on the first {2}: what they make, `{0}`, is bound over before it is read",
+        "read in each pass what the one before it has made, `{0}`",
+        "the passes",
+    ),
+    Plain.ROUND_IN_VAIN: PlainWords(
+        "`{0}` goes round, and no result hangs on it",
+        "read it behind the repeat or in what goes on from there, or leave it out",
+        "the repeat",
+    ),
     Plain.UNUSED_DECLARATION: PlainWords("{0} `{1}` is never used", "delete it"),
     Plain.NOT_EARLIER: PlainWords(
         "`{0}` is to be like `{1}`, which is no earlier parameter of this block",
