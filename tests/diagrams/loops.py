@@ -27,19 +27,15 @@ OPS = {  # an op with its operands; LABEL is that of its weights
 COUNT = {name: len(set(re.findall(r"\{\d\}", text))) for name, text in OPS.items()}
 SWAPPED = {"sum": "product", "product": "sum", "tanh": "map", "residual": "gate", "gate": "residual"}
 EXCHANGED = ("sum", "product")  # the order of their operands means nothing
-HEAD = """width x
-width y like x
-depth m = 3
-block g(u: [x, m], v: [x, m]) -> [x, m] { return tanh(linear.P[m -> m](u)) * linear.Q[m -> m](v) }
-block h(u: [x, m], v: [x, m]) -> [x, m] {
-    repeat.inner 2 { u = v + tanh(linear.R[m -> m](u)) }
-    return u
+HEAD = "width x\nwidth y like x\ndepth m = 3\n"
+BLOCKS = {
+    "g": "(u: [x, m], v: [x, m]) -> [x, m] { return tanh(linear.P[m -> m](u)) * linear.Q[m -> m](v) }\n",
+    "h": "(u: [x, m], v: [x, m]) -> [x, m] {\n"
+    "    repeat.inner 2 { u = v + tanh(linear.R[m -> m](u)) }\n    return u\n}\n",
+    "cell": "(item: [m], state: [m], along: [m]) -> (state: [m]) {\n"
+    "    return tanh(linear.S[m -> m](item) + state JOINED along)\n}\n",
 }
-block cell(item: [m], state: [m], along: [m]) -> (state: [m]) {
-    return tanh(linear.S[m -> m](item) + state JOINED along)
-}
-model f(a: [x, m], b: [x, m], c: [x, m]) -> [x, m] {
-"""
+MODEL = "model f(a: [x, m], b: [x, m], c: [x, m]) -> [x, m] {\n"
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,8 @@ class Program:
     @property
     def text(self) -> str:
         inside = "".join(node.text("    ") for node in self.body)
-        return HEAD.replace("JOINED", self.joined) + inside + f"    return {self.result}\n}}\n"
+        called = "".join(f"block {name}{text}" for name, text in BLOCKS.items() if f" {name}.w" in inside)
+        return HEAD + called.replace("JOINED", self.joined) + MODEL + inside + f"    return {self.result}\n}}\n"
 
 
 # -- at random -------------------------------------------------------------------------------------------------------

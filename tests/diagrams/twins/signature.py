@@ -23,7 +23,7 @@ from unittest.mock import patch
 from attnc.compiler.graph.nodes import Graph
 from attnc.diagrams import draw
 from attnc.diagrams.base.curves import sampled
-from attnc.diagrams.base.picture import Box
+from attnc.diagrams.base.picture import Box, Point
 from attnc.diagrams.base.text import MACRON, Rich, plain
 from attnc.diagrams.draw import making
 from attnc.diagrams.draw.sheet import Sheet
@@ -135,6 +135,10 @@ class _Figure:
         self.kept: list[object] = []
         self._labels()
         self._texts()
+        self.along: dict[int, list[Point]] = {}  # points of each wire, which has a curve in each of its rows
+        for wire, chain in sheet.curves:
+            self.along.setdefault(wire.number, []).extend(sampled(chain, 2.0))
+        self.back = {e.tail for e in sheet.picture.edges if e.attributes.get("class") == "scalar"}  # rails, too
         for column in sheet.columns:
             for step in column.steps:
                 self._join(step)
@@ -277,7 +281,7 @@ class _Figure:
         at_wires = self._at_wires(step, mine, [own for _, own in ins], [own for _, own in outs])
         if shapes == ["triangle"]:  # it is a softmax where nothing else is said: there is not always room for the word
             mine = [(text, box, cls) for text, box, cls in mine if plain(text) != "softmax"]
-        free = sorted(self.said(text) for k, (text, _, _) in enumerate(mine) if k not in at_wires)
+        free = sorted(self.said(text) for k, (text, _, _) in enumerate(mine) if k not in at_wires and not _round(text))
         me, column = ("step", id(step)), self.sheet.column_of[id(step)]
         self.point(me, ("glyph", tuple(sorted(shapes)), tuple(free)))
         if step.section is not None:
@@ -365,9 +369,6 @@ class _Figure:
         """At which operand or result each mark stands that says something of it."""
         found: dict[int, tuple[str, int]] = {}
         column, slot = self.sheet.column_of[id(step)], self.sheet.slots[id(step)]
-        chains: dict[int, list[tuple[float, float]]] = {}  # a wire has a curve in each of its rows
-        for wire, chain in self.sheet.curves:
-            chains.setdefault(wire.number, []).extend(sampled(chain, 2.0))
         for k, (_, box, cls) in enumerate(texts):
             y = (box[1] + box[3]) / 2
             kind = cls.split()
@@ -385,7 +386,7 @@ class _Figure:
                 side = "in"
                 apart = []
                 for at, own in enumerate(ins):
-                    near = [p for w in own for p in chains.get(w.number, ()) if slot.x0 - 64 < p[0] <= slot.x1 + 1]
+                    near = [p for w in own for p in self.along.get(w.number, ()) if slot.x0 - 64 < p[0] <= slot.x1 + 1]
                     apart.append((min((_gap(box, p) for p in near), default=1e9), at))
             else:
                 continue
@@ -405,11 +406,18 @@ class _Figure:
         titles = {
             self.said(text)
             for text, _, _ in self.texts.get(id(section), ())
-            if not plain(text).startswith("next ") and not plain(text).endswith(("go round", "goes round"))
+            if not _round(text)
         }
         clusters = self.sheet.picture.clusters
         shown = {self.said(c.label) for c in clusters if c.tip == section.title and not section.repeat and c.label}
+        titles |= {"goes round"} if section.repeat and self._goes_round(section) else set()
         return ("section", section.repeat, tuple(sorted(titles | {s for s in shown if "continued" not in s})))
+
+    def _goes_round(self, section: Section) -> bool:
+        """A line at the foot of brackets says it, if they stand in one row; else words at either of them."""
+        ends = [step for step in (section.enter, section.exit) if step is not None]
+        words = [text for owner in (section, *ends) for text, _, _ in self.texts.get(id(owner), ())]
+        return any(map(_round, words)) or any(f"{self.sheet.slots[id(step)].id}_lt" in self.back for step in ends)
 
     def _sections(self) -> None:
         for section in self.sheet.scene.sections:
@@ -431,6 +439,11 @@ class _Figure:
             if x0 - 1 <= at[0] <= x1 + 1 and y0 - 1 <= at[1] <= y1 + 1:
                 return step
         return None
+
+
+def _round(text: Rich) -> bool:
+    """Whether it says that something goes round in a loop."""
+    return plain(text).startswith("next ") or plain(text).endswith(("go round", "goes round"))
 
 
 def _gap(box: Box, p: tuple[float, float]) -> float:
