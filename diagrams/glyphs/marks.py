@@ -64,10 +64,8 @@ def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> Non
     sheet.write(x + letter / 2, y, step.text, theme.GLYPH)
     if step.raised:
         sheet.write(x + letter + raised / 2 + 1, y - 3.8, step.raised, theme.RAISED)
-    if step.one:  # a second line inside the left edge
-        line = (slot.x0 + 2.6, top + 2.5, slot.x0 + 3.8, bottom - 9.5)
-        sheet.shape(f"{slot.id}_o", line, f"op {step.mark}", "one for all passes", covers=False, shape="box",
-                    style="filled", fillcolor=sheet.theme.ink, color=sheet.theme.ink, penwidth="0")  # fmt: skip
+    if step.one:
+        _one_for_all(sheet, step, slot, top + 2.5, bottom - 9.5)
     if step.bias:
         sheet.write(x + letter + 5.2, y + 5.5, roman("+"), theme.CAPTION)
     for wire in inner:
@@ -84,9 +82,17 @@ def _learned(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> Non
         sheet.begin(wire, slot.id, slot.x1)
 
 
+def _one_for_all(sheet: Canvas, step: DrawStep, slot: Slot, top: float, bottom: float, x: float = 2.6) -> None:
+    """A second line inside the left edge."""
+    line = (slot.x0 + x, top, slot.x0 + x + 1.2, bottom)
+    sheet.shape(f"{slot.id}_o", line, f"op {step.mark}", "one for all passes", covers=False, shape="box",
+                style="filled", fillcolor=sheet.theme.ink, color=sheet.theme.ink, penwidth="0")  # fmt: skip
+
+
 def _ring(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
     top, bottom = span(covered(step, meeting), slot.column, 12)
-    shape = "ellipse" if len(covered(step, meeting)) == 1 else "box"
+    round = len(covered(step, meeting)) == 1 and slot.x1 - slot.x0 < 48  # a longer name needs the corners
+    shape = "ellipse" if round else "box"
     style = "filled" if shape == "ellipse" else "filled,rounded"
     sheet.shape(
         slot.id,
@@ -98,7 +104,10 @@ def _ring(sheet: Canvas, step: DrawStep, meeting: Meeting, slot: Slot) -> None:
         fillcolor=sheet.theme.norm,
         penwidth="1.8",
     )
-    sheet.write(slot.middle, (top + bottom) / 2, step.text, theme.CAPTION)
+    middle = (top + bottom) / 2
+    if step.one:
+        _one_for_all(sheet, step, slot, middle - 4.5, middle + 4.5, 4.2)
+    sheet.write(slot.middle + (3 if step.one else 0), middle, step.text, theme.CAPTION)
     if step.note:
         heights = (bottom + 9.0, top - 8.0) if at_foot(step, meeting) else (top - 8.0, bottom + 9.0)
         sheet.later.append((slot.middle, heights, step.note, theme.CAPTION, False))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import cycle
 
-from ...compiler.graph.nodes import Graph, values_of
-from ...compiler.graph.values import Role, Scalar
+from ...compiler.graph.nodes import Graph, makes, nested, values_of
+from ...compiler.graph.values import Role, Scalar, Value
 from ...dsl.source import Span
 
 TINTS = {
@@ -62,11 +63,20 @@ NONE = Hints()
 
 
 def tinted(hints: Hints, graph: Graph) -> Hints:
-    """With a tint for each value that has a name of its own, unless the author has chosen tints."""
+    """With a tint for each value that has a name of its own, in repeats and blocks, too, unless the author has chosen
+    tints."""
     if hints.tints:
         return hints
-    taken = Counter(value.name for value in values_of(graph))
-    own = [v.name for v in values_of(graph)
-           if v.name and taken[v.name] == 1 and v.role > Role.TABLE and v.type.element is not Scalar.BOOL]  # fmt: skip
-    own = [name for name in own if all(name != entry.name for entry in graph.inputs)]
-    return replace(hints, tints=tuple(zip(map(Said, own), cycle(TINTS), strict=False)), every=True)
+    within = [value for inner in nested(graph) if inner is not graph for node in inner.nodes for value in makes(node)]
+    outer = {value.name for value in values_of(graph)}
+    own = [*_own(values_of(graph)), *(name for name in _own(within) if name not in outer)]
+    names = [name for name in own if all(name != entry.name for entry in graph.inputs)]
+    return replace(hints, tints=tuple(zip(map(Said, names), cycle(TINTS), strict=False)), every=True)
+
+
+def _own(values: Iterable[Value]) -> list[str]:
+    """The names that one of these has alone, of those that are no tables."""
+    values = list(values)
+    taken = Counter(value.name for value in values)
+    return [v.name for v in values
+            if v.name and taken[v.name] == 1 and v.role > Role.TABLE and v.type.element is not Scalar.BOOL]  # fmt: skip

@@ -34,6 +34,8 @@ class FigureNames:
         path, name, axis = form[1].split(".")[:-1], form[2], form[3]
         marks: list[DrawStep | Section] = [] if inputs else [s for s in self.scene.sections if name in _called_open(s)]
         marks += [s for s in self.steps if name in called(s) and (inputs is None or inputs is (s.mark == "input"))]
+        if not inputs:  # brackets, by their own name, and by that of what comes out of them, if nothing in them has it
+            marks += [section for section in self.scene.sections if name in called_brackets(section)]
         marks = [mark for mark in marks if _within(mark.path, path)]
         if not marks:
             return self._missing(said, [*path, name], inputs is True)
@@ -52,12 +54,15 @@ class FigureNames:
     def _missing(self, said: Said, parts: list[str], inputs: bool) -> Diagnostic:
         name, what = parts[-1], "input" if inputs else "thing"
         message = f"there is no {what} `{said.text}` in the figure of `{self.graph.name}`"
-        closed = None if inputs else next(iter(_closed_around(self.graph, name)), None)
+        opened = {each for step in self.scene.steps for names in step.path for each in names}
+        around = () if inputs else _closed_around(self.graph, name)
+        closed = next((block for block in around if block not in opened), None)
         known = list(
             dict.fromkeys(n for step in self.steps if not inputs or step.mark == "input" for n in called(step))
         )
         if not inputs:
-            known += [name for section in self.scene.sections for name in sorted(_called_open(section))]
+            sections = self.scene.sections
+            known += [name for section in sections for name in sorted(_called_open(section) | called_brackets(section))]
         near = get_close_matches(name, known, 1, 0.6)
         if closed is not None and name not in known:
             return error(
@@ -85,8 +90,14 @@ def called(step: DrawStep) -> set[str]:
 
 def _called_open(section: Section) -> set[str]:
     """The names of an open block: its own, and that of what it makes."""
-    made = section.exit.names if section.exit is not None and not section.repeat else set()
-    return set(section.names) | made
+    made = section.exit.names if section.exit is not None else set()
+    return set() if section.repeat else set(section.names) | made
+
+
+def called_brackets(section: Section) -> set[str]:
+    """The same of a repeat or a scan."""
+    made = section.exit.names if section.exit is not None else set()
+    return set(section.names) | made if section.repeat else set()
 
 
 def _within(path: Path, wanted: list[str]) -> bool:

@@ -224,7 +224,9 @@ def _through(step: DrawStep, meeting: Meeting, after: float) -> GlyphSize:
 def _on(step: DrawStep) -> GlyphSize:
     match step.mark:
         case "ring":
-            ring = max(24.0, width(step.text, theme.CAPTION) + 7)
+            letters = tuple(run for run in step.text if run.shift >= 0)  # an index may stand nearer to the edge
+            ring = max(24.0, width(letters, theme.CAPTION) + 7, width(step.text, theme.CAPTION) + 3)
+            ring += 7 if step.one else 0
             beside = max(3.0, (width(step.note, theme.CAPTION) - ring) / 2 + 2)
             return GlyphSize(beside, ring, beside)
         case "triangle":

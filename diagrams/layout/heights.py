@@ -17,6 +17,7 @@ _KIN = 0.6  # what each point more between two wires of one tensor costs, in eac
 _BRACKET = (15.0, 15.0)  # how far repeat brackets go beyond the wires inside, above and below
 _REGION = (30.0, 14.0)  # the same for tinted regions: the title stands above
 _LOOP = 17.0  # room beneath a scan or a loop over tiles for the line that feeds its state back, and its names above it
+_WORDS = 9.0  # room for words in its place, at an opening bracket whose closing one is in another row
 _NAMED = 24.0  # a glyph that goes further up than this has a name over it
 _FOOT = 16.0  # and one that goes further down has text beneath it
 _INSIDE = 8.0  # between a border and the next one around it
@@ -59,8 +60,8 @@ class RowHeights:
                     self.index[j, id(track)] = len(self.tracks)
                     self.tracks.append((j, track))
         self.held = self._held(row)
-        here = {id(step) for j in row for step in columns[j].steps}
-        self.whole = {id(s) for s in sections if {id(s.enter), id(s.exit)} <= here}  # that begin and end in this row
+        self.here = {id(step) for j in row for step in columns[j].steps}
+        self.whole = {id(s) for s in sections if {id(s.enter), id(s.exit)} <= self.here}  # that begin and end here
         self.sections = [section for section in sections if id(section) in self.held]
         first = len(self.tracks)
         self.edges = {id(section): (first + 2 * k, first + 2 * k + 1) for k, section in enumerate(self.sections)}
@@ -177,7 +178,7 @@ class RowHeights:
             fences.append((above, self.index[j, id(first)], pad[0] + extra_top))
             line = _LOOP + extra_foot if section.loops else 0.0
             if section.round:  # it runs at the foot of the brackets
-                line = extra_foot if key in self.whole else 0.0
+                line = extra_foot if key in self.whole else _WORDS if id(section.enter) in self.here else 0.0
             fences.append((self.index[j, id(last)], below, pad[1] + line))
             self.pulls.append((above, self.index[j, id(first)], 0.0005))
             self.pulls.append((self.index[j, id(last)], below, 0.0005))
@@ -301,6 +302,10 @@ def _alignments(step: DrawStep, meeting: Meeting) -> list[tuple[Wire, Wire, floa
                         out += [(w, wire, 1.0) for w in ins if w.axis == wire.axis]
                     if step.mark in ("bar", "pick"):
                         out += [(w, wire, 1.0) for w in ins if w.axis in step.contracted]
+        case StepKind.ENTER:  # a start that lacks axes of what goes round, such as a number, leads to the middle of it
+            for own, inner in zip(meeting.ins, meeting.outs, strict=False):
+                lost = [wire for wire in own if wire.axis is None]
+                out += [(wire, inner[(len(inner) - 1) // 2], 4.0) for wire in lost if wire not in inner]
         case StepKind.COPY:
             main = meeting.outs[meeting.main]
             out += [(a, b, 8.0) for a, b in zip(meeting.ins[0], main, strict=True) if a is not b]

@@ -169,10 +169,6 @@ class Opening:
     def _streams(self, graph: Graph) -> bool:
         return graph.kind == "loop" or any(self._streams(inner) for node in graph.nodes for inner in children(node))
 
-    def learns(self, graph: Graph) -> bool:
-        """Whether a block has weights, itself or in what it calls."""
-        return self._size(graph)[1] > 0
-
     def _fixed(self, graph: Graph) -> How | None:
         """How a block that says where items stand is drawn, unless it is opened by name."""
         if id(graph) not in self.fixed:

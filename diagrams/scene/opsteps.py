@@ -39,14 +39,13 @@ class Steps(Elementwise):
                 return self.named_again(frame, item, item.axes)
             case Tensor():
                 return item
-            case Learned(weight, axes, key, loops):
+            case Learned(weight, axes, path, loops):
                 tensor = Tensor(axes, weight)
                 step = DrawStep(
                     StepKind.SOURCE, "learned", [], [tensor], frame.section, made=axes, text=name_text(weight, "b")
                 )
                 step.learned, step.late, step.tip = True, True, f"learned {weight}"
-                step.weights = key
-                self.passes(frame, step, loops)
+                self.passes(frame, step, path, loops)
                 self.add(step)
                 return tensor
             case Symbolic():
@@ -176,7 +175,10 @@ class Steps(Elementwise):
             mark = "plain" if tensors else "table"
             if glyph is MAP:  # of rows that experts are given
                 text = roman(f"{name_of(node.traits)} {tail(node.name or '')}")
-            self.add(DrawStep(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=op.tip))
+            step = DrawStep(kind, mark, tensors, [out], frame.section, text=text, late=True, tip=op.tip)
+            if node.weights:
+                self.passes(frame, step, frame.prefix + (node.name or ""), frame.loops)
+            self.add(step)
             return out
         x = tensors[0]
         step = DrawStep(
@@ -197,8 +199,8 @@ class Steps(Elementwise):
             step.text, step.raised = bold(name_of(node.traits)), name_text(tail(node.name or ""))
             step.bias = any(w.name.endswith("bias") for w in node.weights)
             step.each = tuple(frame.axis(a) for a in node.each)
-            step.weights, step.whose = self.key(frame, node.name or ""), frame.prefix + (node.name or "")
-            self.passes(frame, step, frame.loops)
+        if node.weights:
+            self.passes(frame, step, frame.prefix + (node.name or ""), frame.loops)
         if isinstance(node.traits, Collective):
             step.text, step.sent, step.sent_along = sent_text(node.traits), node.traits, tuple(op.eaten)
         if not step.on and not step.eaten and not step.made:
@@ -234,8 +236,8 @@ class Steps(Elementwise):
                 step = DrawStep(
                     StepKind.THROUGH, "learned", [x], [out], frame.section, eaten=eaten, made=born, learned=True
                 )
-                step.text, step.raised, step.weights = bold("L"), name_text(other.name), other.key
-                self.passes(frame, step, other.loops)
+                step.text, step.raised = bold("L"), name_text(other.name)
+                self.passes(frame, step, other.path, other.loops)
             else:
                 y = self.tensor(frame, other)
                 step = DrawStep(StepKind.JOIN, "loop", [x, y], [out], frame.section, contracted=eaten)

@@ -42,8 +42,8 @@ def lookup(steps: Collector, op: DrawnOp) -> Item:
         rest = set(table.axes) - set(op.eaten)
         if (rest or not index.axes) and not rest & set(index.axes):
             text = name_text(table.name, "b")
-            step = DrawStep(StepKind.THROUGH, LOOKUP.mark, [index], [], frame.section, text=text, weights=table.key)
-            steps.passes(frame, step, table.loops)
+            step = DrawStep(StepKind.THROUGH, LOOKUP.mark, [index], [], frame.section, text=text)
+            steps.passes(frame, step, table.path, table.loops)
             return _embedded(steps, op, index, step)
     x = steps.tensor(frame, table)
     if isinstance(index, Symbolic) and not index.leaves:
@@ -59,8 +59,7 @@ def _learned(steps: Collector, op: DrawnOp) -> Tensor:
     label = tail(name or letter)
     step = DrawStep(StepKind.THROUGH, LOOKUP.mark, [x], [], frame.section, text=bold(letter))
     step.raised = name_text(label) if label != letter else ()
-    step.weights, step.whose = steps.key(frame, name), frame.prefix + name
-    steps.passes(frame, step, frame.loops)
+    steps.passes(frame, step, frame.prefix + name, frame.loops)
     return _embedded(steps, op, x, step)
 
 

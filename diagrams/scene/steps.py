@@ -60,6 +60,7 @@ class Section:
     along: Axis | None = None  # of a scan: the axis that it runs along
     name: str = ""  # of the block that is open
     block: str = ""  # its title
+    whose: str = ""  # of an open block that has weights: their path, from the figure's graph on
     loops: tuple[str, ...] = ()  # the names of what goes round: of a repeat, a scan, or a loop over tiles
     streams: Axis | None = None  # of a loop over tiles: the axis that it runs along,
     tiles: Mapping[Axis, int] = field(default_factory=dict)  # how many items of an axis a tile has, where not all,
@@ -67,7 +68,7 @@ class Section:
     carried: tuple[tuple[Tensor, Tensor], ...] = ()  # of a repeat: what a pass begins with, and what it goes on with
     enter: DrawStep | None = None
     exit: DrawStep | None = None
-    names: frozenset[str] = frozenset()  # what hints call it: the block, and the label of its call
+    names: frozenset[str] = frozenset()  # what hints call it: the block or repeat, and the label of its call
     path: Path = ()
 
     @property
@@ -280,9 +281,10 @@ class Collector(ABC):
             self.maker[id(tensor)] = step
         return step
 
-    def passes(self, frame: Frame, step: DrawStep, learned: tuple[str, ...]) -> None:
-        """Tell of weights that stand within the repeats `learned` in which of the passes around they are others: an
-        index at the letter; and whether there is a repeat for all passes of which they are one."""
+    def passes(self, frame: Frame, step: DrawStep, path: str, learned: tuple[str, ...]) -> None:
+        """The weights of this path are its, and stand within the repeats `learned`. Tell in which of the passes around
+        they are others: an index at the letter; and whether there is a repeat for all passes of which they are one."""
+        self.owns(step, path)
         letters = [letter for letter in learned if letter]
         step.counted, step.one = bool(letters), len(letters) < len(frame.loops)
         if letters:
@@ -290,9 +292,9 @@ class Collector(ABC):
             step.text = step.text if step.raised else lowered(step.text, index)
             step.raised = lowered(step.raised, index)
 
-    def key(self, frame: Frame, name: str) -> int:
-        """A number for the weights of this name in this frame."""
-        return self.keys.setdefault(frame.prefix + name, len(self.keys) + 1)
+    def owns(self, step: DrawStep, path: str) -> None:
+        """The weights of this path are its."""
+        step.weights, step.whose = self.keys.setdefault(path, len(self.keys) + 1), path
 
     def rank(self, tensor: Tensor) -> int:
         """The place of an input among the inputs."""

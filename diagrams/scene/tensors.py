@@ -27,7 +27,7 @@ class Learned:
 
     name: str
     axes: tuple[Axis, ...]
-    key: int = 0  # one for each parameter
+    path: str = ""  # its own name behind those of what was called
     loops: tuple[str, ...] = ()  # of the repeats that it stands in, what counts their passes (`Frame.loops`)
 
 

@@ -17,6 +17,7 @@ from ...compiler.graph.nodes import (
     Repeat,
     Scan,
     makes,
+    owns,
     reads,
 )
 from ...compiler.graph.values import IndexInto, Scalar, Type, Value
@@ -73,7 +74,7 @@ class _Unfolding(Steps):
         super().__init__(scene, titles, path)
         self.opening, self.marks, self.loops = opening, marks, loops
         self.met: dict[Axis, Axis] = {}  # the figure's axes
-        self.later: set[tuple[int, int]] = set()  # values to be tinted that no step makes: their readers are
+        self.later: dict[int, Item] = {}  # formulas to be tinted, by their ids: what shows them is, and their readers
 
     # -- graphs
 
@@ -150,8 +151,8 @@ class _Unfolding(Steps):
                     at = frame.axis(axis)
                     frame.items[out.id] = Symbolic("position", axis=at, axes=(at,))
                 case Parameter(weight, out):
-                    key = self.key(frame, weight.name)
-                    frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), key, frame.loops)
+                    path = frame.prefix + weight.name
+                    frame.items[out.id] = Learned(tail(weight.name), frame.shown(out), path, frame.loops)
                 case Apply():
                     frame.items[node.out.id] = self.apply(frame, node)
                     self.called(frame, node.out, tail(node.name or ""))
@@ -170,12 +171,12 @@ class _Unfolding(Steps):
         """
         for out in makes(node):
             look = marks.looks.get((id(frame.graph), out.id))
-            if look is None and any((id(frame.graph), value.id) in self.later for value in reads(node)):
+            if look is None and any(id(frame.items.get(value.id)) in self.later for value in reads(node)):
                 look = marks.within
             item = frame.items.get(out.id)
             step = self.maker.get(id(item)) if isinstance(item, Tensor) else None
-            if look is not None and step is None:
-                self.later.add((id(frame.graph), out.id))
+            if look is not None and step is None and item is not None:
+                self.later[id(item)] = item
             elif look is not None and step is not None and step.number <= before:
                 self.tinted(step, marks.within)
             elif look is not None and step is not None and step.border is not None:
@@ -183,6 +184,12 @@ class _Unfolding(Steps):
             elif look is not None:
                 for each in self.scene.steps[before:]:
                     self.tinted(each, look)
+
+    def tensor(self, frame: Frame, item: Item, name: str = "") -> Tensor:
+        tensor = super().tensor(frame, item, name)
+        if self.marks is not None and id(item) in self.later and id(tensor) in self.maker:
+            self.tinted(self.maker[id(tensor)], self.marks.within)
+        return tensor
 
     def tinted(self, mark: DrawStep | Section, look: Look) -> None:
         bare = isinstance(mark, DrawStep) and mark.kind is StepKind.COPY
@@ -233,6 +240,7 @@ class _Unfolding(Steps):
         elif how is How.REGION:
             section = self.section(self.titles.call(node), frame.section, block=self.titles.of(node.graph))
             section.name = node.graph.name
+            section.whose = frame.prefix + node.name if node.name and owns(node.graph) else ""
             args = self.enter(frame, section, args, inner)
             inner.section = section
         for entry, item in zip(node.graph.inputs, args, strict=True):
@@ -251,7 +259,10 @@ class _Unfolding(Steps):
         for value, result in zip(node.outs, results, strict=True):
             if isinstance(result, Symbolic) and how is not How.REGION:
                 given = tuple((const.name, self.static(frame, value)) for const, value in node.consts)
-                result = titled(result, title, [frame.axis(outer) for _, outer in node.axes], given)
+                written = titled(result, title, [frame.axis(outer) for _, outer in node.axes], given)
+                if id(result) in self.later:
+                    self.later[id(written)] = written
+                result = written
             frame.items[value.id] = result
             if loop is None:  # its results have their names inside
                 self.called(frame, value)
@@ -332,6 +343,7 @@ class _Unfolding(Steps):
     ) -> list[Item]:
         """Between the brackets of a repeat. turns: whether what it makes goes round."""
         section = self.section(title, frame.section, repeat=True)
+        section.names, section.path = frozenset(node.name.split(".")), self.path[:-1]
         if turns:
             section.loops = tuple(entry.name for entry in node.bodies[0].inputs[: node.carried])
         return self.within(frame, node, section, args, inside)
@@ -373,8 +385,10 @@ class _Unfolding(Steps):
         along = frame.axis(node.axis)
         section = self.section(along.name, frame.section, repeat=True)
         section.along = along
+        section.names, section.path = called(node), self.path
         how = self.opening.how(node, frame.level)
         inner = self.inside(frame, node, section, frame.level + (how is not How.CLOSED))
+        inner.loops = (*frame.loops, "")  # all steps have one set of weights
         section.loops = tuple(node.graph.inputs[at].name for at, _ in sorted(node.states))
         args = self.enter_scan(frame, node, section, inner)
         results: list[Item]
@@ -556,8 +570,8 @@ class _Unfolding(Steps):
             node,
             segments(frame.graph, node) if isinstance(node, Call) else frozenset(),
         )
-        if node.name and isinstance(node, Call) and self.opening.learns(node.graph):
-            step.weights, step.whose = self.key(frame, node.name), frame.prefix + node.name
+        if node.name and owns(node.graph):  # the frame of a scan is that of its block
+            self.owns(step, frame.prefix + node.name if isinstance(node, Call) else frame.prefix.removesuffix("."))
         if node.graph.kind == "op":
             step.mark, step.block = "plain", ""
         if not step.ins:

@@ -13,7 +13,8 @@ from attnc.cli import main
 from attnc.diagrams import Diagram
 from attnc.diagrams.base.text import plain
 from attnc.diagrams.hints.hints import TINTS
-from attnc.diagrams.scene.steps import DrawStep
+from attnc.diagrams.hints.naming import called_brackets
+from attnc.diagrams.scene.steps import DrawStep, Section
 from attnc.dsl.diagnostic import Diagnostic
 from attnc.dsl.errors import AttnError
 
@@ -169,6 +170,45 @@ def test_each_value_gets_a_tint_if_the_author_has_chosen_none() -> None:
     assert len(plates) == 5 == tex.count("colorbox")  # Q, K, V, scores, weights
     assert all(color[1:] in tex for color in plates)
     assert "xcolor" in tex.split("\n")[0] and "xcolor" not in spec.block("heads").latex()
+
+
+NAMED = {  # where a value may stand; `there` is its name, and no other value has it
+    "at the top": "    there = a * b\n    return tanh(there)\n",
+    "in a repeat": "    repeat.r 3 {\n        there = a * b\n        a = tanh(there)\n    }\n    return a\n",
+    "in a nested repeat": "    repeat.r 3 {\n    repeat.s 2 {\n        there = a * b\n        a = tanh(there)\n    }\n"
+    "    }\n    return a\n",
+    "of a repeat": "    there = a\n    repeat.r 3 {\n        there = tanh(there) * b\n    }\n    return there\n",
+    "in a scan": "    return scan[t] cell(a, h = 0)\n",
+    "of a scan": "    there = scan[t] cell(a, h = 0)\n    return there\n",
+    "in a block in line": "    return inner(a, b)\n",
+}
+CELL = (
+    "block cell(i: [m], h: [m]) -> (h: [m]) {{\n    {0} = i * h\n    return tanh({0})\n}}\n"
+    "block inner(a: [t, m], b: [t, m]) -> [t, m] {{\n    {0} = a * b\n    return tanh({0})\n}}\n"
+)
+
+
+@pytest.mark.parametrize("place", NAMED)
+def test_a_value_is_tinted_wherever_it_stands(place: str) -> None:
+    """By its name, and with all that have names: as a glyph, or as the brackets that make it."""
+    blocks = CELL.format("other" if place == "of a scan" else "there")
+    head = "width t\ndepth m = 4\n" + blocks + "model f(a: [t, m], b: [t, m]) -> [t, m] {\n"
+    model = attnc.loads(f"{head}{NAMED[place]}}}\n").model("f")
+    alone = place not in ("of a repeat",)  # this name is bound again and again
+    for made in (model.draw(hints={"tint": {"there": "violet"}}), *([model.draw(tint=True)] if alone else ())):
+        assert faults(made._sheet) == []
+        marks = [tint.mark for tint in made._sheet.scene.tints]
+        assert any("there" in (mark.names if isinstance(mark, DrawStep) else called_brackets(mark)) for mark in marks)
+        assert {c.fill for c in made._sheet.picture.clusters if c.cls == "plate"}
+
+
+@pytest.mark.parametrize("name", ["r", "cell"])
+def test_brackets_have_names(name: str) -> None:
+    place = "in a repeat" if name == "r" else "in a scan"
+    text = f"width t\ndepth m = 4\n{CELL.format('there')}model f(a: [t, m], b: [t, m]) -> [t, m] {{\n{NAMED[place]}}}\n"
+    sheet = attnc.loads(text).model("f").draw(hints={"tint": {name: "violet"}})._sheet
+    assert [isinstance(tint.mark, Section) for tint in sheet.scene.tints] == [True]
+    assert faults(sheet) == []
 
 
 @pytest.mark.parametrize(

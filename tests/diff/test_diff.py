@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 import attnc
 from attnc.cli import main
-from attnc.compiler.diff import DiffKind
+from attnc.compiler.diff import DiffKind, difference
+from attnc.compiler.graph.nodes import Graph
 from attnc.diagrams.draw.beside import LOOKS
+from attnc.diagrams.draw.diagram import draw_diff
+from attnc.dsl.syntax import Binary
+from tests.diagrams.twins.mutations import blocks
+from tests.diagrams.twins.programs import Unit, constructs, written
+from tests.diagrams.twins.sameness import key
+from tests.soundness.alter import bracketed, put, within
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -191,6 +199,36 @@ def test_the_legend_has_each_colour_that_is_there() -> None:
 def test_a_block_that_went_is_tinted_whole() -> None:
     dot = load(BASE).draw_diff(load(BASE.replace("x = x + attend(layernorm.a[model](x), seen)", "x = x + x"))).dot
     assert f'fillcolor="{LOOKS[DiffKind.REMOVED][0]}"' in dot
+
+
+FORMULAS = ("band", "sliding_window", "sinusoid", "gamma", "step", "part")  # blocks of which figures write formulas
+
+
+def _without_a_term(unit: Unit) -> Iterator[Graph]:
+    """Other programs, each of which lacks one side of a sum, difference or product of it."""
+    for block in blocks(unit.text):
+        for node in within(block.body):
+            if isinstance(node, Binary) and node.op in ("+", "-", "*"):
+                for side in (node.left, node.right):
+                    graph = unit.graph(put(unit.text, node.span, bracketed(side)))
+                    if graph is not None and key(graph) != key(unit.graph() or graph):
+                        yield graph
+
+
+@pytest.mark.parametrize("most", [1, pytest.param(1000, marks=pytest.mark.slow)])
+def test_a_term_that_went_is_tinted(most: int) -> None:
+    """Wherever it was: in a value, in a formula that is written, in a mask, within what a block makes."""
+    count = 0
+    for unit in (*constructs(), *written()):
+        if unit.small and (most > 1 or unit.name in FORMULAS):
+            old = unit.graph()
+            for new in islice(_without_a_term(unit), most) if old is not None else ():
+                count += 1
+                picture = draw_diff(difference(old, new))._sheet.picture
+                plates = {c.fill for c in picture.clusters} & {color for color, _ in LOOKS.values()}
+                entries = {n.attributes["fillcolor"] for n in picture.nodes if re.match("legend_[a-z]+$", n.id)}
+                assert plates and plates == entries, unit.name
+    assert count >= (len(FORMULAS) if most == 1 else 200)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -403,11 +403,7 @@ class _Figure:
         self.tie(me, key, "in")
 
     def _section(self, section: Section) -> object:
-        titles = {
-            self.said(text)
-            for text, _, _ in self.texts.get(id(section), ())
-            if not _round(text)
-        }
+        titles = {self.said(text) for text, _, _ in self.texts.get(id(section), ()) if not _round(text)}
         clusters = self.sheet.picture.clusters
         shown = {self.said(c.label) for c in clusters if c.tip == section.title and not section.repeat and c.label}
         titles |= {"goes round"} if section.repeat and self._goes_round(section) else set()
