@@ -94,6 +94,36 @@ def test_the_same(place: str, tmp_path: Path) -> None:
         assert re.search(rf"\b{name} = {size}\b", text), name
 
 
+BOTH = {"states": "[seq, model] causal seq", "logits": "[seq, vocab] causal seq"}
+
+
+@pytest.mark.parametrize(
+    ("factory", "results", "left"),
+    [
+        pytest.param("a_tuple", {"result_1": BOTH["logits"], "result_2": BOTH["states"]}, "", marks=pytest.mark.slow),
+        ("a_dict", BOTH, ""),
+        pytest.param("a_named_tuple", dict(reversed(BOTH.items())), "", marks=pytest.mark.slow),
+        pytest.param("fields", BOTH, "", marks=pytest.mark.slow),
+        pytest.param(
+            "probabilities", {"logits": BOTH["logits"], "result_2": BOTH["logits"]}, "", marks=pytest.mark.slow
+        ),
+        ("apart", None, "theirs gives 2 results, of which the spec leaves out number 2 [3, 24]"),
+    ],
+)
+def test_several_results(
+    factory: str, results: dict[str, str] | None, left: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All that lie on one way are results of the spec, by their names; what is left out is told."""
+    assert main(["adopt", f"{HERE}.several:{factory}", "--to", str(tmp_path / "mine")]) == 0
+    said = capsys.readouterr()
+    text = (tmp_path / "mine" / "several.attn").read_text()
+    types = ", ".join(f"{name}: {type}" for name, type in (results or {}).items())
+    assert (f"-> ({types}) {{" if results else f"-> {BOTH['logits']} {{") in text
+    assert left in said.out and ("but for results that are left out" in said.out + said.err) == bool(left)
+    assert left in (tmp_path / "mine" / "README.md").read_text()
+    assert hub.check_adopted(tmp_path / "mine").same
+
+
 @pytest.mark.slow
 def test_a_place_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In one line; or the folder is there, and mended, it is the same."""
@@ -128,6 +158,8 @@ def test_where_it_differs(name: str, tmp_path: Path) -> None:
     ("place", "said"),
     [
         ("others:Mixed", "no place was found for `pos_emb`, `near.weight`, `near.bias`, which the module uses"),
+        ("others:Thrice", "`layers.2.before_self.weight`: weights that layers share are not read"),
+        ("others:Outside", "with weights read as [batch, heads, queries, keys], the values"),
         ("others:Recurrent", "Recurrent is not understood: there is no attention in it"),
         ("others:Uneven", "layer 1 is not like layer 0: of its self, heads is (4, 4, 6), not (3, 3, 8)"),
         ("others:WritesOver", "your code failed, its gradients: RuntimeError: one of the variables needed"),

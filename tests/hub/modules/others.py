@@ -126,3 +126,28 @@ def broken():
 
 def number():
     return 3
+
+
+class Thrice(Separate):
+    """One layer, three times."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(*[self.blocks[0]] * 3)
+
+
+class HeadsFirst(Apart):
+    """Weights that lie as [heads, batch, queries, keys]."""
+
+    def forward(self, x):
+        q, k, v = (each(x).unflatten(-1, (3, -1)) for each in (self.query, self.key, self.value))
+        scores = torch.einsum("bihd,bjhd->hbij", q, k).masked_fill(torch.ones(x.shape[1], x.shape[1]).triu(1) > 0, -1e9)
+        return self.proj(torch.einsum("hbij,bjhd->bihd", scores.softmax(-1), v).flatten(2))
+
+
+class HeadsFirstBlock(ApartBlock):
+    attention = HeadsFirst
+
+
+class Outside(Separate):
+    block = HeadsFirstBlock

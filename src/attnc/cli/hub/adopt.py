@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     for name in adopted.unused:
         say(f"the result does not hang on `{name}`: the map ignores it")
     if adopted.verdict.same:
-        form = " but for the form of its result" if adopted.verdict.form else ""
-        say(f"{target}: `{adopted.model.name}`, {parameters:,} parameters, the same{form}. Next: see README.md there")
+        same = f"the same{adopted.verdict.but}"
+        say(f"{target}: `{adopted.model.name}`, {parameters:,} parameters, {same}. Next: see README.md there")
         return CLEAN
     for doubt in adopted.doubts:
         print(doubt, file=sys.stderr)

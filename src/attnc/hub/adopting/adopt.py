@@ -23,6 +23,7 @@ from ..importing import ABOUT, LENGTH, WEIGHTS
 from ..problem import HubError
 from .attention import BASES, NotUnderstood, bases_of
 from .composing import Composed, compose
+from .ending import StreamResult
 from .listening.factory import module as module_of
 from .listening.inputs import Inputs, inputs_of
 from .listening.redrawn import redrawn
@@ -123,16 +124,16 @@ def _read(
     except NotUnderstood as unread:
         raise HubError(f"{type(module).__name__} is not understood: {unread}") from None
     composed, map = _composed(module, reading, uses, name, place)
-    result = reading.decoder.ending.result
+    results = sorted(reading.decoder.ending.results, key=lambda one: one.index)
     about = {
         "spec": f"{name}.attn",
         "model": name,
         "map": f"{name}.map",
         "inputs": composed.inputs,
-        "result": result,
-        "last": _last(reading),
+        "results": [one.index for one in results] or [0],
+        "last": [_last(reading, one) for one in results] or [False],
     }
-    needed = uses.trace.behind(uses.trace.results[result])
+    needed = _needed(reading, uses)
     unused = tuple(one for one in parameters(module) if one not in needed)
     return _Texts(composed.text, map, about), tuple(reading.doubts), unused
 
@@ -149,9 +150,9 @@ def _composed(
     """The spec and the map. Raises HubError where weights are used that found no place in it."""
     head = f"Adopted by attnc {__version__} from {place} ({type(module).__name__})."
     try:
-        composed = compose(reading, name, head)
+        composed = compose(reading, name, head, uses.trace.names)
         names = {one for pieces in composed.weights.values() for piece in pieces for one in _names(piece)}
-        needed = uses.trace.behind(uses.trace.results[reading.decoder.ending.result])
+        needed = _needed(reading, uses)
         lost = [one for one in parameters(module) if one in needed and one not in names]
         if lost:
             more = f", and {len(lost) - 8} more" if len(lost) > 8 else ""
@@ -177,8 +178,15 @@ def _names(piece: Any) -> Sequence[str]:
     return getattr(piece, "names", (piece.name,))
 
 
-def _last(reading: Reading) -> bool:
-    return reading.decoder.ending.pooled == "last" and reading.decoder.is_causal
+def _needed(reading: Reading, uses: WeightUses) -> set[str]:
+    """The parameters that the results hang on that the spec has."""
+    kept = [one.index for one in reading.decoder.ending.results] or [0]
+    return set[str]().union(*(uses.trace.behind(uses.trace.results[index]) for index in kept))
+
+
+def _last(reading: Reading, result: StreamResult) -> bool:
+    moves = reading.decoder.ending.moves[: result.behind]
+    return ("pool", "last") in moves and reading.decoder.is_causal
 
 
 def _name(kind: str) -> str:
@@ -202,8 +210,8 @@ if __name__ == "__main__":
 
 def _readme(adopted: Adopted, folder: str, name: str, place: str) -> str:
     verdict = adopted.verdict
-    form = ", but for the form of its result" if verdict.form else ""
-    said = f"It computes the same{form}" if verdict.same else "**It does not compute the same**"
+    but = f",{verdict.but}" if verdict.but else ""
+    said = f"It computes the same{but}" if verdict.same else "**It does not compute the same**"
     doubts = "".join(f"- {doubt}\n" for doubt in adopted.doubts)
     doubts = f"\nWhat did not fit when it was read:\n\n{doubts}" if doubts else ""
     unused = "".join(f"- `{one}`\n" for one in adopted.unused)

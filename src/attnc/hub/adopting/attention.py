@@ -239,7 +239,8 @@ def _values(
     best = min(tried, key=lambda one: _mixed(core, one[0], heads, key), default=None)
     if best is None or _mixed(core, best[0], heads, key) > CLOSE:
         raise NotUnderstood(
-            f"attention before `{core.out.weight.name}`: the values that its {heads} heads weigh are no part of what "
+            f"attention before `{core.out.weight.name}`: with weights read as [batch, heads, queries, keys], the "
+            f"values that its {heads} heads weigh are no part of what "
             + " or ".join(f"`{one.weight.name}`" for one in through)
             + " makes"
         )

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
+from ...dsl.tokens import RESERVED
 from ...spec import format
 from .attention import AttentionUse, NotUnderstood, Split
 from .begin import StreamStart
+from .ending import Move
 from .listening.uses import Elements, LinearUse, NormUse
 from .parts import FeedUse, LayerPart
 from .reading import Reading, Stream
@@ -43,6 +45,7 @@ class _Writer:
     weights: dict[str, list[Elements]] = field(default_factory=dict)
     eps: float = 1e-5
     spelled: set[str] = field(default_factory=set)
+    results: Sequence[str] = ()  # what the module calls its own
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,11 @@ class _Words:
         return f"{self.prefix}{name}"
 
 
-def compose(reading: Reading, name: str, head: str) -> Composed:
-    """The spec of a reading, with one model of that name; `head` is the comment before it. Raises NotUnderstood."""
-    writer = _Writer()
+def compose(reading: Reading, name: str, head: str, results: Sequence[str] = ()) -> Composed:
+    """The spec of a reading, with one model of that name; `head` is the comment before it. results: what the module
+    calls its own. Raises NotUnderstood.
+    """
+    writer = _Writer(results=results)
     every = [norm for stack in reading.stacks for norm in _norms(stack)]
     counted = Counter(norm.eps for norm in every if norm.eps)
     if counted:
@@ -108,10 +113,8 @@ def _alone(writer: _Writer, stack: Stream, name: str, inputs: dict[str, str]) ->
     words = _Words("seq", "past" if stack.is_causal else "other", "")
     first, lines = _begin(writer, stack.begin, words, inputs, "", stack)
     lines += _layers(writer, stack, words, "", "layers", None)
-    result, more = _ending(writer, stack, words, "")
-    lines += more
-    causal = " causal seq" if stack.is_causal and "seq" in result and not picture else ""
-    return _block(f"model {name}({first}) -> {result}{causal}", lines)
+    result, more = _ending(writer, stack, words, "", "" if picture else " causal seq")
+    return _block(f"model {name}({first}) -> {result}", [*lines, *more])
 
 
 def _pair(writer: _Writer, encoder: Stream, decoder: Stream, name: str, inputs: dict[str, str]) -> str:
@@ -132,9 +135,8 @@ def _pair(writer: _Writer, encoder: Stream, decoder: Stream, name: str, inputs: 
     asked_too, lines = _begin(writer, decoder.begin, target, inputs, "", decoder)
     lines = [*above, f"memory = encode({told})", *(line for line in lines if line not in above)]
     lines += _layers(writer, decoder, target, "", "layers", "memory")
-    result, more = _ending(writer, decoder, target, "")
-    causal = " causal target" if decoder.is_causal and "target" in result else ""
-    return _block(f"model {name}({asked}, {asked_too}) -> {result}{causal}", [*lines, *more])
+    result, more = _ending(writer, decoder, target, "", " causal target")
+    return _block(f"model {name}({asked}, {asked_too}) -> {result}", [*lines, *more])
 
 
 def _beside(writer: _Writer, reading: Reading, name: str, inputs: dict[str, str]) -> str:
@@ -156,9 +158,8 @@ def _beside(writer: _Writer, reading: Reading, name: str, inputs: dict[str, str]
         asked.append(f"{called}: [source, {depth}]")
     asked_too, lines = _begin(writer, decoder.begin, target, inputs, "", decoder)
     lines += _layers(writer, decoder, target, "", "layers", ", ".join(called for called, *_ in made))
-    result, more = _ending(writer, decoder, target, "")
-    causal = " causal target" if decoder.is_causal and "target" in result else ""
-    return _block(f"model {name}({asked_too}, {', '.join(asked)}) -> {result}{causal}", [*lines, *more])
+    result, more = _ending(writer, decoder, target, "", " causal target")
+    return _block(f"model {name}({asked_too}, {', '.join(asked)}) -> {result}", [*lines, *more])
 
 
 def _block(head: str, lines: Sequence[str]) -> str:
@@ -461,35 +462,56 @@ def _acted(act: str, x: str, factor: bool = False) -> str:
 # -- the end -------------------------------------------------------------------------------------------------------
 
 
-def _ending(writer: _Writer, stack: Stream, words: _Words, path: str) -> tuple[str, list[str]]:
-    """The type of what is returned, and the lines."""
+def _ending(writer: _Writer, stack: Stream, words: _Words, path: str, causal: str = "") -> tuple[str, list[str]]:
+    """The type of what is returned, and the lines. causal: the claim of a result of all items."""
     seq = "patches" if stack.begin.patch is not None and not stack.begin.first else words.seq
     axis, items, lines, count = "model", seq, [], 0
-    moves = list(stack.ending.moves)
-    if stack.ending.pooled == "last" and stack.is_causal:
-        moves = [move for move in moves if move[0] != "pool"]  # the last item's alone: the spec gives them all
-    for i, (kind, what) in enumerate(moves):
+    ending = stack.ending
+    claim = causal if stack.is_causal else ""
+    found: dict[int, tuple[str, str]] = {}
+    for i, (kind, what) in enumerate([*ending.moves, ("end", "")]):
+        for result in (one for one in ending.results if one.behind == i):
+            name = "x" if len(ending.results) == 1 else _result_name(writer, result.index)
+            made = [_does(one, "x" if place == 0 else name, axis) for place, one in enumerate(result.more)]
+            lines += [f"{name} = {one}" for one in (made or ["x"] * (name != "x"))]
+            found[result.index] = name, f"[{items}, {axis}]{claim}" if items else f"[{axis}]"
         if isinstance(what, NormUse):
             count += 1
             name = "last" if count == 1 else f"last_{count}"
             lines.append(f"x = {_norm(writer, what, name, axis, 'x', path)}")
         elif isinstance(what, LinearUse):
-            final = not any(kind == "map" for kind, _ in moves[i + 1 :])
+            final = not any(kind == "map" for kind, _ in ending.moves[i + 1 :])
             axis, more = _mapped(writer, stack, what, final, axis, count, path, items)
             count += 1
             lines += more
-        elif kind == "act":
-            lines.append(f"x = {_acted(str(what), 'x')}")
-        elif kind == "pool":
+        elif kind == "pool" and not (what == "last" and stack.is_causal):  # all items, where the last is asked for
             at = {"first": "0", "last": f"|{seq}| - 1"}.get(str(what))
             lines.append(f"x = mean[{seq}](x)" if at is None else f"x = x[{seq} = {at}]")
             items = ""
-        elif kind == "result":
-            lines.append(f"x = {str(what).format(axis=axis)}")
-        else:
-            lines.append(f"x = {_number(float(str(what)), 9)} * x")
-    lines.append("return x")
-    return f"[{f'{items}, ' if items else ''}{axis}]", lines
+        elif kind not in ("pool", "end"):
+            lines.append(f"x = {_does((kind, what), 'x', axis)}")
+    kept = [found[index] for index in sorted(found)]
+    if len(kept) < 2:
+        usual = f"[{items}, {axis}]{claim}" if items else f"[{axis}]"
+        return kept[0][1] if kept else usual, [*lines, "return x"]
+    types = ", ".join(f"{name}: {type}" for name, type in kept)
+    return f"({types})", [*lines, f"return {', '.join(name for name, _ in kept)}"]
+
+
+def _does(move: Move, x: str, axis: str) -> str:
+    """What a move without weights makes of a value."""
+    kind, what = move
+    if kind == "times":
+        return f"{_number(float(str(what)), 9)} * {x}"
+    return _acted(str(what), x) if kind == "act" else str(what).format(axis=axis).replace("(x)", f"({x})")
+
+
+def _result_name(writer: _Writer, index: int) -> str:
+    """What the module calls a result, where a spec can."""
+    own = writer.results[index]
+    taken = {"x", "E", "memory", "values", "ids", "seq", "source", "target", *writer.depths, *writer.consts, *RESERVED}
+    good = own.isidentifier() and own.isascii() and own not in taken and writer.results.count(own) == 1
+    return own if good else f"result_{index + 1}"
 
 
 def _mapped(

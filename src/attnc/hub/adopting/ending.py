@@ -24,12 +24,21 @@ Move = tuple[str, NormUse | LinearUse | str | float]
 """What is done: "norm", "map", a function ("act"), "pool", a function of "result" or "times" a number; and which."""
 
 
+@dataclass(frozen=True, eq=False)
+class StreamResult:
+    """index: which of the module's results it is. behind: how many moves make it. more: what is done with it alone."""
+
+    index: int
+    behind: int
+    more: list[Move]
+
+
 @dataclass(eq=False)
 class StreamEnd:
-    """moves: what is done, in order. result: which of the module's results is made so."""
+    """moves: what is done, in order. results: those of the module that are met on the way."""
 
     moves: list[Move]
-    result: int = 0
+    results: list[StreamResult] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
     @property
@@ -48,21 +57,37 @@ class StreamEnd:
 def ended(
     uses: WeightUses, x: Tensor, results: list[RunValue], target: Tensor | None, free: list[LinearUse]
 ) -> StreamEnd:
-    """The shortest way from a stream [batch, items, model] to a result of the module, or to `target`."""
-    goals = [target] if target is not None else [_items(uses, one.tensor) for one in results]
-    paths: list[tuple[Tensor, list[Move]]] = [(x, [])]
-    farthest: list[Move] = []
-    for _ in range(_DEEPEST):
-        for at, moves in paths:
-            for i, goal in enumerate(goals):
-                result = _reached(at, goal)
-                if result is not None:
-                    return StreamEnd([*moves, *result], i)
-        paths = [(y, [*moves, move]) for at, moves in paths for y, move in _moves(uses, at, moves, free)][:200]
-        if not paths:
-            break
-        farthest = next((moves for at, moves in paths if any(at.shape == goal.shape for goal in goals)), farthest)
-    return StreamEnd(farthest, 0, [_doubt(uses, x, goals, target, free)])
+    """The shortest way from a stream [batch, items, model] to `target`, or to a result of the module, and on from there
+    to further ones.
+    """
+    goals = dict(enumerate([target] if target is not None else [_items(uses, one.tensor) for one in results]))
+    end = StreamEnd([])
+    at, moves, met = _way(uses, x, [], goals, free)
+    while met:
+        end.moves = moves
+        end.results += [StreamResult(i, len(moves), more) for i, more in met.items()]
+        goals = {i: goal for i, goal in goals.items() if i not in met}
+        at, moves, met = _way(uses, at, moves, goals, free)
+    if end.results:
+        return end
+    return StreamEnd(moves, [], [_doubt(uses, x, [*goals.values()], target, free)])
+
+
+def _way(
+    uses: WeightUses, x: Tensor, moves: list[Move], goals: dict[int, Tensor], free: list[LinearUse]
+) -> tuple[Tensor, list[Move], dict[int, list[Move]]]:
+    """The nearest value with which goals are met: it, all moves up to it, and what more makes each goal of it. Where
+    none is, the farthest moves that come near one.
+    """
+    paths, farthest = [(x, moves)], moves
+    for _ in range(_DEEPEST if goals else 0):
+        for at, done in paths:
+            reached = {i: _reached(at, goal) for i, goal in goals.items()}
+            if met := {i: more for i, more in reached.items() if more is not None}:
+                return at, done, met
+        paths = [(y, [*done, move]) for at, done in paths for y, move in _moves(uses, at, done, free)][:200]
+        farthest = next((done for at, done in paths if any(at.shape == one.shape for one in goals.values())), farthest)
+    return x, farthest, {}
 
 
 def _items(uses: WeightUses, tensor: Tensor) -> Tensor:

@@ -106,6 +106,9 @@ def _merged(path: str, pieces: list[Elements], shapes: Mapping[str, Sequence[int
 def _one(name: str, some: list[tuple[str, Elements]], shape: Sequence[int]) -> _Line:
     """What one parameter makes: all of it, in its order or transposed, cut into parts or not."""
     total = prod(shape)
+    if sum(piece.count for _, piece in some) > total:
+        used = ", ".join(f"`{path}`" for path, _ in some)
+        raise NotUnderstood(f"`{name}` is used several times, as {used}: weights that layers share are not read")
     if len(some) == 1 and len(shape) == 3 and _is_turned(some[0][1], shape):
         return _Line((name,), (some[0][0],), f"transpose, shape {_listed([shape[0], shape[2], shape[1]])}")
     for turned in (False, True):

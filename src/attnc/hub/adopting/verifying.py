@@ -21,7 +21,7 @@ from .listening.factory import module as module_of
 from .listening.factory import theirs
 from .listening.inputs import Inputs, inputs_of
 from .listening.redrawn import redrawn
-from .listening.trace import RunTrace, Tensor, listen, tensors
+from .listening.trace import RunTrace, Tensor, listen, named
 from .listening.uses import LARGEST, LinearUse, WeightUses, near
 
 # Of the deviation of results and of gradients, which rounding changes more: a unit at its kink, and the one of millions
@@ -37,7 +37,7 @@ class Verdict:
     standard deviations of the gradient of the same weight. weight: whose gradient that is. shapes: of the inputs.
     where: the first place at which values differ, or "". precision: "float64", or "float32" where theirs is large or
     runs in no other. rounds: theirs casts to float32 on its way. form: how what is compared is not all that the spec
-    gives, or in another form; else "".
+    gives, or in another form; else "". left: which results of theirs the spec does not have; else "".
     """
 
     outputs: float
@@ -48,6 +48,7 @@ class Verdict:
     where: str
     rounds: bool = False
     form: str = ""
+    left: str = ""
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -58,13 +59,20 @@ class Verdict:
     def same(self) -> bool:
         return self.outputs <= self.limits[0] and self.gradients <= self.limits[1]
 
+    @property
+    def but(self) -> str:
+        """What the same results are the same but for."""
+        found = ["results that are left out"] * bool(self.left) + ["the form of its result"] * bool(self.form)
+        return f" but for {' and '.join(found)}" if found else ""
+
     def __str__(self) -> str:
         inputs = " and ".join(str(list(shape)) for shape in self.shapes)
         told = (
             f"inputs {inputs}, weights drawn anew, {self.precision}: results within {self.outputs:.1e} of the standard "
             f"deviation, gradients within {self.gradients:.1e} (`{self.weight}`)"
         )
-        return told + (f"; {self.form}" if self.form else "") + (f"\n{self.where}" if self.where else "")
+        told += "".join(f"; {one}" for one in (self.left, self.form) if one)
+        return told + (f"\n{self.where}" if self.where else "")
 
 
 def parameters(module: torch.nn.Module) -> dict[str, Tensor]:
@@ -117,7 +125,8 @@ def compare(
     module: torch.nn.Module, inputs: Inputs, dtype: torch.dtype, model: Model, map: Map, about: Mapping[str, Any]
 ) -> Verdict:
     """The module beside the spec, both with the weights that the module has now, of that type. about: `inputs`, ours
-    and what theirs are called; `result`, which of theirs is compared; `last`, whether theirs gives the last item alone.
+    and what theirs are called; `results`, which of theirs the spec has; `last`, of each, whether theirs is the last
+    item alone.
 
     Raises HubError, and WeightsError where the map does not make the spec's weights of theirs.
     """
@@ -134,15 +143,16 @@ def compare(
         and any(one.ndim < 4 for one in inputs.drawn.values())
     ):
         runs.append(inputs.again(2, SHORTER))
-    outputs, worst, form = 0.0, (0.0, ""), ""
+    outputs, worst, form, left = 0.0, (0.0, ""), "", ""
     for run in runs:
-        found, wanted, told = _results(module, ours, run, about, dtype)
+        pairs, left, told = _results(module, ours, run, about, dtype)
         form = form or told
-        outputs = max(outputs, near(found, wanted))
-        worst = max(worst, _gradients(module, ours, found, wanted, made))
+        for found, wanted in pairs:
+            outputs = max(outputs, near(found, wanted))
+            worst = max(worst, _gradients(module, ours, found, wanted, made))
     shapes = tuple(tuple(one.shape) for one in runs[0].drawn.values())
     precision = str(dtype).removeprefix("torch.")
-    verdict = Verdict(outputs, worst[0], worst[1], shapes, precision, "", False, form)
+    verdict = Verdict(outputs, worst[0], worst[1], shapes, precision, "", False, form, left)
     if verdict.same:
         return verdict
     trace = heard(module, runs[0], dtype)
@@ -160,28 +170,39 @@ def _ours(run: Inputs, about: Mapping[str, Any], dtype: torch.dtype) -> dict[str
 
 def _results(
     module: torch.nn.Module, ours: Any, run: Inputs, about: Mapping[str, Any], dtype: torch.dtype
-) -> tuple[Tensor, Tensor, str]:
-    """One result of ours, and of theirs, with gradients behind them; and what of ours is compared, where that is not
-    all of it, or of another form.
+) -> tuple[list[tuple[Tensor, Tensor]], str, str]:
+    """Each result of ours, and theirs, with gradients behind them; which of theirs are left out; and what of ours is
+    compared, where that is not all of it, or of another form.
     """
     try:
-        wanted = tensors(run.call(module, dtype))[int(about.get("result", 0))]
+        told = named(run.call(module, dtype))
     except Exception as wrong:
         raise HubError(theirs(wrong, "with weights drawn anew")) from None
-    whole = found = ours(**_ours(run, about, dtype))
-    if about.get("last"):
-        found = found[:, -1:]
+    made = ours(**_ours(run, about, dtype))
+    kept = about.get("results") or [about.get("result", 0)]  # the second of folders from before there were several
+    last = about["last"] if isinstance(about.get("last"), list) else [bool(about.get("last"))]
+    called = [f"`{name}`" if name else f"number {i}" for i, (name, _) in enumerate(told, 1)]
+    left = [f"{called[i]} {list(one.shape)}" for i, (_, one) in enumerate(told) if i not in kept]
+    out = f"theirs gives {len(told)} results, of which the spec leaves out {' and '.join(left)}" if left else ""
+    forms, pairs = [], []
+    for i, is_last, whole in zip(kept, last, made if isinstance(made, tuple) else (made,), strict=True):
+        wanted = told[i][1]
+        found = _formed(whole[:, -1:] if is_last else whole, wanted, run.items_first)
+        if whole.shape != wanted.shape:
+            kind = "the last item alone" if is_last else "in another form"
+            forms.append(f"theirs gives {list(wanted.shape)}, {kind}, where the spec gives {list(whole.shape)}")
+        pairs.append((found, wanted))
+    return pairs, out, "; ".join(forms)
+
+
+def _formed(found: Tensor, wanted: Tensor, items_first: bool) -> Tensor:
+    """What is found in the form of what is wanted, if it has one."""
     turned = wanted.ndim == 3 and found.ndim == 3 and wanted.transpose(0, 1).shape == found.shape
-    if found.ndim == 3 and wanted.ndim == 2 and found.shape[0] * found.shape[1] == len(wanted) and run.items_first:
+    if found.ndim == 3 and wanted.ndim == 2 and found.shape[0] * found.shape[1] == len(wanted) and items_first:
         found = found.transpose(0, 1)
     if found.shape != wanted.shape and turned:
-        found = found.transpose(0, 1)
-    elif found.shape != wanted.shape and found.numel() == wanted.numel():
-        found = found.reshape(wanted.shape)
-    if whole.shape == wanted.shape:
-        return found, wanted, ""
-    kind = "the last item alone" if about.get("last") else "in another form"
-    return found, wanted, f"theirs gives {list(wanted.shape)}, {kind}, where the spec gives {list(whole.shape)}"
+        return found.transpose(0, 1)
+    return found.reshape(wanted.shape) if found.shape != wanted.shape and found.numel() == wanted.numel() else found
 
 
 def _gradients(

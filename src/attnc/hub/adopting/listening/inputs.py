@@ -106,7 +106,7 @@ def _is_own(one: torch.Tensor, another: torch.Tensor, batch: int, items_first: b
         shape = (-1, batch, *one.shape[1:]) if items_first else (batch, -1)
         one, another, axes = one.reshape(shape), another.reshape(shape), [int(items_first)]
     rest = [tuple(each.narrow(axis, 1, batch - 1) for each in (one, another)) for axis in axes]
-    limit = 1e-5 * float(one.nan_to_num().double().std())
+    limit = 1e-5 * float(one.nan_to_num().double().std(correction=0))
     return any(float((a.nan_to_num() - b.nan_to_num()).abs().max()) <= limit for a, b in rest)
 
 

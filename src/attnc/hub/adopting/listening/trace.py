@@ -62,6 +62,8 @@ class RunStep:
 class RunTrace:
     """A run: its steps in order, the inputs by name, what it returned, and the parameters that it used.
 
+    names: what the module calls its results; "" where it has no name for one.
+
     rounds: some of its values, or constants that it computes with, have fewer digits than others: it casts on its way.
     """
 
@@ -71,6 +73,7 @@ class RunTrace:
     used: set[str]
     batch: int
     rounds: bool
+    names: list[str]
 
     def behind(self, value: RunValue) -> set[str]:
         """The parameters that a value hangs on."""
@@ -226,18 +229,26 @@ def listen(module: torch.nn.Module, inputs: Mapping[str, Tensor], call: Callable
     # With gradients on, and attention spelled out, no layer of PyTorch is one op that hides its parts.
     with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), listener:
         out = call()
-    results = [listener.value(tensor) for tensor in tensors(out)]
-    return RunTrace(listener.steps, given, results, listener.used, batch, len(listener.kinds) > 1)
+    told = named(out)
+    results = [listener.value(tensor) for _, tensor in told]
+    called = [name for name, _ in told]
+    return RunTrace(listener.steps, given, results, listener.used, batch, len(listener.kinds) > 1, called)
 
 
 def tensors(out: Any) -> list[Tensor]:
     """The results of a module that are numbers, in order: of a tensor, a tuple, a mapping or a dataclass."""
+    return [tensor for _, tensor in named(out)]
+
+
+def named(out: Any, name: str = "") -> list[tuple[str, Tensor]]:
+    """These, and what they are called: the fields of a named tuple, the keys of a mapping."""
     if isinstance(out, Tensor):
-        return [out] if out.is_floating_point() else []
+        return [(name, out)] if out.is_floating_point() else []
     if hasattr(out, "__dataclass_fields__") and not isinstance(out, dict):
-        out = [getattr(out, name) for name in out.__dataclass_fields__]
-    if isinstance(out, Mapping):
-        out = list(out.values())
+        out = {field: getattr(out, field) for field in out.__dataclass_fields__}
+    elif hasattr(out, "_fields"):
+        out = dict(zip(out._fields, out, strict=True))
+    items: Any = out.items() if isinstance(out, Mapping) else ()
     if isinstance(out, list | tuple):
-        return [one for item in out for one in tensors(item)]
-    return []
+        items = [(name, item) for item in out]
+    return [one for key, item in items for one in named(item, str(key))]
