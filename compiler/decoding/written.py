@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from ..graph.core.access import Read, access
 from ..graph.core.flow import Answer, Flow, Here, Leaf
 from ..graph.core.index import Nest, Site
 from ..graph.nodes import Apply, Constant, Graph, Repeat
-from ..graph.traits import Gather, Window
 from ..graph.values import Role, Scalar
-from ..sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in
+from ..sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in, known
 from ..sizes.limits import TooMuch
 
 Numbers = frozenset[Axis | Const]
@@ -67,15 +67,19 @@ class _Written(Flow[Numbers, Axis | Const]):
             return Answer((self.nothing,), tuple(found))
         made = self.nothing.union(*given) if node.out.role < Role.DATA else self.nothing
         timed = any(self._is_time(axis, site) for axis in (*node.axes, *node.out.type.axes))
-        match node.traits.reads:
-            case Gather() if timed:
-                found |= given[1]
-            case Window() if timed:
-                sizes = (SizeOf(axis) for axis in node.made)
-                found = found.union(*(self._numbers(one, site) for one in (*node.options.values(), *sizes)))
-            case _ if timed and node.out.type.element is Scalar.BOOL:
-                found |= made
-        return Answer((made,), tuple(found))
+        if timed and node.out.type.element is Scalar.BOOL:
+            found |= made
+        return Answer((made,), tuple(found.union(*(self._places(node, read, given, site) for read in access(node)))))
+
+    def _places(self, node: Apply, read: Read, given: tuple[Numbers, ...], site: Site) -> Numbers:
+        """Of where along time an op reads: of an index that is looked up, of windows and shifts."""
+        along = [form for axis, form in read.at.items() if self._is_time(axis, site)]
+        if not along:
+            return self.nothing
+        others = (axis for form in along for axis in form.indices if not self._is_time(axis, site))
+        numbers = [*(SizeOf(axis) for axis in others), *(each for each in node.options.values() if _is_whole(each))]
+        picked = (given[operand] for operand, _ in read.picked)
+        return self.nothing.union(*picked, *(self._numbers(one, site) for one in numbers))
 
     def _is_time(self, axis: Axis, site: Site) -> bool:
         return site.axis(axis).family in self.families
@@ -90,3 +94,8 @@ class _Written(Flow[Numbers, Axis | Const]):
         for axis in axes_in(static):
             found |= {axis} if axis.size is None else self._numbers(axis.size, site)
         return found
+
+
+def _is_whole(static: Static) -> bool:
+    number = known(static)
+    return isinstance(number, int) and not isinstance(number, bool)

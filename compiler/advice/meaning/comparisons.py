@@ -4,22 +4,28 @@ an offset to scores that is 0 wherever the mask lets through.
 Places are bounded by the sizes of their axes, and nothing else is known: numbers that a config may set, and sizes that
 are other numbers elsewhere, decide nothing here. A place that is compared with the ends of its own axis is left alone:
 that is written as a reminder, `0 <= past`.
+
+And, for readers of padding, what masks let through: which truth values of inputs surely hold where one made of them
+does, and up to which place, counted by an input, there are items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from ....dsl.base.records import replace
 from ...base.problems import Problem
 from ...graph.core.index import index_of
 from ...graph.core.kept import kept
 from ...graph.core.term import UNKNOWN, ZERO, Term, exactly, larger_of, pointwise
-from ...graph.nodes import Apply, Constant, Graph, Positions, nested
+from ...graph.nodes import Apply, Constant, Graph, Input, Positions, nested
 from ...graph.traits import (
     Arrange,
     Compared,
+    Complement,
     Conjunction,
+    Disjunction,
     Extreme,
     Function,
     IndexMap,
@@ -33,9 +39,9 @@ from ...graph.traits import (
 )
 from ...graph.values import Role, Value
 from ...problems.plain import Plain
-from ...sizes.axes import Arith, Axis, Literal, SizeOf, Static
+from ...sizes.axes import Arith, Axis, Kind, Literal, SizeOf, Static
 from ...sizes.forms import LinearForm, holds, upper_bounds
-from ...sizes.predicates import Cases, Facts
+from ...sizes.predicates import Cases, Facts, shared
 
 _CLIPS = (Extreme, Limited, Function)
 
@@ -187,3 +193,97 @@ def _of_sizes(static: Static) -> LinearForm | None:
             return pointwise(Sum(times), [UNKNOWN if part is None else exactly(part) for part in parts]).form
         case _:
             return None
+
+
+# -- what a mask lets through ------------------------------------------------------------------------------------------
+
+Named = Callable[[Iterable[Axis]], tuple[Axis, ...]]
+Items = frozenset[tuple[Axis, int]]
+"""Axes along which the items are those of a width of an input, by its number; by `-3 - number`, of its opposite."""
+
+NONE: Items = frozenset()
+
+
+class KnownTruth(NamedTuple):
+    """items: whose items those of a value are, or which truth values have a part in it.
+
+    true, false: which truth values surely hold where it is true, and where it is false, each along an axis.
+    form: of a whole number, what it is in places and in inputs that are numbers of items.
+    """
+
+    items: Items = NONE
+    true: Items = NONE
+    false: Items = NONE
+    form: LinearForm | None = None
+
+
+NOTHING = KnownTruth()
+
+
+def implied(node: Apply, known: list[KnownTruth], named: Named) -> tuple[Items, Items]:
+    """Which truth values surely hold where a result is true, and where it is false."""
+    if not any(each.true or each.false for each in known):
+        return NONE, NONE
+    one, *others = known
+    match node.traits.reads:
+        case Pointwise(Complement()):
+            return one.false, one.true
+        case Pointwise(Conjunction()):
+            return one.true | others[0].true, one.false & others[0].false
+        case Pointwise(Disjunction()):
+            return one.true & others[0].true, one.false | others[0].false
+        case Arrange(IndexMap.SAME):
+            names = dict(zip(named(node.axes), named(node.made), strict=True))
+            true, false = (frozenset((names.get(axis, axis), n) for axis, n in of) for of in (one.true, one.false))
+            return true, false
+        case Pointwise(Sum((1,))) | Arrange(IndexMap.NEW):
+            return one.true, one.false
+        case _:
+            return NONE, NONE
+
+
+class ItemCounts:
+    """The inputs that are whole numbers, by number, and what each says: `place < n + more`.
+
+    units: what stands for one in forms. more: of each what has been seen.
+    """
+
+    def __init__(self, inputs: dict[int, Input]) -> None:
+        self.units = {Axis(-1 - n, one.name, Kind.WIDTH, one.name, None, None, None, -1 - n, None): n
+                      for n, one in inputs.items()}  # fmt: skip
+        self.more: dict[int, set[int]] = {n: set() for n in inputs}
+
+    def form(self, node: Apply, known: list[KnownTruth], named: Named) -> LinearForm | None:
+        """Of a number made of places and counts."""
+        forms = [each.form for each in known if each.form is not None]
+        if len(forms) < len(known) or not forms:
+            return None
+        match node.traits.reads:
+            case Pointwise(meaning):
+                return pointwise(meaning, [exactly(form) for form in forms]).form
+            case Arrange(IndexMap.NEW):
+                return forms[0]
+            case Arrange(IndexMap.SAME):
+                return forms[0].renamed(dict(zip(named(node.axes), named(node.made), strict=True)), {})
+            case _:
+                return None
+
+    def compared(self, node: Apply, known: list[KnownTruth], items: Items) -> KnownTruth:
+        """A comparison, which may say up to where, or from where on, there are items."""
+        forms = [each.form for each in known if each.form is not None]
+        if len(forms) < len(known) or node.traits.meaning is None:
+            return KnownTruth(items)
+        term = pointwise(node.traits.meaning, [exactly(form) for form in forms])
+        true, false = self._ends(term.true), self._ends(term.false)
+        return KnownTruth(items | true | frozenset((axis, -3 - n) for axis, n in false - true), true, false)
+
+    def _ends(self, cases: Cases) -> Items:
+        found = set[tuple[Axis, int]]()
+        for fact in shared(cases) if cases else ():
+            by = {axis: fact.coefficient(axis).value for axis in fact.indices}
+            units, places = [axis for axis in by if axis in self.units], [axis for axis in by if axis not in self.units]
+            if len(units) == len(places) == 1 and {by[units[0]], by[places[0]]} == {1, -1}:
+                n, ends = self.units[units[0]], by[units[0]] == 1  # place <= n + constant, or place >= n - constant
+                self.more[n].add(int(fact.constant) + 1 if ends else -int(fact.constant))
+                found.add((places[0], n if ends else -3 - n))
+        return frozenset(found)

@@ -51,8 +51,8 @@ from ...problems.plain import Plain
 from ...sizes.axes import Axis, SizeOf, Static
 from ...sizes.forms import LinearForm
 from ..places.tables import widths
+from .comparisons import NONE, NOTHING, ItemCounts, Items, KnownTruth, implied
 from .flow import Follower, KnownValues
-from .let_through import NONE, NOTHING, Counts, Items, Known, implied
 from .masks import keeps_real
 
 _SPOKEN = -1  # no input's: along this axis all that is to be said is said, or nothing is known
@@ -64,7 +64,7 @@ class _Scope(NamedTuple):
     """A graph with what is known in it. call: the one in it that is read, if any."""
 
     graph: Graph
-    known: KnownValues[Known]
+    known: KnownValues[KnownTruth]
     names: Mapping[Axis, Axis]
     call: Call | None
 
@@ -96,7 +96,7 @@ def padding_read(graph: Graph) -> Iterator[Problem]:
         yield from reading.told(graph)
 
 
-class _Padding(Follower[Known]):
+class _Padding(Follower[KnownTruth]):
     """along: each width of each input, which is what is numbered, and at the end each input that is a whole number.
     counts: these. truths: these, and the widths of truth values; paddings: those of them that may be masks.
     """
@@ -108,7 +108,7 @@ class _Padding(Follower[Known]):
         bools = (n for n, (entry, _) in enumerate(self.along) if entry.value.type.element is Scalar.BOOL)
         whole = (each for each in top.inputs if each.value.type.element is Scalar.INT and not widths(each.value))
         ones = {len(self.along) + n: entry for n, entry in enumerate(whole)}
-        self.counts = Counts(ones)
+        self.counts = ItemCounts(ones)
         self.along += zip(ones.values(), self.counts.units, strict=True)
         self.truths = frozenset((*bools, *ones))
         self.paddings = frozenset(n for n in self.truths if n in ones or len(widths(self.along[n][0].value)) == 1)
@@ -119,7 +119,7 @@ class _Padding(Follower[Known]):
         self.sides: set[int] = set()  # truth values, or their opposites, that ops have as masks, or branches go by
         self.seen: list[_Read] = []
         self.scopes: tuple[_Scope, ...] = ()
-        self.now = KnownValues[Known]({})  # in the graph that is read
+        self.now = KnownValues[KnownTruth]({})  # in the graph that is read
 
     def told(self, graph: Graph) -> list[Problem]:
         self.follow(graph)
@@ -127,42 +127,42 @@ class _Padding(Follower[Known]):
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
-    def entering(self, given: tuple[Known | None, ...]) -> tuple[Known | None, ...]:
+    def entering(self, given: tuple[KnownTruth | None, ...]) -> tuple[KnownTruth | None, ...]:
         if self.home is not self.top:
             return given
         return tuple(map(self._entered, self.top.inputs))
 
-    def _entered(self, one: Input) -> Known:
+    def _entered(self, one: Input) -> KnownTruth:
         own = [(axis, n) for n, (entry, axis) in enumerate(self.along) if entry is one]
         if any(axis in self.counts.units for axis, _ in own):
-            return Known(form=LinearForm.index(own[0][0]))
+            return KnownTruth(form=LinearForm.index(own[0][0]))
         if one.value.type.element is not Scalar.BOOL:
-            return Known(frozenset(own))
-        return Known(frozenset(own), frozenset(own), frozenset((axis, -3 - n) for axis, n in own))
+            return KnownTruth(frozenset(own))
+        return KnownTruth(frozenset(own), frozenset(own), frozenset((axis, -3 - n) for axis, n in own))
 
     def passed(
-        self, node: Nest, given: tuple[Known | None, ...], known: KnownValues[Known]
-    ) -> tuple[Known | None, ...]:
+        self, node: Nest, given: tuple[KnownTruth | None, ...], known: KnownValues[KnownTruth]
+    ) -> tuple[KnownTruth | None, ...]:
         self.scopes = self._around(known, node if isinstance(node, Call) else None)
         return given
 
-    def _around(self, known: KnownValues[Known], call: Call | None = None) -> tuple[_Scope, ...]:
+    def _around(self, known: KnownValues[KnownTruth], call: Call | None = None) -> tuple[_Scope, ...]:
         """The graphs around, outermost first, and this one."""
         graphs = [scope.graph for scope in self.scopes]
         outer = self.scopes[: graphs.index(self.home)] if self.home in graphs else self.scopes
         return (*outer, _Scope(self.home, known, self.names, call))
 
-    def one(self, node: Leaf, known: KnownValues[Known]) -> Known | None:
+    def one(self, node: Leaf, known: KnownValues[KnownTruth]) -> KnownTruth | None:
         self.now = known
         if isinstance(node, Positions):
-            return Known(form=LinearForm.index(*self.named((node.axis,)))) if self.counts.units else None
+            return KnownTruth(form=LinearForm.index(*self.named((node.axis,)))) if self.counts.units else None
         return super().one(node, known)
 
-    def number(self, node: Constant) -> Known | None:
+    def number(self, node: Constant) -> KnownTruth | None:
         form = constant(node.value).form if self.counts.units else None
-        return None if form is None else Known(form=form)
+        return None if form is None else KnownTruth(form=form)
 
-    def of(self, node: Apply, given: list[Known | None]) -> Known | None:
+    def of(self, node: Apply, given: list[KnownTruth | None]) -> KnownTruth | None:
         if node.traits.meaning == Quotient():
             self._divided(node)
         if not any(given):
@@ -171,9 +171,9 @@ class _Padding(Follower[Known]):
         if isinstance(node.traits.meaning, Compared) and any(each.form is not None for each in known):
             return self.counts.compared(node, known, self._items(node, known) or NONE)
         true, false = implied(node, known, self.named)
-        return Known(self._items(node, known) or NONE, true, false, self.counts.form(node, known, self.named))
+        return KnownTruth(self._items(node, known) or NONE, true, false, self.counts.form(node, known, self.named))
 
-    def _items(self, node: Apply, known: list[Known]) -> Items | None:
+    def _items(self, node: Apply, known: list[KnownTruth]) -> Items | None:
         items = NONE
         for each in (one.items for one in known):
             if each and each is not items:
