@@ -67,7 +67,9 @@ def triton_code(
     passes = asked.get("passes", PASSES)
     whole = prepared(rewritten(graph, [one for one in passes if one.name in STRUCTURE]))
     outliner = Outliner(kernels_module(name or graph.name))
-    changed = outliner(whole)
+    # What a mask in a kernel leaves out is known before the kernel is one op, and no longer behind that.
+    changed = outliner(prepared(rewritten(graph, [one for one in passes if one.name in (*STRUCTURE, "guard")])))
+    asked["passes"] = [one for one in passes if one.name != "guard"]
     if not outliner.kernels:
         why = [f"{reason.where}: {reason.why}" for reason in dict.fromkeys(outliner.reasons)]
         raise NoKernel(

@@ -100,6 +100,32 @@ model alone(Q: [target, key], K: [target, key], V: [target, key]) -> [target, ke
     assert max(map(error, mine, right)) < 1e-5
 
 
+@pytest.mark.parametrize("keys", ["v[target as past]", "v[target = max(target - 1, 0)][target as past]"])
+def test_what_a_mask_in_a_kernel_leaves_out_contributes_nothing(keys: str) -> None:
+    text = f"""width target
+width past like target
+depth key = 4
+model net(x: [target, key], y: [target, key], m: bool[past]) -> [target, key] {{
+    v = 0 * x
+    repeat.twice 2 {{
+        v = v + log(x)
+    }}
+    weights = softmax[past](dot[key](y, {keys}) where m and past <= target)
+    return dot[past](weights, y[target as past])
+}}
+"""
+    model = attnc.loads(text).model("net")
+    draw = torch.Generator().manual_seed(0)
+    x, y = 0.6 + torch.rand(2, 11, 4, generator=draw, dtype=torch.float64)
+    m = torch.arange(11) % 4 == 1
+    used = m if "max" not in keys else m.roll(-1)
+    right = found(model.torch(dtype="float64"), {"x": x, "y": y, "m": m}, torch.float64)
+    bad = torch.where(used[:, None], x, 0)
+    mine = found(model.torch(kernels="triton"), {"x": bad, "y": y, "m": m}, torch.float32)
+    assert max(map(error, mine, right)) < 1e-5
+    assert not mine[1][~used].any()
+
+
 @pytest.mark.slow
 @each
 def test_as_float64(case: Case) -> None:
