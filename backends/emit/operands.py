@@ -245,7 +245,7 @@ def recurrence(body: CodeBody, node: Apply, vals: list[Val]) -> Val:
     x, *others = vals
     found = dict(zip([name for name in ("decay", "start") if name in node.options], others, strict=True))
     x = body.full(x, [t])
-    order = body.union_order(vals, node.out)
+    order = body.union_order([x, *others], node.out)
     args = [body.align(x, order).code, Code(str(order.index(t) - len(order)))]
     if "decay" in found:
         args.append(Code.of("decay={}", body.align(found["decay"], order).code))
