@@ -16,7 +16,7 @@ from attnc.compiler.problems.plain import Plain
 from attnc.dsl.base.records import replace
 from attnc.trials.run import NotTried, RunnableGraph
 from tests.soundness.generate import generate
-from tests.soundness.judge import load
+from tests.soundness.judge import lengths, load
 
 HEAD = "depth d = 4\nblock f(x: [d], y: [d]) -> [d] {\n h = x\n"
 PASSES, ROUND = Plain.PASSES_IN_VAIN, Plain.ROUND_IN_VAIN
@@ -83,7 +83,8 @@ def tried(seeds: range) -> int:
     number = 0
     for seed in seeds:
         program = generate(seed, seed % 2 == 1)
-        graph = load(program.text, program).model("net").graph
+        model = load(program.text, program).model("net")
+        graph = model.graph
         for told in Needed().of(graph, (True,) * len(graph.outputs)).found:
             for other in without(graph, told):
                 try:
@@ -91,7 +92,7 @@ def tried(seeds: range) -> int:
                 except NotTried:
                     continue
                 run.redraw(np.random.default_rng(seed), positive=False)
-                given = {name: arr.data for name, arr in program.inputs().items()}
+                given = {name: arr.data for name, arr in (program.inputs() | lengths(model, program)).items()}
                 before, after = computed(graph, run._values, given), computed(other, run._values, given)
                 for a, b in zip(before, after, strict=True):
                     assert np.array_equal(a, b, equal_nan=True), seed
