@@ -95,7 +95,7 @@ class ResultReads:
 
 def _fields(place: ReadPlace) -> dict[str, Any]:
     lowers, uppers = [*place.lowers], [*place.uppers]
-    return {"axis": place.axis, "index": place.index, "exact": place.exact, "lowers": lowers, "uppers": uppers}
+    return {"axis": place.axis, "called": place.index, "exact": place.exact, "lowers": lowers, "uppers": uppers}
 
 
 def reads(graph: Graph) -> tuple[ResultReads, ...]:

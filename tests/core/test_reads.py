@@ -79,10 +79,10 @@ def test_as_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "a.attn"
     file.write_text("width t, u\nmodel a(x: [t], i: t[u]) -> (y: [u], z: []) {\n    return x[t = i], 1.0 * |u|\n}\n")
     assert main(["reads", str(file), "--json"]) == 0
-    place = {"axis": "t", "index": "t", "exact": None, "lowers": [], "uppers": []}
-    own = {"axis": "u", "index": "u'", "exact": "u", "lowers": [], "uppers": []}
+    place = {"axis": "t", "called": "t", "exact": None, "lowers": [], "uppers": []}
+    own = {"axis": "u", "called": "u'", "exact": "u", "lowers": [], "uppers": []}
     read = {"input": "x", "at": [place], "picked": ["i"]}, {"input": "i", "at": [own], "picked": []}
-    size = {"input": None, "at": [{**place, "axis": "u", "index": "u"}], "picked": []}
+    size = {"input": None, "at": [{**place, "axis": "u", "called": "u"}], "picked": []}
     found = {"name": "a", "results": [
         {"name": "y", "axes": ["u"], "reads": [*read]}, {"name": "z", "axes": [], "reads": [size]}
     ]}  # fmt: skip
