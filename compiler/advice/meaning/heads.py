@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from ....dsl.source import Span
 from ...base.problems import Problem
-from ...graph.nodes import Apply, Graph, Node, nested, reads
+from ...graph.core.index import index_of
+from ...graph.nodes import Apply, Graph, Node, nested
 from ...graph.traits import Arrange, Gather, IndexMap, Reduce
 from ...graph.values import Role
 from ...problems.plain import Plain
@@ -271,9 +272,8 @@ def _read_twice(graph: Graph) -> Iterator[Problem]:
 def _picked(graph: Graph, made: Apply) -> frozenset[Axis]:
     """Along which axes all that reads a value picks one item."""
     found = []
-    for node in graph.nodes:
-        if made.out in reads(node):
-            if not isinstance(node, Apply) or node.traits.reads not in (Gather(), Arrange(IndexMap.SAME)):
-                return frozenset()
-            found.append(frozenset(node.axes) if node.traits.reads == Gather() else _picked(graph, node))
+    for node in index_of(graph).takers(made.out):
+        if not isinstance(node, Apply) or node.traits.reads not in (Gather(), Arrange(IndexMap.SAME)):
+            return frozenset()
+        found.append(frozenset(node.axes) if node.traits.reads == Gather() else _picked(graph, node))
     return frozenset.intersection(*found) if found else frozenset()
