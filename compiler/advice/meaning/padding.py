@@ -29,7 +29,7 @@ from typing import NamedTuple
 from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.core.flow import Leaf
-from ...graph.core.index import Nest
+from ...graph.core.index import Nest, index_of
 from ...graph.core.term import constant
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Positions
 from ...graph.traits import (
@@ -46,9 +46,9 @@ from ...graph.traits import (
     Reduce,
     Running,
 )
-from ...graph.values import Role, Scalar, Value
+from ...graph.values import Role, Scalar
 from ...problems.plain import Plain
-from ...sizes.axes import Axis, SizeOf, Static
+from ...sizes.axes import Axis, SizeOf
 from ...sizes.forms import LinearForm
 from ..places.tables import widths
 from .comparisons import NONE, NOTHING, ItemCounts, Items, KnownTruth, implied
@@ -245,22 +245,15 @@ class _Padding(Follower[KnownTruth]):
 
     def _divided(self, node: Apply) -> None:
         """A sum of real items is divided by the number of all. A loss is the same one if it is scaled."""
-        static = self._static(node.operands[1])
-        if not isinstance(static, SizeOf) or not node.out.type.axes:
+        index, (summed, by) = index_of(self.home), node.operands
+        static, made = index.number(by) if by.role is Role.CONSTANT else None, index.op(summed)
+        if not isinstance(static, SizeOf) or not node.out.type.axes or made is None or not _adds(made):
             return
-        for each in self.home.nodes:
-            match each:
-                case Apply(out=out, mask=Value() as mask, axes=(axis,)) if out is node.operands[0] and _adds(each):
-                    (along,) = self.named((axis,))
-                    inputs, _ = self._here(self.now.get(each.operands[0].id, NOTHING).items, along)
-                    _, kept = self._here(self.now.get(mask.id, NOTHING).items, along)
-                    if axis == static.axis:
-                        self._found(_Read(inputs, kept, axis, node, Plain.PADDING_COUNTED, self._around(self.now)))
-
-    def _static(self, value: Value) -> Static | None:
-        if value.role is not Role.CONSTANT:
-            return None
-        return next((node.value for node in self.home.nodes if isinstance(node, Constant) and node.out is value), None)
+        if made.mask is not None and made.axes == (static.axis,):
+            (along,) = self.named(made.axes)
+            inputs, _ = self._here(self.now.get(made.operands[0].id, NOTHING).items, along)
+            _, kept = self._here(self.now.get(made.mask.id, NOTHING).items, along)
+            self._found(_Read(inputs, kept, static.axis, node, Plain.PADDING_COUNTED, self._around(self.now)))
 
     def _found(self, read: _Read) -> None:
         if read.inputs and not read.axis.ragged:
