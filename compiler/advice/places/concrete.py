@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 
 from ...graph.core.index import index_of
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, Scan, reads
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Positions, Repeat, Scan, makes, reads
 from ...graph.traits import (
     Arrange,
     Choice,
@@ -26,13 +26,13 @@ from ...graph.traits import (
     Meaning,
     Pointwise,
     Product,
-    Quotient,
     Reduce,
     Sum,
     Window,
 )
 from ...graph.values import Value
-from ...sizes.axes import Arith, Axis, Const, ConstOf, Literal, Number, SizeOf, Static, items_of, known
+from ...sizes.arithmetic import inexact_division, replaced
+from ...sizes.axes import Axis, ConstOf, Literal, Number, SizeOf, Static, known
 from ...sizes.functions import OPERATIONS, Function
 
 Point = Mapping[Axis, int]
@@ -111,6 +111,30 @@ class GraphRun:
             self._inside[key] = GraphRun(graph, self.sizes, self, node, at)
         return self._inside[key]
 
+    def ops(self, enters: Callable[[Call | Repeat], bool]) -> Iterator[tuple[GraphRun, Apply]]:
+        """Its ops, and those of the calls and repeats that are entered, each where it runs."""
+        for node in self.graph.nodes:
+            if isinstance(node, Apply):
+                yield self, node
+            elif isinstance(node, Call | Repeat) and enters(node):
+                yield from self.inside(node).ops(enters)
+
+    def takers(self, value: Value) -> list[Node]:
+        """The nodes that read a value."""
+        return self._index.takers(value)
+
+    def within(self, node: Call | Repeat, value: Value) -> Iterator[tuple[GraphRun, Value]]:
+        """Each input that a value is of what a node runs."""
+        inner = self.inside(node)
+        entries = zip(inner.graph.inputs, node.args, strict=True)
+        return ((inner, entry.value) for entry, arg in entries if arg.id == value.id)
+
+    def around(self, value: Value) -> Iterator[tuple[GraphRun, Value] | None]:
+        """What it is around this graph, for each result that it is; None if nothing is around."""
+        outer, node = self.outer, self.node
+        places = (place for place, output in enumerate(self.graph.outputs) if output.value.id == value.id)
+        return (None if outer is None or node is None else (outer, makes(node)[place]) for place in places)
+
     # -- sizes -------------------------------------------------------------------------------------------------------
 
     def extent(self, axis: Axis) -> int | None:
@@ -140,36 +164,24 @@ class GraphRun:
         """A number of sizes and consts; None where it is not known, or a size is no whole number."""
         if (number := known(static)) is not None:
             return number
-        match static:
-            case Literal(value):
-                return value
-            case SizeOf(axis):
-                return self.extent(axis)
-            case ConstOf(const):
-                given = self._given(const)
-                if given is not None and self.outer is not None:
-                    return self.outer.static(given)
-                if isinstance(self.node, Repeat) and self.outer is not None:
-                    return self.at if const == self.node.index else self.outer.static(static)
-                return None
-            case Arith(op, args):
-                meaning = OPERATIONS[op].meaning
-                found = _computed(meaning, [number for each in args for number in self._numbers_of(each)])
-                if meaning == Quotient(whole=True) and found is not None:  # which leaves nothing
-                    a, b = (self.static(each) or 0 for each in args)
-                    return found if found * b == a else None
-                return found
+        here = self._put_in(static)
+        return None if inexact_division(here) is not None else known(here)
 
-    def _given(self, const: Const) -> Static | None:
-        """What a caller gives for a const."""
-        return dict(self.node.consts).get(const) if isinstance(self.node, Call | Scan) else None
+    def _put_in(self, static: Static) -> Static:
+        """The same with what is known of the sizes and consts in it."""
+        return replaced(static, self._stands_for)
 
-    def _numbers_of(self, static: Static) -> list[Number | None]:
-        """Those of a list one by one."""
-        given = self._given(static.const) if isinstance(static, ConstOf) else None
-        if given is not None and self.outer is not None:
-            return self.outer._numbers_of(given)
-        return [self.static(each) for each in items_of(static) or (static,)]
+    def _stands_for(self, part: SizeOf | ConstOf) -> Static:
+        match part, self.node, self.outer:
+            case SizeOf(axis), _, _:
+                extent = self.extent(axis)
+                return part if extent is None else Literal(extent)
+            case ConstOf(const), Repeat(index=index), GraphRun() as outer:
+                return Literal(self.at) if const == index else outer._put_in(part)
+            case ConstOf(const), Call(consts=consts) | Scan(consts=consts), GraphRun() as outer:
+                return outer._put_in(dict(consts)[const]) if const in dict(consts) else part
+            case _:
+                return part
 
     # -- places ------------------------------------------------------------------------------------------------------
 

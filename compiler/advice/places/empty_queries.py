@@ -20,7 +20,8 @@ from itertools import islice
 
 from ....dsl.source import Span
 from ...graph.core.index import index_of
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, children, makes, reads
+from ...graph.core.kept import kept
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, ops_in, reads
 from ...graph.traits import (
     Arrange,
     Choice,
@@ -50,14 +51,14 @@ Way = tuple[tuple[Call | Repeat, int], ...]  # the calls and repeats around, out
 
 def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
     """The masks of a graph, and those it gives to what it calls, under which items see nothing."""
-    if not _has_mask(graph, {}):
+    if not _has_mask(graph):
         return
     made: dict[int, GraphRun] = {}
     try:
         if next(sized(graph, made=made), None) is None:
             return
         seen: set[tuple[object, ...]] = set()
-        for way, node, key, item in _sites(graph, (), {}):
+        for way, node, key, item in _sites(graph, ()):
             found = _empty(graph, made, seen, way, node, key, item)
             if found is not None:
                 yield found
@@ -65,13 +66,9 @@ def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
         return
 
 
-def _has_mask(graph: Graph, known: dict[int, bool]) -> bool:
-    if id(graph) not in known:
-        known[id(graph)] = any(
-            _reads_some(node) if isinstance(node, Apply) else any(_has_mask(each, known) for each in children(node))
-            for node in graph.nodes
-        )
-    return known[id(graph)]
+@kept
+def _has_mask(graph: Graph) -> bool:
+    return any(map(_reads_some, ops_in(graph)))
 
 
 def _reads_some(node: Apply) -> bool:
@@ -87,7 +84,7 @@ def _reads_some(node: Apply) -> bool:
             return False
 
 
-def _sites(graph: Graph, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way, Apply, Axis, Axis | None]]:
+def _sites(graph: Graph, way: Way) -> Iterator[tuple[Way, Apply, Axis, Axis | None]]:
     """Masked ops over one width, of each item along another one, or alike for all."""
     for node in graph.nodes:
         match node:
@@ -95,11 +92,11 @@ def _sites(graph: Graph, way: Way, known: dict[int, bool]) -> Iterator[tuple[Way
                 keys, items = [a for a in node.axes if a.is_width], [a for a in widths(mask) if a not in node.axes]
                 if len(keys) == 1 and len(items) < 2:
                     yield way, node, keys[0], next(iter(items), None)
-            case Call() if node.graph.kind == "block" and _has_mask(node.graph, known):
-                yield from _sites(node.graph, (*way, (node, 0)), known)
-            case Repeat() if any(_has_mask(body, known) for body in node.bodies):
+            case Call() if node.graph.kind == "block" and _has_mask(node.graph):
+                yield from _sites(node.graph, (*way, (node, 0)))
+            case Repeat() if any(map(_has_mask, node.bodies)):
                 for at in range(_unlike(node)):
-                    yield from _sites(node.bodies[node.runs(at)], (*way, (node, at)), known)
+                    yield from _sites(node.bodies[node.runs(at)], (*way, (node, at)))
 
 
 def _unlike(node: Repeat) -> int:
@@ -256,16 +253,13 @@ class _Joins:
         if (id(frame), value.id, state) in self.seen:
             return False
         self.seen.add((id(frame), value.id, state))
-        return any(self._by(frame, node, value, state) for node in frame.graph.nodes) or any(
-            self._outside(frame, place, state)
-            for place, output in enumerate(frame.graph.outputs)
-            if output.value.id == value.id
+        return any(self._by(frame, node, value, state) for node in frame.takers(value)) or any(
+            frame.graph.kind != "model" if outside is None else self.joined(*outside, state)
+            for outside in frame.around(value)
         )
 
     def _by(self, frame: GraphRun, node: Node, value: Value, state: _EmptyState) -> bool:
         """Whether it is joined by what a node does with it."""
-        if all(each.id != value.id for each in reads(node)):
-            return False
         match node:
             case Apply() if node.mask is not None and node.mask.id == value.id:
                 return False
@@ -288,17 +282,9 @@ class _Joins:
                         state = _EmptyState.GATES
                 return _meets(node, others, self.key) or self.joined(frame, node.out, state)
             case Call() | Repeat():
-                inner = frame.inside(node)
-                entries = zip(inner.graph.inputs, node.args, strict=True)
-                return any(self.joined(inner, entry.value, state) for entry, arg in entries if arg.id == value.id)
+                return any(self.joined(*inner, state) for inner in frame.within(node, value))
             case _:
                 return True
-
-    def _outside(self, frame: GraphRun, place: int, state: _EmptyState) -> bool:
-        """Of a result of a graph."""
-        if frame.outer is None or frame.node is None:
-            return frame.graph.kind != "model"
-        return self.joined(frame.outer, makes(frame.node)[place], state)
 
     def _is_stream(self, frame: GraphRun, value: Value) -> bool:
         """Whether the op has read this, too."""
@@ -335,16 +321,12 @@ def _read(frame: GraphRun, values: Iterable[Value]) -> dict[tuple[int, int], Nod
 
 def _beside(frame: GraphRun, stream: Value) -> bool:
     """Whether another branch is added to the sum that a residual makes: beside it, not made of it."""
-    for node in frame.graph.nodes:
-        if isinstance(node, Apply) and isinstance(node.traits.meaning, Sum) and stream in node.operands:
+    for node in frame.takers(stream):
+        if isinstance(node, Apply) and isinstance(node.traits.meaning, Sum):
             others = [each for each in node.operands if each.id != stream.id and each.role is Role.DATA]
             if any((id(frame), stream.id) not in _read(frame, [other]) for other in others):
                 return True
-    places = [place for place, output in enumerate(frame.graph.outputs) if output.value.id == stream.id]
-    if not isinstance(frame.node, Call) or frame.outer is None:
-        return False
-    outs = makes(frame.node)
-    return any(_beside(frame.outer, outs[place]) for place in places)
+    return isinstance(frame.node, Call) and any(each and _beside(*each) for each in frame.around(stream))
 
 
 def _meets(node: Apply, others: list[Value], key: Axis) -> bool:

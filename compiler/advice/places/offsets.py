@@ -15,13 +15,13 @@ from typing import NamedTuple
 from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.core.kept import kept
-from ...graph.nodes import Apply, Call, Graph, Repeat, children, nested
+from ...graph.nodes import Apply, Graph, nested
 from ...graph.traits import Gather, Normalise, Quotient, Sum
 from ...graph.values import Role, Value
 from ...problems.plain import Plain
 from ...sizes.axes import Axis
 from .concrete import GraphRun, Point, Tired, sized
-from .tables import by_place, meets_places, widths
+from .tables import by_place, is_written, meets_places, widths
 
 FAR = 4096  # a size at which buckets of distances differ
 
@@ -42,7 +42,7 @@ def offsets(graph: Graph) -> Iterator[Problem]:
 
 @kept
 def _adds_places(graph: Graph) -> bool:
-    return meets_places(graph, _adds, _adds_places)
+    return meets_places(graph, _adds)
 
 
 def _adds(node: Apply) -> bool:
@@ -62,13 +62,11 @@ class _Summand(NamedTuple):
     rows: int  # of the table; 0 for a number
 
 
-def _offsets(graph: Graph, frame: GraphRun) -> Iterator[Problem]:
+def _offsets(graph: Graph, top: GraphRun) -> Iterator[Problem]:
     """Of each softmax over keys, by pairs that may look at each other."""
     source = None if graph.span is None else graph.span.source
-    for node in frame.graph.nodes:
-        if isinstance(node, Call | Repeat) and all(not inner.target for inner in children(node)):
-            yield from _offsets(graph, frame.inside(node))
-        if not isinstance(node, Apply) or not isinstance(node.traits.reads, Normalise) or not node.traits.reads.weights:
+    for frame, node in top.ops(is_written):
+        if not isinstance(node.traits.reads, Normalise) or not node.traits.reads.weights:
             continue
         scores, (k, *more) = node.operands[0], node.axes
         queries = [q for q in widths(scores) if q.family == k.family and q != k]

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ...graph.core.kept import kept
-from ...graph.nodes import Apply, Call, Graph, reads
+from ...graph.nodes import Apply, Call, Graph, ops_in, reads
 from ...graph.traits import Choice, Compared, Complement, Gather, Normalise, Product, Reduce, Sum
 from ...graph.values import IndexInto, Value
 from ...problems.causality import OwnTarget
@@ -43,13 +43,8 @@ def own_targets(graph: Graph) -> Iterator[OwnTarget]:
 
 @kept
 def _has_loss(graph: Graph) -> bool:
-    """Whether it makes a loss, or a block does that it calls; what a model makes is told of that."""
-    return any(
-        _may_be_loss(node)
-        if isinstance(node, Apply)
-        else isinstance(node, Call) and node.graph.kind == "block" and _has_loss(node.graph)
-        for node in graph.nodes
-    )
+    """Whether it may make a loss, or a graph that it calls."""
+    return any(map(_may_be_loss, ops_in(graph)))
 
 
 def _may_be_loss(node: Apply) -> bool:
@@ -81,16 +76,12 @@ def _told(graph: Graph) -> Iterator[OwnTarget]:
                 yield _problem(tops[0], frame, loss, axis, found)
 
 
-def _losses(frame: GraphRun) -> Iterator[tuple[GraphRun, Loss]]:
-    """Each loss of a graph and of the blocks that it calls."""
-    for node in frame.graph.nodes:
-        match node:
-            case Apply():
-                found = _loss(frame, node)
-                if found is not None:
-                    yield frame, found
-            case Call() if node.graph.kind == "block" and _has_loss(node.graph):
-                yield from _losses(frame.inside(node))
+def _losses(top: GraphRun) -> Iterator[tuple[GraphRun, Loss]]:
+    """Each loss of a graph and of the blocks that it calls; what a model makes is told of that."""
+    for frame, node in top.ops(lambda node: isinstance(node, Call) and node.graph.kind == "block"):
+        found = _loss(frame, node)
+        if found is not None:
+            yield frame, found
 
 
 def _loss(frame: GraphRun, node: Apply) -> Loss | None:

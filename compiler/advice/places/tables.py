@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...graph.nodes import Apply, Graph, children
+from ...graph.nodes import Apply, Call, Graph, Repeat, children, ops_in
 from ...graph.values import Role, Value, is_real
 from ...sizes.axes import Axis
 
@@ -19,11 +19,11 @@ def by_place(value: Value) -> bool:
     return value.role is Role.TABLE and is_real(value) and any(axis.is_width for axis in value.type.axes)
 
 
-def meets_places(graph: Graph, so: Callable[[Apply], bool], inside: Callable[[Graph], bool]) -> bool:
-    """Whether an op of a graph, or of what it calls, makes something of data, weights and numbers of places, `so`.
-    inside: the same question of what it calls.
-    """
-    return any(
-        node.out.role > Role.TABLE and so(node) if isinstance(node, Apply) else any(map(inside, children(node)))
-        for node in graph.nodes
-    )
+def meets_places(graph: Graph, so: Callable[[Apply], bool]) -> bool:
+    """Whether an op of a graph, or of what it calls, makes something of data, weights and numbers of places, `so`."""
+    return any(node.out.role > Role.TABLE and so(node) for node in ops_in(graph))
+
+
+def is_written(node: Call | Repeat) -> bool:
+    """Whether it runs graphs, not an op of the user's own."""
+    return all(not inner.target for inner in children(node))

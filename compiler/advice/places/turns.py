@@ -17,16 +17,17 @@ from collections.abc import Iterator, Mapping
 from itertools import product as pairs
 from typing import NamedTuple, TypeVar
 
+from ....dsl.base.records import field, mutable
 from ....dsl.source import Span
 from ...base.problems import Problem
 from ...graph.core.kept import kept
-from ...graph.nodes import Apply, Call, Graph, Parameter, Repeat, children, makes, reads
+from ...graph.nodes import Apply, Call, Graph, Parameter, Repeat
 from ...graph.traits import Arrange, Gather, IndexMap, Normalise, Product, Quotient, Reduce, Sum
 from ...graph.values import Role, Value, is_real
 from ...problems.plain import Plain
 from ...sizes.axes import Axis
 from .concrete import GraphRun, Point, Tired, sized
-from .tables import by_place, meets_places, widths
+from .tables import by_place, is_written, meets_places, widths
 
 PLACES = (0, 1, 3)
 Base = tuple[int, int, tuple[int | None, ...]]  # an item of a value, wherever along widths it stands
@@ -48,7 +49,7 @@ def turns(graph: Graph) -> Iterator[Problem]:
 
 @kept
 def _turns_places(graph: Graph) -> bool:
-    return meets_places(graph, _turns, _turns_places)
+    return meets_places(graph, _turns)
 
 
 def _turns(node: Apply) -> bool:
@@ -78,20 +79,16 @@ class _Turns:
         """Of all that is multiplied in a graph and the blocks that it calls."""
         if top.graph.kind == "block":
             self.inputs = {(id(top), entry.value.id) for entry in top.graph.inputs}
-        yield from self.problems(top)
-
-    def problems(self, frame: GraphRun) -> Iterator[Problem]:
-        for node in frame.graph.nodes:
-            if isinstance(node, Call | Repeat) and all(not inner.target for inner in children(node)):
-                yield from self.problems(frame.inside(node))
-            elif isinstance(node, Apply) and _multiplies(node):
-                try:
-                    if any(axis.is_width for axis in node.axes):
-                        yield from self._values(frame, node)
-                    elif (pair := self._pair(frame, node)) is not None:
-                        yield from self._scores(pair)
-                except _NoSum:
-                    continue
+        for frame, node in top.ops(is_written):
+            if not _multiplies(node):
+                continue
+            try:
+                if any(axis.is_width for axis in node.axes):
+                    yield from self._values(frame, node)
+                elif (pair := self._pair(frame, node)) is not None:
+                    yield from self._scores(pair)
+            except _NoSum:
+                continue
 
     # -- items -------------------------------------------------------------------------------------------------------
 
@@ -218,27 +215,18 @@ class _Turns:
         return None
 
 
+@mutable
 class _Meeting:
     """What is multiplied: the items of two operands that meet in one number, by the places of both."""
 
-    def __init__(
-        self,
-        turns: _Turns,
-        frame: GraphRun,
-        node: Apply,
-        sides: tuple[Value, Value],
-        widths: tuple[Axis, Axis],
-        sizes: list[int],
-    ) -> None:
-        self.turns, self.frame, self.node, self.sides, self.widths, self.sizes = (
-            turns,
-            frame,
-            node,
-            sides,
-            widths,
-            sizes,
-        )
-        self.begin(False)
+    turns: _Turns
+    frame: GraphRun
+    node: Apply
+    sides: tuple[Value, Value]
+    widths: tuple[Axis, Axis]
+    sizes: list[int]
+    start: tuple[int, ...] = ()
+    near: list[tuple[int, ...]] = field(default_factory=list)
 
     def begin(self, last: bool) -> None:
         """With the first features, or with the last."""
@@ -369,9 +357,7 @@ def _are_shares(frame: GraphRun, value: Value, along: Axis) -> bool:
 
 def _turned_back(frame: GraphRun, value: Value) -> bool:
     """Whether numbers of places have a part in it before a learned map takes it, or it is not known who takes it."""
-    for node in frame.graph.nodes:
-        if not any(each.id == value.id for each in reads(node)):
-            continue
+    for node in frame.takers(value):
         match node:
             case Apply(weights=weights) if weights and isinstance(node.traits.reads, Reduce):
                 continue
@@ -379,19 +365,12 @@ def _turned_back(frame: GraphRun, value: Value) -> bool:
                 if any(map(by_place, node.operands)) or _turned_back(frame, node.out):
                     return True
             case Call():
-                inner = frame.inside(node)
-                entries = zip(node.graph.inputs, node.args, strict=True)
-                if any(_turned_back(inner, entry.value) for entry, arg in entries if arg.id == value.id):
+                if any(_turned_back(*inner) for inner in frame.within(node, value)):
                     return True
             case _:
                 return True
-    for place, output in enumerate(frame.graph.outputs):
-        if output.value.id == value.id:
-            if frame.outer is None or not isinstance(frame.node, Call):
-                return True
-            if _turned_back(frame.outer, makes(frame.node)[place]):
-                return True
-    return False
+    outside = frame.around(value)
+    return any(each is None or not isinstance(frame.node, Call) or _turned_back(*each) for each in outside)
 
 
 def _again(pair: _Meeting, site: Span, side: int) -> str:
