@@ -104,6 +104,7 @@ BOTH = {"states": "[seq, model] causal seq", "logits": "[seq, vocab] causal seq"
         ("a_dict", BOTH, ""),
         pytest.param("a_named_tuple", dict(reversed(BOTH.items())), "", marks=pytest.mark.slow),
         pytest.param("fields", BOTH, "", marks=pytest.mark.slow),
+        pytest.param("fields_and_keys", BOTH, "", marks=pytest.mark.slow),
         pytest.param(
             "probabilities", {"logits": BOTH["logits"], "result_2": BOTH["logits"]}, "", marks=pytest.mark.slow
         ),
@@ -160,6 +161,7 @@ def test_where_it_differs(name: str, tmp_path: Path) -> None:
         ("others:Mixed", "no place was found for `pos_emb`, `near.weight`, `near.bias`, which the module uses"),
         ("others:Thrice", "`layers.2.before_self.weight`: weights that layers share are not read"),
         ("others:Outside", "with weights read as [batch, heads, queries, keys], the values"),
+        ("several:nothing", "Several is not understood: it gives no tensor of real numbers"),
         ("others:Recurrent", "Recurrent is not understood: there is no attention in it"),
         ("others:Uneven", "layer 1 is not like layer 0: of its self, heads is (4, 4, 6), not (3, 3, 8)"),
         ("others:WritesOver", "your code failed, its gradients: RuntimeError: one of the variables needed"),

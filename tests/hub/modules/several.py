@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,18 @@ Both = namedtuple("Both", ["logits", "states"])
 class Fields:
     states: Tensor
     logits: Tensor
+
+
+@dataclass
+class Keyed(OrderedDict[str, Any]):
+    """As the outputs of transformers: fields, some of them None, and keys as soon as someone makes them."""
+
+    loss: Tensor | None = None
+    states: Tensor | None = None
+
+    def with_keys(self, **more: Tensor) -> Keyed:
+        self.update(more)
+        return self
 
 
 class Several(Separate):
@@ -49,6 +61,15 @@ def a_dict() -> nn.Module:
 
 def fields() -> nn.Module:
     return Several(lambda logits, states: Fields(states, logits))
+
+
+def fields_and_keys() -> nn.Module:
+    """The states a field alone, the logits a key alone."""
+    return Several(lambda logits, states: Keyed(states=states).with_keys(logits=logits))
+
+
+def nothing() -> nn.Module:
+    return Several(lambda logits, states: {"ids": logits.argmax(-1)})
 
 
 def probabilities() -> nn.Module:

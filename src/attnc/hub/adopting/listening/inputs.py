@@ -133,20 +133,20 @@ def inputs_of(module: torch.nn.Module, place: str | None) -> Inputs:
 
 def _guessed(module: torch.nn.Module) -> Inputs:
     wrong: Exception | None = None
-    ran = False
+    ran = ""
     for guess in _guesses(module):
         for items_first in (False, True):
             tried = replace(guess, items_first=items_first)
             try:
                 with torch.no_grad():
-                    tried.call(module, torch.get_default_dtype())
+                    results = tensors(tried.call(module, torch.get_default_dtype()))
                 if tried.is_batched(module):
                     return tried
-                ran = True
+                ran = "an example changes the results of others" if results else "it gives no tensor of real numbers"
             except Exception as failed:
                 wrong = wrong or failed
     if ran:
-        raise HubError(f"{type(module).__name__} is not understood: an example changes the results of others")
+        raise HubError(f"{type(module).__name__} is not understood: {ran}")
     why = f" ({theirs(wrong, 'called with what seemed to fit')})" if wrong is not None else ""
     raise HubError(
         f"{type(module).__name__}{inspect.signature(module.forward)}: its inputs could not be guessed{why}: "

@@ -241,11 +241,14 @@ def tensors(out: Any) -> list[Tensor]:
 
 
 def named(out: Any, name: str = "") -> list[tuple[str, Tensor]]:
-    """These, and what they are called: the fields of a named tuple, the keys of a mapping."""
+    """These, and what they are called: the fields of a named tuple or a dataclass, the keys of a mapping. What is both
+    has both.
+    """
     if isinstance(out, Tensor):
         return [(name, out)] if out.is_floating_point() else []
-    if hasattr(out, "__dataclass_fields__") and not isinstance(out, dict):
-        out = {field: getattr(out, field) for field in out.__dataclass_fields__}
+    if hasattr(out, "__dataclass_fields__"):
+        fields = {field: getattr(out, field, None) for field in out.__dataclass_fields__}
+        out = fields | (dict(out) if isinstance(out, Mapping) else {})
     elif hasattr(out, "_fields"):
         out = dict(zip(out._fields, out, strict=True))
     items: Any = out.items() if isinstance(out, Mapping) else ()
