@@ -17,6 +17,7 @@ from attnc.hub.exporting.readme import README, TESTED, readme
 
 ROOT = Path(__file__).parents[2]
 CHOSEN = {"oldest": "lowest-direct", "newest": "highest"}
+UV = 'the oldest and the newest transformers, torch and onnxruntime are not tested: needs uv: pip install ".[interop]"'
 TESTS = [
     "-m",
     "",
@@ -47,7 +48,7 @@ def test_what_is_told() -> None:
 
 @pytest.mark.slow
 def test_the_oldest_and_the_newest(tmp_path: Path) -> None:
-    uv = pytest.importorskip("uv", reason='needs uv: pip install ".[interop]"').find_uv_bin()
+    uv = pytest.importorskip("uv", reason=UV).find_uv_bin()
 
     def run(*command: object) -> str:
         told = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT, check=False)
