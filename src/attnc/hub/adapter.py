@@ -32,7 +32,7 @@
     rope_scaling = ["rope_type", "factor"]
 
     [kinds]                               # of what kind a value is, if its default does not say it (`problem.KINDS`)
-    head_dim = "whole number"             # null too, where the key is optional
+    head_dim = "whole number"             # null too, where the key is optional, if not "or absent"
     factor = "number or null"             # also of nested tables
 
     [terms]                               # names for what several sizes are made of
@@ -126,7 +126,7 @@ class Adapter:
         default = self.defaults.get(key)
         usual = "list of words or null" if key in self.each else ANY if default is None else kind_of(default)
         said = self.kinds.get(key, usual)
-        lacks = top and key in self.optional and default is None and "null" not in said
+        lacks = top and key in self.optional and default is None and not {"null", "absent"} & {*said.split(" or ")}
         return f"{said} or null" if lacks else said
 
     @staticmethod

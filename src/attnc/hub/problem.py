@@ -36,6 +36,7 @@ def _number(value: Any) -> bool:
 
 
 KINDS: Mapping[str, Callable[[Any], bool]] = {  # the narrowest first
+    "absent": lambda value: False,  # beside another: a key that may be left out, but never null
     "null": lambda value: value is None,
     "truth value": lambda value: isinstance(value, bool),
     "whole number": _whole,
@@ -62,5 +63,5 @@ def is_a(value: Any, kind: str) -> bool:
 def of_kind(key: str, value: Any, kind: str, name: str) -> None:
     """Raises HubError for a value of another kind. key, name: what messages call it and its file."""
     if not is_a(value, kind):
-        wanted = f"a {kind.removesuffix(' or null')}".replace("a text", "text")
+        wanted = f"a {kind.removesuffix(' or null').removesuffix(' or absent')}".replace("a text", "text")
         raise HubError(f"{name}: `{key}` is {as_json(value)}, where {wanted} is needed")
