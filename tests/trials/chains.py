@@ -13,8 +13,7 @@ from collections.abc import Callable
 HEADER = """\
 width mem
 width at{part}
-width chunk
-width seq = chunk * at
+{cut}
 width all = mem + seq
 width back = seq + mem
 width more = seq + {margin}
@@ -28,6 +27,7 @@ width tap = {taps}
 depth d = 2
 const turns = 2
 """
+CUTS = ("width chunk\nwidth seq = chunk * at", "width seq\nwidth chunk = seq / at")
 COPIES = {"seq": "past", "all": "pall", "more": "pmore", "at": "patt", "chunk": "pchunk"}
 LINES = 24
 
@@ -162,7 +162,7 @@ def program(seed: int) -> str:
     uses_part = not chain.part and re.search(r"\b(at|chunk)\b", body)
     formals = "".join((", m: [mem, d]" if re.search(r"\b(m|mem)\b", body) else "", ", z: [at]" if uses_part else ""))
     args = "".join(f", {name}" for name in re.findall(r"(\w): ", formals))
-    head = HEADER.format(part=chain.part, margin=chain.margin, taps=chain.taps)
+    head = HEADER.format(cut=chain.choose(*CUTS), part=chain.part, margin=chain.margin, taps=chain.taps)
     signature = f"(x: [seq, d]{formals}) -> [seq, d] {{\n"
     if chain.random.random() < 0.7:
         return f"{head}\nmodel f{signature}{body}\n}}\n"

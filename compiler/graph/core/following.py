@@ -47,7 +47,7 @@ class Followed:
         for base in bases(axis):
             here, outer = place(axis, {base.family}), site.axis(base)
             wholes = [whole for whole in bases(outer) if self.counted is None or whole.family in self.counted]
-            along = self._along(axis, here, outer, site) if wholes else None
+            along = self.told_along(axis, site) if wholes else None
             if self.along is not None and along is not None:
                 yield self.along, along
                 continue
@@ -55,14 +55,16 @@ class Followed:
                 there = place(outer, {whole.family})
                 yield whole, None if here is None or there is None else there.put({outer: here})
 
-    def _along(self, axis: Axis, here: LinearForm | None, outer: Axis, site: Site) -> LinearForm | None:
-        """The same along the width that is asked about: of the axis as it is, or of the one that it is made of."""
+    def told_along(self, axis: Axis, site: Site) -> LinearForm | None:
+        """Which item of the width that is asked about is there just if an item of an axis is, if one can be told."""
         if self.along is None:
             return None
-        for actual, own in ((site.axis(axis), LinearForm.index(axis)), (outer, here)):
-            there = counterpart(actual, self.along)
-            if there is not None and own is not None:
-                return there.put({actual: own})
+        index = LinearForm.index(axis)
+        for part in dict.fromkeys((axis, *bases(axis))):
+            own = index if part == axis else place(axis, {part.family})
+            there = None if own is None else counterpart(site.axis(part), self.along)
+            if own is not None and there is not None:
+                return there.put({site.axis(part): own})
         return None
 
     def _sizes_of_consts(self, axis: Axis, site: Site, why: Why | None) -> Iterator[Way]:

@@ -98,6 +98,8 @@ def counterpart(axis: Axis, whole: Axis) -> LinearForm | None:
         case Arith("*", (SizeOf(part), other)) | Arith("*", (other, SizeOf(part))), _ if part.family == whole.family:
             found = quotient(index, LinearForm.static(other))
             return None if found is None else floored(found)
+        case Arith("/" | "//", (SizeOf(of), size)), _ if of.family == whole.family:  # exactly: with its first item
+            return index.times(LinearForm.static(size))
         case _:
             return place(axis, {whole.family})
 

@@ -7,7 +7,7 @@ from functools import reduce
 
 from ....dsl.base.records import record, replace
 from ...sizes.axes import Axis
-from ...sizes.forms import LinearForm, upper_bounds
+from ...sizes.forms import LinearForm, holds, upper_bounds
 from ...sizes.predicates import ALWAYS, Cases, Facts, at_least_zero, both, put, shared, without
 from ..nodes import Apply
 from ..nodes import reads as operands_of
@@ -184,9 +184,11 @@ class OpReading:
         """Whether it says more that an item is there than that it is read, of a width whose number is followed."""
         if axis.extent is not None:
             return False
-        along, own = self.following.along, {LinearForm.index(axis)}
-        if along is not None and self.here.site.axis(axis).family == along.family:
-            return not any(way.source.number is not None and way.at[0].uppers == own for way in ways)
+        there = self.following.told_along(axis, self.here.site)
+        if there is not None:
+            read = (way.at[0].uppers for way in ways if way.source.number is not None)
+            if any(uppers and all(form == there or holds(form - there) for form in uppers) for uppers in read):
+                return False
         return bool(self.following.sizes((axis,), self.here.site))
 
     def _is_own(self, axis: Axis, uppers: Forms) -> bool:
