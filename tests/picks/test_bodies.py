@@ -177,3 +177,33 @@ def test_any_mask(name: str, data: st.DataObject) -> None:
         found = deep(torch.from_numpy(s), torch.from_numpy(m), items, queries)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(run(s, m, x, q), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "best[bucket = ids]",
+        "flip[target](best[bucket = ids])",
+        "best[bucket = flip[target](ids)]",
+        "best[bucket as near][near = int(ids)]",
+        "concat[first, bucket -> both](best[bucket as first], best)[both = min(int(ids), 5)]",
+        "max(best[bucket = ids], best[bucket = ids])",
+    ],
+)
+def test_a_result_lacks_what_its_argument_lacks(made: str) -> None:
+    """What a block gives of picks is over no axis that it was not given: here `inner` of `ids`."""
+    head = "width target\ndepth inner = 6\ndepth bucket = 3, near like bucket, first like bucket, both = 6\n"
+    block = f"""\
+block pick(x: [inner], ids: bucket[inner, target]) -> inner[target, inner] {{
+    best = topk[inner -> bucket](x where inner <= 1)
+    return {made}
+}}
+"""
+    short = "model net(x: [inner], ids: bucket[target]) -> inner[target] {\n    return pick(x, ids)\n}\n"
+    long = short.replace("inner[target]", "inner[target, inner]").replace("ids)\n", "broadcast[inner](ids))\n")
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(2, 6)), rng.integers(0, 3, (2, 4))
+    wanted = attnc.loads(head + block + long).model("net").numpy()(*given)[..., 0]
+    net = attnc.loads(head + block + short).model("net")
+    np.testing.assert_array_equal(net.numpy()(*given), wanted)
+    np.testing.assert_array_equal(net.torch()(*map(torch.tensor, given)).numpy(), wanted)

@@ -176,5 +176,5 @@ class Making:
         first = next(place for place, axis in enumerate(valid.type.axes) if axis in gone)
         before, after = valid.type.axes[:first], valid.type.axes[first:]
         axes = (*before, *node.made, *(axis for axis in after if axis not in gone))
-        type = Type(Scalar.BOOL, axes)
+        type = Type(Scalar.BOOL, axes, valid.type.broadcast_axes & {*axes})
         return self.apply(node.traits, (valid,), type, axes=node.axes, made=node.made, options=dict(node.options))

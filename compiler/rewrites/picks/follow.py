@@ -250,7 +250,8 @@ class _Body(Making):
         outs: dict[int, Value] = {}
         for valid in exports:
             axes = tuple(outward.get(axis, axis) for axis in valid.type.axes)
-            outs[valid.id] = self.fresh(Type(Scalar.BOOL, (*axes, *along)), Role.DATA)
+            alike = frozenset(outward.get(axis, axis) for axis in valid.type.broadcast_axes)
+            outs[valid.id] = self.fresh(Type(Scalar.BOOL, (*axes, *along), alike), Role.DATA)
         for out, made in zip(node.outs, body.outputs, strict=True):
             held = body.held.get(made.id)
             found = None if held is None else outs.get(held.valid.id) or own[held.valid.id]

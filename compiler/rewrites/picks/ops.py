@@ -211,8 +211,9 @@ def _gather(body: Making, node: Apply) -> None:
         at = valid.type.axes.index(node.axes[0])
         before, after = valid.type.axes[:at], valid.type.axes[at + 1 :]
         own = tuple(axis for axis in e.type.axes if axis not in (*before, *after))
-        axes = (*before, *own, *after)
-        shared = replace(valid.type, axes=tuple(dict.fromkeys(axes)), broadcast_axes=frozenset())
+        axes = tuple(dict.fromkeys((*before, *own, *after)))
+        alike = frozenset(axes).difference(valid.type.varying, e.type.varying)
+        shared = replace(valid.type, axes=axes, broadcast_axes=alike)
         valid = body.apply(node.traits, (valid, e), shared, axes=node.axes, made=own, mask=mask)
     zero = of_x is None or of_x.zero
     _made(body, replace(node, mask=mask), body.both(mask, valid), zero=zero)
@@ -248,7 +249,8 @@ def _parts(body: Making, node: Apply, holds: Sequence[Held | None]) -> Value:
         return first
     found = [body.spread(valid, (axis,)) for valid, axis in zip(valids, node.axes, strict=True)]
     axes = tuple(dict.fromkeys(axis for each in found for axis in each.type.axes if axis not in node.axes))
-    type = replace(found[0].type, axes=(*axes, node.made[0]), broadcast_axes=frozenset())
+    alike = frozenset(axes).difference(*(each.type.varying for each in found))
+    type = replace(found[0].type, axes=(*axes, node.made[0]), broadcast_axes=alike)
     return body.apply(node.traits, found, type, axes=node.axes, made=node.made)
 
 
