@@ -1,10 +1,10 @@
 """Queries that see nothing (W0523): a mask under which some items have no key, whatever the sizes.
 
 Masked softmax gives such an item 0 here and NaN elsewhere (pytorch issue 41508), so the item is lost; the cause is a
-comparison that is strict or turned round: `past < seq`, `seq - past > 8`. The mask is worked out by place alone
-(`concrete.py`), at sizes well beyond the numbers it compares with; data may only hide more, all of it where a truth
-value and its opposite are to hold. A mask that lets nothing through for anyone is told, too: `false`, `past < 0`; not
-one that a switch decides, which another config may set.
+comparison that is strict or turned round: `past < seq`, `seq - past > 8`. It is asked what holds wherever the mask is
+true, whatever the sizes; data may only hide more, all of it where a truth value and its opposite are to hold. A mask
+that lets nothing through for anyone is told, too: `false`, `past < 0`; not one that a switch decides, which another
+config may set.
 
 Nothing is said where something joins what is read: before it is mapped another branch, a share that a sink takes, the
 item itself; behind the map another branch, but not the stream that a residual adds, unless a window reads its
@@ -16,18 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from itertools import islice
 
+from ....dsl.base.records import field, record, replace
 from ....dsl.source import Span
-from ...graph.core.index import index_of
+from ...graph.core.access import ONE
+from ...graph.core.flow import Answer, Here, Leaf
+from ...graph.core.index import Nest, Site
 from ...graph.core.kept import kept
-from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, ops_in, reads
+from ...graph.core.relation import Relation
+from ...graph.core.term import UNKNOWN, Term
+from ...graph.core.ways import NOTHING, Items
+from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, ops_in, reads
 from ...graph.traits import (
     Arrange,
     Choice,
-    Complement,
-    Conjunction,
-    Disjunction,
     Function,
     Gather,
     IndexMap,
@@ -38,28 +40,50 @@ from ...graph.traits import (
     Sum,
     Window,
 )
-from ...graph.values import Role, Value
+from ...graph.values import Role, Scalar, Value
 from ...problems.marks import EmptyQueries
-from ...sizes.axes import Axis, ConstOf, known
+from ...sizes.axes import Axis, ConstOf, Literal, known
+from ...sizes.forms import LinearForm, holds, upper_bounds, whole_at_least
+from ...sizes.polynomials import Opaque
+from ...sizes.predicates import Cases, Facts
 from .concrete import GraphRun, Tired, sized
 from .tables import widths
 
-LARGEST = 128  # of the numbers that a mask compares with
-PASSES = 64  # of a repeat, that are looked at one by one
-Way = tuple[tuple[Call | Repeat, int], ...]  # the calls and repeats around, outermost first, and which of their passes
+Way = tuple[tuple[Nest, int], ...]  # the calls and repeats around, outermost first, and which of their passes
+Stretch = tuple[int, int | None]  # the first item, and how many from there on; None: all
+
+
+@record
+class _MaskedOp:
+    """An op over one width, of each item along another one, or alike for all. hidden: the items that see nothing."""
+
+    way: Way
+    out: Value
+    node: Apply = field(compare=False)  # which makes it
+    key: Axis
+    item: Axis | None
+    hidden: Stretch
 
 
 def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
     """The masks of a graph, and those it gives to what it calls, under which items see nothing."""
-    if not _has_mask(graph):
+    if graph.kind != "model" or not _masks(graph):  # who takes what a block returns is not known
         return
-    made: dict[int, GraphRun] = {}
     try:
-        if next(sized(graph, made=made), None) is None:
+        top = next(sized(graph), None)
+        if top is None:
             return
-        seen: set[tuple[object, ...]] = set()
-        for way, node, key, item in _sites(graph, ()):
-            found = _empty(graph, made, seen, way, node, key, item)
+        told = set[tuple[object, ...]]()
+        for each in _HidingMasks(graph).of(graph, [_some(entry.value, NOTHING) for entry in graph.inputs]).found:
+            if not isinstance(each, _MaskedOp):
+                continue
+            here = (*(id(node) for node, _ in each.way), id(each.node))
+            top.sizes.refill()
+            frame = _inner(top, each.way)
+            if here in told or _Joins(frame, each.node, each.key).joined(frame, each.node.out):
+                continue
+            told.add(here)
+            found = _problem(frame, graph, each.node, each.key, each.item, *each.hidden)
             if found is not None:
                 yield found
     except (Tired, RecursionError):
@@ -67,7 +91,7 @@ def empty_queries(graph: Graph) -> Iterator[EmptyQueries]:
 
 
 @kept
-def _has_mask(graph: Graph) -> bool:
+def _masks(graph: Graph) -> bool:
     return any(map(_reads_some, ops_in(graph)))
 
 
@@ -84,141 +108,117 @@ def _reads_some(node: Apply) -> bool:
             return False
 
 
-def _sites(graph: Graph, way: Way) -> Iterator[tuple[Way, Apply, Axis, Axis | None]]:
-    """Masked ops over one width, of each item along another one, or alike for all."""
-    for node in graph.nodes:
-        match node:
-            case Apply(mask=Value() as mask) if _reads_some(node):
-                keys, items = [a for a in node.axes if a.is_width], [a for a in widths(mask) if a not in node.axes]
-                if len(keys) == 1 and len(items) < 2:
-                    yield way, node, keys[0], next(iter(items), None)
-            case Call() if node.graph.kind == "block" and _has_mask(node.graph):
-                yield from _sites(node.graph, (*way, (node, 0)))
-            case Repeat() if any(map(_has_mask, node.bodies)):
-                for at in range(_unlike(node)):
-                    yield from _sites(node.bodies[node.runs(at)], (*way, (node, at)))
-
-
-def _unlike(node: Repeat) -> int:
-    """How many passes may have numbers of their own."""
-    count = known(node.count)
-    return min(count, PASSES) if isinstance(count, int) and (node.index or node.bodies[1:]) else 1
-
-
 def _inner(frame: GraphRun, way: Way) -> GraphRun:
     for node, at in way:
         frame = frame.inside(node, at)
     return frame
 
 
-def _empty(
-    graph: Graph,
-    made: dict[int, GraphRun],
-    seen: set[tuple[object, ...]],
-    way: Way,
-    node: Apply,
-    key: Axis,
-    item: Axis | None,
-) -> EmptyQueries | None:
-    """made: the graph at those sizes at which it was looked at for other masks; seen: masks of some pass, with the
-    numbers that they are made of.
-    """
+class _HidingMasks(Relation):
+    """Found: each op of blocks and repeats, pass by pass, whose mask hides all from some items."""
+
+    each_pass = True
+
+    def __init__(self, top: Graph) -> None:
+        super().__init__(whole=False, counted=())
+        self.top = top  # in what it calls a value is another one in each call
+
+    def _run(self, here: Here[Items], given: tuple[Items, ...]) -> Answer[Items, object]:
+        graph = here.index.graph
+        told = graph.kind == "model" and graph is not self.top  # what a model makes is told of that
+        if told or (not _masks(graph) and all(_is_data(output.value) for output in graph.outputs)):
+            return Answer((NOTHING,) * len(graph.outputs))
+        return super()._run(here, given)
+
+    def through(self, node: Leaf, given: tuple[Items, ...], here: Here[Items]) -> Answer[Items, object]:
+        if isinstance(node, Apply):
+            if _reads_some(node):
+                return Answer((NOTHING,), tuple(_masked(node, given[-1])))
+            if _is_data(node.out):
+                return _UNKNOWN
+        elif isinstance(node, Constant) and isinstance(node.value, ConstOf) and known(node.value) is False:
+            return _UNKNOWN  # a switch, which another config may set
+        answer = super().through(node, given, here)
+        return Answer((_some(node.out, answer.values[0]),)) if here.index.graph is self.top else answer
+
+    def _inside(
+        self, node: Nest, graph: Graph, given: tuple[Items, ...], here: Here[Items], number: int | None = None
+    ) -> Answer[Items, object]:
+        if not isinstance(node, Repeat) or node.index is None or number is None:
+            return super()._inside(node, graph, given, here, number)
+        site = Site(here.site.axes, here.site.consts | {(node.index, Literal(number))})
+        answer = super()._inside(node, graph, given, Here(here.index, site, here.known), number)
+        return Answer(answer.values, (*answer.found, number))  # so that no pass is taken for the one before
+
+    def outward(self, node: Nest, number: int | None, found: tuple[object, ...]) -> tuple[object, ...]:
+        if isinstance(node, Scan):
+            return ()
+        unlike = isinstance(node, Repeat) and (node.index is not None or len(node.bodies) > 1)
+        at = number or 0 if unlike else 0
+        return tuple(replace(each, way=((node, at), *each.way)) for each in found if isinstance(each, _MaskedOp))
+
+
+_UNKNOWN: Answer[Items, object] = Answer((NOTHING,))
+
+
+def _masked(node: Apply, mask: Items) -> Iterator[_MaskedOp]:
     assert node.mask is not None
-    small = next(sized(graph, made=made))
-    small.sizes.refill()
-    found = _numbers(_inner(small, way), node.mask)
-    passes = any(isinstance(around, Repeat) for around, _ in way)
-    same = (*(id(around) for around, _ in way), id(node), *(found or ()))
-    if found is None or (passes and same in seen):
+    keys, items = [a for a in node.axes if a.is_width], [a for a in widths(node.mask) if a not in node.axes]
+    if len(keys) == 1 and len(items) < 2:
+        item = next(iter(items), None)
+        hidden = _hidden(mask.term.true, item)
+        if hidden is not None:
+            yield _MaskedOp((), node.out, node, keys[0], item, hidden)
+
+
+def _some(value: Value, known: Items) -> Items:
+    """Of a truth value of which nothing is known: that it is true where it is not false."""
+    if value.type.element is not Scalar.BOOL or known.term != UNKNOWN:
+        return known
+    places = (LinearForm.index(axis).poly for axis in value.type.axes)
+    truth = LinearForm.of(Opaque.of("item", LinearForm.number(value.id).poly, *places))  # 0 or more, and its own
+    return Items(known.ways, Term((frozenset({truth - ONE}),), (frozenset({-truth}),)))
+
+
+def _is_data(value: Value) -> bool:
+    """Whether it is numbers that places alone do not say."""
+    return value.role > Role.TABLE and value.type.element is not Scalar.BOOL
+
+
+def _hidden(cases: Cases, item: Axis | None) -> Stretch | None:
+    """The items from which a mask that is true in these cases alone hides all, whatever the sizes, in one stretch."""
+    facts = [[*_facts_of(case, item)] if case else [] for case in cases]
+    if not all(facts):  # somebody is seen by all
         return None
-    seen.add(same)
-    said = (
-        {(0, None)} if _contradicts(_inner(small, way), node.mask) else _rows(graph, made, way, node, key, item, found)
-    )
-    inner = _inner(small, way)
-    if len(said) != 1 or _Joins(inner, node, key).joined(inner, node.out):
+
+    def hides(given: Facts) -> bool:
+        return all(any(holds(-fact - ONE, given) for fact in case) for case in facts)
+
+    if item is None or hides(frozenset()):
+        return (0, None) if hides(frozenset()) else None
+    turns = {turn + by for case in facts for fact in case for turn in fact.turns for by in (0, 1)}
+    starts, index = sorted(turn for turn in {0, *turns} if turn < (item.extent or turn + 1)), LinearForm.index(item)
+    found = list[tuple[int, int | None]]()
+    for start, end in zip(starts, [*starts[1:], None], strict=True):
+        given = {index - LinearForm.number(start)}
+        if end is not None:
+            given.add(LinearForm.number(end - 1) - index)
+        if hides(frozenset(given)):
+            if found and found[-1][1] == start:
+                start = found.pop()[0]
+            found.append((start, end))
+    if len(found) != 1:
         return None
-    return _problem(inner, graph, node, key, item, *said.pop())
+    ((start, end),) = found
+    return start, None if end is None else end - start
 
 
-def _rows(
-    graph: Graph, made: dict[int, GraphRun], way: Way, node: Apply, key: Axis, item: Axis | None, found: list[int]
-) -> set[tuple[int, int | None]]:
-    """From which item on, and of how many, at each size that was looked at, nothing is seen; none if all see some."""
-    assert node.mask is not None
-    numbers = {abs(number) for number in found}
-    least = 2 * max(numbers, default=0) + 4
-    said: set[tuple[int, int | None]] = set()
-    for frame in islice(sized(graph, range(least, least + 200), made), 2):
-        frame.sizes.refill()
-        inner = _inner(frame, way)
-        rows = 1 if item is None else inner.extent(item) or 0
-        some = {0, 1, 2, rows // 2, rows - 1, *(n + by for n in numbers for by in (-1, 0, 1, n))}
-        if not any(_sees_nothing(inner, node.mask, key, item, row) for row in sorted(some) if 0 <= row < rows):
-            return set()
-        frame.sizes.fuel *= 10
-        empty = [row for row in range(rows) if _sees_nothing(inner, node.mask, key, item, row)]
-        if empty != list(range(empty[0], empty[-1] + 1)):
-            return set()
-        said.add((empty[0], None if empty[-1] == rows - 1 else len(empty)))
-    return said
-
-
-def _contradicts(frame: GraphRun, mask: Value) -> bool:
-    """Whether it wants a truth value and its opposite."""
-    while frame.maker(mask) is None and (moved := frame.moved(mask, {})) is not None:
-        frame, mask, _ = moved
-    wanted, left = set[tuple[int, tuple[Axis, ...], bool]](), [(mask, True, dict[Axis, Axis]())]
-    while left:
-        value, holds, names = left.pop()
-        maker = index_of(frame.graph).op(value)
-        match maker.traits.reads if maker is not None else None:
-            case Pointwise(Complement()) if maker is not None:
-                left.append((maker.operands[0], not holds, names))
-            case Pointwise(Conjunction() | Disjunction() as joins) if maker is not None and holds is (
-                joins == Conjunction()
-            ):
-                left += [(each, holds, names) for each in maker.operands]
-            case Arrange(IndexMap.SAME | IndexMap.NEW) if maker is not None:
-                renamed = dict(zip(maker.axes, maker.made, strict=False))
-                left.append((maker.operands[0], holds, names | {a: names.get(b, b) for a, b in renamed.items()}))
-            case _:
-                wanted.add((value.id, tuple(names.get(axis, axis) for axis in value.type.axes), holds))
-    return any((number, axes, not holds) in wanted for number, axes, holds in wanted)
-
-
-def _sees_nothing(frame: GraphRun, mask: Value, key: Axis, item: Axis | None, row: int) -> bool:
-    """Whether the mask surely lets no key through; those near the item are looked at first."""
-    keys = frame.extent(key) or 0
-    near = [row, 0, keys - 1] if row < keys else [0, keys - 1]
-    point = {} if item is None else {item: row}
-    return all(frame.number(mask, {**point, key: at}) is False for at in (*near, *range(keys)))
-
-
-def _numbers(frame: GraphRun, mask: Value) -> list[int] | None:
-    """The numbers that a mask is made of; None if one is too large to be tried, or a switch hides all."""
-    found, left, seen = list[int](), [(frame, mask)], set[tuple[int, int]]()
-    while left:
-        at, value = left.pop()
-        if value.id in at.unknown or (id(at), value.id) in seen:
-            continue
-        seen.add((id(at), value.id))
-        node = at.maker(value)
-        match node:
-            case Constant(static, _):
-                number = at.static(static) if known(static) is None else known(static)
-                if number is False and isinstance(static, ConstOf):
-                    return None
-                if isinstance(number, int | float) and not isinstance(number, bool):
-                    if abs(number) > LARGEST:
-                        return None
-                    found.append(int(number))
-            case Apply():
-                left += [(at, each) for each in reads(node)]
-            case Call() | None:
-                moved = at.moved(value, {})
-                left += [moved[:2]] if moved is not None else []
-    return found
+def _facts_of(case: Facts, item: Axis | None) -> Iterator[LinearForm]:
+    """What holds of an item that sees something, as these facts have it, and not of each item anyway."""
+    for fact in case:
+        for bound in upper_bounds(fact, fact.indices - {item}, case - {fact}, lambda axis: True):
+            if not holds(bound):
+                yield whole_at_least(bound)
 
 
 # -- what joins it ---------------------------------------------------------------------------------------------------
