@@ -364,6 +364,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_fr
             for kind in ("beit", "dinov2", "swin")
             for places in ([2, 1], [1, 1], [-1, 1], [13])
         ),
+        *((kind, {"pad_token_id": 10**6}, "`pad_token_id` is no word") for kind in ("llama", "mixtral", "bert")),
+        ("mpt", {"attn_config": {"qk_ln": None}}, "`attn_config.qk_ln` is null, and"),
         ("swin", {"out_features": ["stem"], "out_indices": [1]}, "are not the same stages"),
         ("qwen2", {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]}, "`use_sliding_window` is false"),
     ],
@@ -372,6 +374,15 @@ def test_what_is_refused(kind: str, given: dict[str, Any], said: str) -> None:
     with pytest.raises(hub.HubError) as wrong:
         configured(adapter_of(kind, KNOWN, ""), given)
     assert said in str(wrong.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_that_is_no_word(kind: str, tmp_path: Path) -> None:
+    """Is refused where theirs has a table of words that knows its padding; elsewhere it changes nothing."""
+    config = config_of(kind, random.Random(1))
+    said = verdict(kind, config | {"pad_token_id": config.get("vocab_size", 0)}, tmp_path)
+    assert said == "same" or (said.startswith("theirs: ") and "`pad_token_id`" in said)
 
 
 @pytest.mark.parametrize("kind", KINDS)

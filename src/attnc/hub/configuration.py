@@ -91,7 +91,9 @@ def _known(adapter: Adapter, config: Mapping[str, Any], name: str) -> None:
         _one_for_each_layer(key, config.get(key), words, {**adapter.defaults, **config}.get("num_hidden_layers"), name)
     for key, possible in adapter.only.items():
         value = _at(config, key)
-        missing = value is None and (key in adapter.optional or key not in config)
+        *above, last = key.split(".")
+        table = _at(config, ".".join(above)) if above else config
+        missing = value is None and (key in adapter.optional or last not in (table or ()))
         if not missing and not any(value == one and is_a(value, kind_of(one)) for one in possible):
             allowed = " or ".join(json.dumps(one) for one in possible)
             raise HubError(f"{name}: `{key}` is {as_json(value)}, and {adapter.spec.name} has it as {allowed} alone")
