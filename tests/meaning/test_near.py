@@ -272,24 +272,28 @@ CHOOSING = """
 width patch
 width other like patch
 depth d = 16
-model net(x: [patch, d], m: bool[patch]) -> [d] {
+model net(x: [patch, d], NAME: bool[patch]) -> [d] {
     param token: [d] ~ normal(0.02)
-    w = softmax[other](dot[d](x, x[patch as other]) / sqrt(|d|) where m[patch as other])
+    w = softmax[other](dot[d](x, x[patch as other]) / sqrt(|d|) where NAME[patch as other])
     x = x + dot[other](w, x[patch as other])
     END
 }
 """
 
 
+@pytest.mark.parametrize("name", ["m", "visible", "keep", "present", "real"])
 @pytest.mark.parametrize(
     ("end", "told"),
     [
         ("return mean[patch](x)", True),
         ("return mean[patch](layernorm.n[d](x + linear.f[d -> d](x)))", True),
-        ("return mean[patch](x where m)", False),
-        ("return mean[patch](x where not m)", False),  # the loss of what attention does not see
-        ("y = select(m, x, token)\n    return mean[patch](y)", False),  # as in masked autoencoders
-        ("return mean[patch](x) + mean[patch](x where not m)", False),
+        ("return mean[patch](x where NAME)", False),
+        ("return mean[patch](x where not NAME)", False),  # the loss of what attention does not see
+        ("y = select(NAME, x, token)\n    return mean[patch](y)", False),  # as in masked autoencoders
+        ("return mean[patch](x) + mean[patch](x where not NAME)", False),
+        ("y = select(not NAME, token, x)\n    return mean[patch](y)", False),
+        ("y = select(NAME, x, linear.hole[d -> d](x))\n    return mean[patch](y)", False),
+        ("y = select(NAME, x, 0)\n    return mean[patch](x + linear.f[d -> d](y))", True),  # zeros hide, too
         (
             "near = softmax[other](dot[d](x, x[patch as other]) / 4 where abs(patch - other) < 3)\n"
             "    return mean[patch](x + dot[other](near, x[patch as other]))",
@@ -297,8 +301,8 @@ model net(x: [patch, d], m: bool[patch]) -> [d] {
         ),
     ],
 )
-def test_a_mask_that_chooses_among_items_is_none_of_padding(end: str, told: bool) -> None:
-    codes = [each.code for each in attnc.check(CHOOSING.replace("END", end))]
+def test_a_mask_that_chooses_among_items_is_none_of_padding(name: str, end: str, told: bool) -> None:
+    codes = [each.code for each in attnc.check(CHOOSING.replace("END", end).replace("NAME", name))]
     assert [code for code in codes if code[0] == "E" or code == "W0522"] == ["W0522"] * told
 
 
@@ -450,6 +454,43 @@ def test_passes_that_bind_over_what_the_one_before_has_made(body: str, told: boo
     assert [code for code in codes if code[0] == "E" or code == "W0521"] == ["W0521"] * told
 
 
+CHOSEN = """
+width seq
+depth d = 8
+const deep = VALUE, twice = false
+model net(x: [seq, d]) -> [seq, d] {
+    y = linear.a[d -> d](x)
+    BODY
+    return y
+}
+"""
+B, C = "y = linear.b[d -> d](x)", "y = linear.c[d -> d](x)"
+
+
+@pytest.mark.parametrize("deep", ["true", "false"])
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"if deep {{ {B} }}", False),
+        (f"if deep {{ }} else {{ {B} }}", False),
+        (f"if not deep {{ {B} }}", False),
+        (f"if deep {{ {B} }} else {{ y = relu(y) }}", False),
+        (f"if deep {{ if not twice {{ {B} }} }}", False),
+        (f"if deep {{ {B} }} else {{ if twice {{ {C} }} }}", False),
+        (f"z = x\n    if deep {{ z = y }}\n    {B}\n    y = y + z", False),
+        (f"if deep {{ {B} }} else {{ {C} }}", True),
+        (f"if deep {{ {B} }} else {{ if twice {{ {C} }} else {{ {C} }} }}", True),
+        (f"z = x\n    if deep {{ z = relu(x) }}\n    {B}\n    y = y + z", True),
+        (B, True),
+    ],
+)
+def test_what_a_branch_binds_over_goes_on_past_it(body: str, told: bool, deep: str) -> None:
+    """With a config that sets the number otherwise, the value is read."""
+    body = body.replace("{ ", "{\n").replace(" }", "\n    }")
+    codes = [each.code for each in attnc.check(CHOSEN.replace("BODY", body).replace("VALUE", deep))]
+    assert [code for code in codes if code[0] == "E" or code == "W0521"] == ["W0521"] * told
+
+
 GIVEN = """
 use std.positions: rotary
 width seq
@@ -506,10 +547,27 @@ def test_what_joins_an_item_that_sees_nothing(end: str, codes: list[str]) -> Non
     assert [code for code in said if code != "W0503"] == codes  # `two` is not needed by all
 
 
-def test_a_learned_vector_in_the_place_of_an_item_that_sees_nothing() -> None:
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("linear.out[model -> model](select(seq == 0, first, y))", False),
+        ("linear.out[model -> model](y + select(seq == 0, first, 0))", False),
+        ("linear.out[model -> model](select(seq == 0, 1, 0) * first + y)", False),
+        ("linear.out[model -> model](y + first)", False),
+        ("linear.out[model -> model](y - first)", False),
+        ("linear.out[model -> model](y + select(seq == 0, 1, 0))", False),
+        ("x + linear.out[model -> model](linear.up[model -> model](y) * first)", True),
+        ("linear.out[model -> model](y * first)", True),
+        ("linear.out[model -> model](y) + first", True),  # as a bias is
+        ("linear.out[model -> model](y + 0)", True),
+    ],
+)
+def test_a_learned_vector_in_the_place_of_an_item_that_sees_nothing(end: str, told: bool) -> None:
+    read = "dot[past](w, x[seq as past])"
     text = STRICT.replace("y = attend(x)", "param first: [model] ~ normal(0.02)\n    y = attend(x)")
-    said = attnc.check(text.replace("END", "linear.out[model -> model](select(seq == 0, first, y))"))
-    assert "W0523" not in [each.code for each in said]
+    text = text.replace(f"linear.O[model -> model]({read})", read).replace("END", end)
+    said = [each.code for each in attnc.check(text)]
+    assert [code for code in said if code[0] == "E" or code == "W0523"] == ["W0523"] * told
 
 
 HALVES = """

@@ -1,4 +1,6 @@
-"""What the branches of a static `if` read that are not taken: with other numbers it would not be idle."""
+"""What the branches of a static `if` read that are not taken, or leave as it is where the one that is taken binds it
+over: with other numbers it would not be idle.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,21 @@ from ...graph.nodes import Apply, Graph, children, makes
 
 
 def left_out(graph: Graph) -> frozenset[str]:
-    """The names that such branches of a block, or of the body of a repeat, read of the text around them."""
+    """The names that such branches of a block, or of the body of a repeat, read of the text around them, or leave."""
     if graph.span is None:
         return frozenset()
     file, _ = parse(graph.span.source)
     parts = (part for part in walk(file.items) if isinstance(part, s.BlockDecl | s.RepeatStatement))
     body = next((part.body for part in parts if part.head == graph.span), ())
-    branches = [branch for part in walk(body) if isinstance(part, s.If) for branch in (part.then, part.otherwise)]
-    made = [*_places(graph)] if branches else []
+    choices = [part for part in walk(body) if isinstance(part, s.If)]
+    made = [*_places(graph)] if choices else []
     found: set[str] = set()
-    for branch in branches:
-        if branch and not any(branch[0].span.start <= at < branch[-1].span.end for at in made):
-            found |= _read(branch)
+    for part in choices:
+        for branch, other in ((part.then, part.otherwise), (part.otherwise, part.then)):
+            if branch and not any(branch[0].span.start <= at < branch[-1].span.end for at in made):
+                found |= _read(branch)
+            elif branch:  # what it binds over goes on past the other
+                found |= _bound(branch) - _surely_bound(other)
     return frozenset(found)
 
 
@@ -34,6 +39,22 @@ def _places(graph: Graph) -> Iterator[int]:
         for inner in children(node):
             if inner.kind == "repeat":
                 yield from _places(inner)
+
+
+def _bound(statements: Iterable[s.Statement]) -> set[str]:
+    assigned = (part for each in statements for part in walk(each) if isinstance(part, s.Assign))
+    return {target.text for each in assigned for target in each.targets}
+
+
+def _surely_bound(statements: Iterable[s.Statement]) -> set[str]:
+    """Names that are bound whichever branches inside are taken."""
+    found = set[str]()
+    for each in statements:
+        if isinstance(each, s.If):
+            found |= _surely_bound(each.then) & _surely_bound(each.otherwise)
+        elif isinstance(each, s.Assign):
+            found |= {target.text for target in each.targets}
+    return found
 
 
 def _read(statements: Iterable[s.Statement]) -> set[str]:

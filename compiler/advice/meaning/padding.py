@@ -7,9 +7,8 @@ softmax over keys, for queries of data, lets no key through where it is false (o
 asks: `real[key]` and what is joined to it by `and`, not `kind[key] == kind`. Or an input is a number of items, and no
 key from it on is let through (`key < n`). What it leaves out there is padding of the input that the keys are of, along
 their axis alone. One that says which items are hidden from an encoder, or serve as memory, has another part too:
-elsewhere its opposite is a mask, a branch puts other data in their place, or places choose among the same keys. Of an
-input whose name is that of padding, `real` or `pad`, no more is asked; and by it alone it is known what a fill leaves
-out, such as `select(pad, -1e9, scores)`.
+elsewhere its opposite is a mask, a branch puts other data or a learned vector in their place, or places choose among
+the same keys. By its name alone it is known what a fill leaves out, such as `select(pad, -1e9, scores)`.
 
 Silent: what has any mask of its own (places, as where a causal model is padded on the right; other data); what the mask
 has a part in (`select(real, x, 0)`); masks beside which another mask is used on the same keys, so that they may choose
@@ -270,7 +269,7 @@ class _Padding(Follower[KnownTruth]):
                 continue
             if any(inputs & read.inputs and n not in kept for inputs, kept in self.attended):  # it chooses
                 continue
-            if n not in self.telling and ({n, -3 - n} <= self.sides or any(each & read.inputs for each in self.placed)):
+            if {n, -3 - n} <= self.sides or any(each & read.inputs for each in self.placed):
                 continue
             found = self._problem(read, n, place)
             if found is not None:

@@ -6,10 +6,10 @@ true, whatever the sizes; data may only hide more, all of it where a truth value
 that lets nothing through for anyone is told, too: `false`, `past < 0`; not one that a switch decides, which another
 config may set.
 
-Nothing is said where something joins what is read: before it is mapped another branch, a share that a sink takes, the
-item itself; behind the map another branch, but not the stream that a residual adds, unless a window reads its
-neighbours (PixelSNAIL, Chen et al. 2017). Nor where another value is chosen in its place, or items are taken of it,
-which may leave out those (XLNet, Yang et al. 2019).
+Nothing is said where something joins what is read: before it is mapped another branch, a share that a sink takes, a
+learned vector or places that are added, the item itself; behind the map another branch, but not the stream that a
+residual adds, unless a window reads its neighbours (PixelSNAIL, Chen et al. 2017). Nor where another value is chosen in
+its place, or items are taken of it, which may leave out those (XLNet, Yang et al. 2019).
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ class _Joins:
             case Apply() if state is _EmptyState.ADDED:
                 return self.joined(frame, node.out, state)
             case Apply():
-                least = Role.WEIGHT if node.traits.meaning == Choice() else Role.DATA
+                least = _joining(node, state)
                 others = [each for each in node.operands if each.id != value.id and each.role >= least]
                 match node.traits.meaning:
                     case Sum() if state and any(self._is_stream(frame, other) for other in others):
@@ -297,6 +297,17 @@ class _Joins:
             else:
                 return False
         return True
+
+
+def _joining(node: Apply, state: _EmptyState) -> Role:
+    """What it takes to join it: before a map a learned vector does, or places that are added, as a sink is."""
+    match node.traits.meaning:
+        case Choice():
+            return Role.WEIGHT
+        case Sum() if state is _EmptyState.READ:
+            return Role.TABLE
+        case _:
+            return Role.DATA
 
 
 def _read(frame: GraphRun, values: Iterable[Value]) -> dict[tuple[int, int], Node | None]:
