@@ -142,6 +142,7 @@ FORMS = {  # R is a reduction along t, of a value v and its mask M; c a conditio
     "scanned": "R(v where M)",  # the value in a scan, the mask outside: an item is used by those behind it
     "stepped": "R(v where M)",  # likewise, of a result that is no state
     "within": "scan[t] taken(v, M, h = 0)",  # the mask in a scan, the value outside
+    "picked": "R(v where M)",  # by an order under the mask, of what is read again
 }
 LEARNED = "linear.up[d -> e](v)"
 BEHIND = [*(written(op, ["v"]) for op in ALONG if not op.options), LEARNED]
@@ -201,6 +202,8 @@ class Case:
             return False
         if self.form == "seen" and self.is_own:  # it is not done anew
             return False
+        if self.form == "picked" and isinstance(self.reduced.reads, Normalise):
+            return False
         return not (self.behind in BEHIND and self.along)
 
     @property
@@ -220,7 +223,7 @@ class Case:
     @property
     def spread(self) -> list[str]:
         """The axes that the value must be given to be written so."""
-        chosen = self.form in ("select", "otherwise")
+        chosen = self.form in ("select", "otherwise", "picked")
         return [axis for axis in "st" if axis not in self.value and (axis == "t" or (chosen and axis in self.mask))]
 
     @property
@@ -254,6 +257,9 @@ class Case:
             case "again":
                 given.append(("r", "", result))
                 lines += ["repeat.twice 2 {", f"    r = r + {body}", "}", "return r"]
+            case "picked":
+                picks = f"topk[t -> some](v where {self.predicate})"
+                lines += [f"p = {picks}", f"return {self.reduced.name}[some](v[t = p])"]
             case "seen":
                 lines, result = [*lines, f"r = {body}", "return r, v"], f"{result}], v: [{whole}"
             case _:
@@ -305,7 +311,8 @@ class Case:
         return used.any(tuple(place for place, axis in enumerate("st", 1) if axis not in self.value))
 
 
-HEAD = "width s\nwidth t like s\nwidth longer = t + 2\nwidth half = (t + 1) / 2\ndepth d = 2, e = 2, tap = 3\n"
+HEAD = "width s\nwidth t like s\nwidth longer = t + 2\nwidth half = (t + 1) / 2\ndepth d = 2, e = 2\n"
+HEAD += "depth tap = 3, some = 5\n"
 
 
 def arguments(given: list[tuple[str, str, str]]) -> str:
@@ -318,7 +325,8 @@ def block(head: str, given: list[tuple[str, str, str]], result: str, lines: list
 
 
 def cases() -> list[Case]:
-    between = {form: BEHIND if form in ("behind", "twice", "apart") else [""] for form in FORMS} | {"moved": [*MOVED]}
+    between = {form: [""] for form in FORMS} | dict.fromkeys(("behind", "twice", "apart", "picked"), BEHIND)
+    between["moved"] = [*MOVED]
     product = itertools.product(HAZARDS, SHAPES, CONTENTS, REDUCED, FORMS)
     every = (Case(*use, *more, behind) for use, *more in product for behind in between[more[-1]])
     return [case for case in every if case.is_one]
@@ -416,7 +424,11 @@ block choosing(x: [], v: [], h: []) -> (h: []) {
 block smooth(x: [t]) -> [t] {
     return sum[tap](window[t -> t, tap](x, pad = 1))
 }
+block ranked(x: [t], m: bool[t]) -> [e] {
+    return x[t = topk[t -> e](x where m)]
+}
 """
+SCORES = "a = sum[d](broadcast[d](log(x)))\nb = sum[d](broadcast[d](sqrt(x)))\n"
 FIRST = "topk[t -> e](broadcast[s](0 * x) - t where m and t <= s)"
 NEARBY: dict[str, tuple[Any, ...]] = {  # a model's result and body; which items of x are used
     "a weight for an op of one's own": ("[]", "param w: [] ~ ones\nreturn sum[t](scaled(x, w) where m)"),
@@ -471,6 +483,16 @@ NEARBY: dict[str, tuple[Any, ...]] = {  # a model's result and body; which items
     "the best": ("[]", "return sqrt(x)[t = argmax[t](0 * x - t where m)]", lambda m: m & (np.cumsum(m, -1) <= 1)),
     "the best two": ("[]", "p = topk[t -> e](0 * x - t where m)\nreturn sum[e](log(x)[t = p])", first_two),
     "the best two of each": ("[s]", f"p = {FIRST}\nreturn sum[e](select(valid(p), log(x)[t = p], 0))", first_two),
+    "the best of their own scores": (
+        "[e]",
+        f"{SCORES}p = topk[t -> e](a where m)\nreturn a[t = p]",
+    ),
+    "the best by other scores, both ways": (
+        "[]",
+        f"{SCORES}p = topk[t -> e](a where m)\nq = topk[t -> e](b where m)\nreturn sum[e](a[t = q] + b[t = p])",
+    ),
+    "a choice by where the best is": ("[]", f"{SCORES}return select(argmax[t](a where m) > 2, sum[t](a where m), 0)"),
+    "the best, in a block": ("[e]", f"{SCORES}return ranked(a, m)"),
     "all in order": ("[]", "p = argsort[t -> s](y where m)\nreturn sum[s](log(x)[t = p] where valid(p))"),
     "some of the items around": (
         "[t]",

@@ -6,9 +6,10 @@ Of a value that is used where some truths hold, an operand is used where that is
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import reduce
 
 from ...graph.core.access import ZERO
-from ...graph.nodes import Apply, Constant, Graph, Node, Positions, makes
+from ...graph.nodes import Apply, Constant, Graph, Node, Positions, makes, reads
 from ...graph.traits import (
     LARGEST,
     SOME_TRUE,
@@ -59,6 +60,7 @@ class ConditionedBody:
         self._made: dict[tuple[object, ...], Value] = {}  # by what makes them
         self._joined: dict[Condition, Value] = {}
         self._anywhere: dict[tuple[Condition, frozenset[Axis]], Condition] = {}
+        self._under: dict[int, Condition] = {}  # conditions under which nodes are made, by their results' ids
 
     def append(self, node: Node) -> None:
         self.nodes.append(node)
@@ -152,12 +154,68 @@ class ConditionedBody:
                 return self.or_later(self.anywhere(condition, {*operand.type.varying}), axis)
             case _:
                 return self.anywhere(condition, kept)
-        there = self.anywhere(condition, kept.union(index.type.varying, over))
+        return self.picked(self.anywhere(condition, kept.union(index.type.varying, over)), index, axis, over)
+
+    def picked(self, there: Condition, index: Value, axis: Axis, over: Sequence[Axis]) -> Condition:
+        """That an index names the item along the axis, over some axes, where these hold."""
         if not there:
             return ()
         c = self.joined(there)
         left = (each for each in dict.fromkeys((*c.type.axes, *index.type.axes)) if each not in over)
-        return (self.truth(PICKED, (c, index), (axis, *left), over, (axis,)),)
+        return (self.truth(PICKED, (c, index), (axis, *left), tuple(over), (axis,)),)
+
+    # -- what may be known before a node is made ---------------------------------------------------------------------
+
+    def earlier(self, node: Node, outs: Sequence[Condition]) -> list[Condition]:
+        """Conditions of its results that can be known before a node is made: what they come to without these."""
+        made = {out.id for out in makes(node)}
+        found = [all_of(c for truth in out for c in self._without(truth, made)) for out in outs]
+        every = all_of(truth for out in found for truth in out)
+        self._under |= dict.fromkeys(made, every)
+        return found
+
+    def _hangs(self, value: Value, made: Collection[int]) -> bool:
+        """Whether a value hangs on any of these: by what it is made of, or by the conditions under which that is."""
+        todo, seen = [value], set[int]()
+        while todo:
+            each = todo.pop()
+            if each.id in made:
+                return True
+            if each.id not in seen and (node := self.makers.get(each.id)) is not None:
+                todo += [*reads(node), *self._under.get(each.id, ())]
+            seen.add(each.id)
+        return False
+
+    def _without(self, truth: Value, made: Collection[int]) -> Condition:
+        """What surely holds where a truth does, and hangs on none of these values."""
+        if not self._hangs(truth, made):
+            return (truth,)
+        node = self.makers.get(truth.id)
+        if not isinstance(node, Apply):
+            return ()
+        parts = [self._without(operand, made) for operand in node.operands if operand.type.element is Scalar.BOOL]
+        if node.traits == PICKED:
+            return self._picked_without(node, parts[0], made)
+        match node.traits.meaning, node.traits.reads:
+            case Conjunction(), _:
+                return all_of(c for part in parts for c in part)
+            case Disjunction(), _:
+                return reduce(self.either, parts)
+            case _, Reduce(combination) if combination == SOME_TRUE and node.mask is None:
+                return self.anywhere(parts[0], node.out.type.axes)
+            case _:
+                return ()
+
+    def _picked_without(self, node: Apply, there: Condition, made: Collection[int]) -> Condition:
+        """Of an index that hangs on them, too: a pick under a mask names only what the mask lets through."""
+        (axis,), index = node.made, node.operands[1]
+        if not self._hangs(index, made):
+            return self.picked(there, index, axis, node.axes)
+        match self.makers.get(index.id):
+            case Apply(traits=OpTraits(reads=Reduce(indices=True)), axes=(over,), mask=Value() as mask) if over == axis:
+                if axis not in node.axes and not self._hangs(mask, made):
+                    return self.anywhere(all_of((*there, *self.holds(mask))), node.out.type.axes)
+        return ()
 
     def or_later(self, condition: Condition, axis: Axis) -> Condition:
         """That it holds there, or at a later item along the axis."""

@@ -32,14 +32,12 @@ from ...graph.traits import (
 )
 from ...graph.values import IndexInto, Role, Scalar, Value
 from ...ops import OPS
-from ...ops.undo import arranges
 from ...sizes.axes import Literal, known
 from ..simplify.dead import alive
 from ..tools.order import in_order
-from ..tools.same import pure
 from ..tools.walk import Walk, with_operands, with_results
 from .conditions import CHOICE, Condition, both
-from .uses import Told, ToldGraphs, UsingBody
+from .uses import Told, ToldGraphs, UsingBody, is_plain
 
 STOPPED = next(op for op in OPS.values() if op.meaning == Sum((1,)) and not op.gradient)
 
@@ -81,7 +79,7 @@ class _Guard(UsingBody):
         """A node of the body, with what it leaves out made harmless: by itself, or because its results are left out."""
         if not any(value.id in self.risky for value in (*reads(node), *makes(node))):
             return node
-        if _is_plain(node):  # made anew for each condition under which it is read
+        if is_plain(node):  # made anew for each condition under which it is read
             outs = [()] * len(outs)
         now = self.applied(node, outs)
         if any(new.role > old.role for new, old in zip(makes(now), makes(node), strict=True)):
@@ -119,7 +117,7 @@ class _Guard(UsingBody):
         node = self.makers[value.id]
         if _is_own(node):
             return self.chosen(condition, value, 0)
-        if not _is_plain(node):
+        if not is_plain(node):
             return value
         outs = [condition if out.id == value.id else () for out in makes(node)]
         now = self.applied(node, outs)
@@ -243,18 +241,6 @@ class _Guard(UsingBody):
 def _is_own(node: Node) -> bool:
     """Whether it is an op of the user's own, of which no domain is known."""
     return isinstance(node, Call) and bool(node.graph.target)
-
-
-def _is_plain(node: Node) -> bool:
-    """Whether a node may be made anew for each condition under which it is read: it costs little, and draws nothing."""
-    match node:
-        case Call():
-            return pure(node.graph)
-        case Apply():
-            pointwise = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
-            return arranges(node) or (pointwise and not node.traits.random)
-        case _:
-            return False
 
 
 def _chooses(node: Node | None) -> TypeGuard[Apply]:

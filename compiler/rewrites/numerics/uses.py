@@ -14,10 +14,11 @@ from itertools import count
 from ....dsl.base.records import record, replace
 from ...graph.core.index import Nest
 from ...graph.nodes import Apply, Call, Constant, Graph, Input, Node, Repeat, Scan, children, makes, reads
-from ...graph.traits import Choice, Disjunction, Gather
+from ...graph.traits import Choice, Disjunction, Gather, Pointwise
 from ...graph.values import Scalar, Type, Value
+from ...ops.undo import arranges
 from ...sizes.axes import Axis, consts_in, known
-from ..tools.same import spelling
+from ..tools.same import pure, spelling
 from ..tools.transport import TargetBody, Terms
 from ..tools.walk import Fresh, with_results
 from .conditions import Condition, ConditionedBody, all_of, both
@@ -109,7 +110,11 @@ class UsingBody(ConditionedBody):
         for output in self.old.outputs:
             use(output.value, results.get(output.value.id, ()))
         for node in reversed(self.old.nodes):
-            for value, condition in self.uses(node, self.outs(node, found)):
+            outs = self.outs(node, found)
+            if not is_plain(node):
+                outs = self.earlier(node, outs)
+                found |= {out.id: condition for out, condition in zip(makes(node), outs, strict=True)}
+            for value, condition in self.uses(node, outs):
                 use(value, condition)
         return found
 
@@ -211,6 +216,18 @@ class UsingBody(ConditionedBody):
             outs.append(self.fresh(replace(out, type=type, name=None)))
         self.append(with_results(copy, tuple(outs)))
         return tuple(outs)
+
+
+def is_plain(node: Node) -> bool:
+    """Whether a node may be made anew for each condition under which it is read: it costs little, and draws nothing."""
+    match node:
+        case Call():
+            return pure(node.graph)
+        case Apply():
+            pointwise = isinstance(node.traits.reads, Pointwise) and not (node.axes or node.made or node.weights)
+            return arranges(node) or (pointwise and not node.traits.random)
+        case _:
+            return False
 
 
 def _may_stand_around(node: Node, around: Nest) -> bool:
