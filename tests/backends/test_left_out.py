@@ -142,6 +142,9 @@ FORMS = {  # R is a reduction along t, of a value v and its mask M; c a conditio
     "scanned": "R(v where M)",  # the value in a scan, the mask outside: an item is used by those behind it
     "stepped": "R(v where M)",  # likewise, of a result that is no state
     "within": "scan[t] taken(v, M, h = 0)",  # the mask in a scan, the value outside
+    "paired": "R(v where M)",  # the value before a block of several results, the mask behind
+    "halved": "R(v where c and M) + R(u where M)",  # likewise, with a weight, and both results used
+    "joint": "R(v where M)",  # the value in a block of several results, the mask outside
     "picked": "R(v where M)",  # by an order under the mask, of what is read again
 }
 LEARNED = "linear.up[d -> e](v)"
@@ -194,7 +197,7 @@ class Case:
     def is_one(self) -> bool:
         if self.form == "after" and (not self.mask or "t" not in self.value):
             return False
-        if self.form in ("moved", "scanned", "stepped", "within") and "t" not in self.value:
+        if self.form in ("moved", "scanned", "stepped", "within", "halved") and "t" not in self.value:
             return False
         if (self.form == "rounds" and self.kept != self.x[len(self.value) :]) or (
             self.form == "within" and self.reduced is not REDUCED[0]
@@ -272,6 +275,17 @@ class Case:
         begun = f"v = {'sum[d]' if d and not kept else ''}(0 * y)"
         step = [("x", "", d), ("y", "", d), ("h", "", kept)]
         match self.form:
+            case "paired" | "halved":
+                results = f"(p: [{kept}], q: [{kept}])"
+                learned, by, other = ("", "2", "_") if self.form == "paired" else ("    param w: [] ~ ones\n", "w", "u")
+                pair = (
+                    f"block pair(v: [{kept}]) -> {results} {{\n{learned}    return v / {by} + 1, 1 / (1 + abs(v))\n}}\n"
+                )
+                return [f"u = {use}", f"v, {other} = pair(u)"], pair
+            case "joint":
+                results = f"(p: [{kept}], q: [{d}])"
+                pair = f"block pair({arguments(step[:2])}) -> {results} {{\n    return {use}, y / x\n}}\n"
+                return ["v, _ = pair(x, y)"], pair
             case "looped":
                 return [begun, "repeat.twice 2 {", f"    v = v + {use}", "}"], ""
             case "rounds":

@@ -119,13 +119,15 @@ class _Guard(UsingBody):
             return self.chosen(condition, value, 0)
         if not is_plain(node):
             return value
-        outs = [condition if out.id == value.id else () for out in makes(node)]
+        outs = [self.anywhere(condition, out.type.varying) for out in makes(node)]  # nothing else reads the others
         now = self.applied(node, outs)
         if now is node:
             return value
         made = tuple(self.fresh(replace(out, name=None)) for out in makes(now))
         self.append(with_results(now, made))
-        return next(new for new, old in zip(made, makes(node), strict=True) if old.id == value.id)
+        for old, here, new in zip(makes(node), outs, made, strict=True):
+            self.guarded.setdefault((old.id, here), new)
+        return self.guarded[value.id, condition]
 
     def applied(self, node: Node, outs: Sequence[Condition]) -> Node:
         """A node whose results are used under these conditions, with what it reads made harmless."""
