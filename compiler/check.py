@@ -288,8 +288,10 @@ class _Build:
                     known = tuple(specialisation.environment.names)
                     session.problems.add(Plain.NO_CLAIMED_AXIS.at(name.span, name.text, known, known=known))
                 elif not _has_place(specialisation.environment, result, axis):
-                    axes = tuple(written.text for written in result.type.axes)
-                    session.problems.add(Plain.CLAIM_ALONG.at(name.span, name.text, axes))
+                    found = ((each.text, specialisation.environment.axis(each.text)) for each in result.type.axes)
+                    axes = tuple(text for text, own in found if own is not None and own.is_width)
+                    claim = Plain.CLAIM_ALONG if axes else Plain.CLAIM_WITHOUT
+                    session.problems.add(claim.at(name.span, name.text, axes))
                 elif specialisation.graph is not None and sound:
                     graph, why = specialisation.graph, result.trusted
                     followed, _ = follow_picks(graph)

@@ -33,7 +33,9 @@ attention scaled_dot_product_attention sdpa self_attention MultiheadAttention mu
   the standard library has it: `use std.attention: multihead, model, heads`, or `attend` for one head
 rope apply_rotary apply_rope rotary_embedding: `use std.positions: rotary`
 causal_mask attention_mask tril triu: a mask compares indices: `past <= seq`, for `width past like seq`
-zeros ones full zeros_like ones_like: a number is a value: `broadcast[a](0)`
+zeros zeros_like: a number is a value: `broadcast[a](0)`
+ones ones_like: a number is a value: `broadcast[a](1)`
+full full_like: a number is a value: `broadcast[a](number)`
 rand randn normal uniform: weights begin at random: `param w: [a] ~ normal(0.02)`; nothing else is drawn: noise is an
   input, `noise: [a]`
 grad gradient backward autograd jacobian hessian vjp jvp: a spec takes no gradients: PyTorch does, of the compiled model

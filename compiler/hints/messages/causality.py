@@ -8,7 +8,7 @@ from ....dsl.base.records import replace
 from ....dsl.diagnostic import Diagnostic
 from ....dsl.source import Span
 from ...base.names import indexed
-from ...graph.nodes import Apply, Graph, Repeat
+from ...graph.nodes import Apply, Graph, Node, Repeat, ops_in
 from ...graph.traits import Arrange, Gather, IndexMap, Normalise, OpTraits, Reduce, Running, Window
 from ...graph.values import Role
 from ...ops import OPS
@@ -187,6 +187,9 @@ def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
     read = _groups(steps, axis)
     if read is None:
         return _masked(trace, graph, axis)
+    over = _groups_over(trace.node, read, axis, graph)
+    if over:
+        return over
     group, *copies = sorted({each for each in (read, *graph.axes) if each.family == read.family}, key=_declared)
     copy = copies[0].name if copies else "before"
     declared = "" if copies else f" with `before` a copy of `{group.name}`"
@@ -197,6 +200,20 @@ def _help(trace: Trace, steps: list[Trace], graph: Graph, axis: Axis) -> str:
         "groups are compared with groups alone: split what reads them, too, and let in those before its own, "
         f"`where {copy} < {group.name}{own}`{declared}"
     )
+
+
+def _groups_over(node: Node | None, group: Axis, axis: Axis, graph: Graph) -> str:
+    """Where items of the axis itself read groups: the mask that lets in those that are over; "" where none can."""
+    if not isinstance(node, Apply) or not node.traits.masked:
+        return ""
+    if group not in node.axes or axis not in node.out.type.axes:
+        return ""
+    digits = (each.made for each in ops_in(graph) if each.traits.reads == Arrange(IndexMap.DIGITS))
+    part = next((made[1] for made in digits if len(made) == 2 and made[0].family == group.family), None)
+    if part is None:
+        return ""
+    ends = f"{group.name} * |{part.name}| + |{part.name}| - 1"
+    return f"let in the groups that are over, `where {ends} <= int({axis.name})`"
 
 
 def _length(trace: Trace, axis: Axis) -> str:
@@ -351,7 +368,7 @@ def _operand(node: Apply) -> str:
     found = re.fullmatch(r"\w+\[[^]]*\]\((.*?)([ \n]where\b.*)?\)", text, re.DOTALL)
     inner = found[1].strip() if found is not None else ""
     closed = all(inner.count(a) == inner.count(b) for a, b in ("()", "[]"))
-    return inner if 0 < len(inner) <= 40 and closed and "\n" not in inner else "x"
+    return inner if 0 < len(inner) <= 60 and closed and "\n" not in inner else "..."
 
 
 def _kept(node: Apply, axis: Axis | None = None, copy: str = "") -> str:

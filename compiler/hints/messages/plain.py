@@ -160,8 +160,12 @@ PLAIN = {
         "`{0}` is causal: it could decode",
     ),
     Plain.CLAIM_ALONG: PlainWords(
-        "this result has neither `{0}` nor a part of it: it cannot be causal along that",
+        "this result has no items of `{0}`, nor groups of them: it cannot be causal along that",
         "write `causal` with one of {1}",
+    ),
+    Plain.CLAIM_WITHOUT: PlainWords(
+        "this result has no items of `{0}`, nor groups of them: it cannot be causal along that",
+        "leave the claim out: the result has no width",
     ),
     Plain.ALLOWS_NOTHING: PlainWords(
         "`{0}` is allowed here, but not told",
