@@ -145,6 +145,8 @@ FORMS = {  # R is a reduction along t, of a value v and its mask M; c a conditio
     "paired": "R(v where M)",  # the value before a block of several results, the mask behind
     "halved": "R(v where c and M) + R(u where M)",  # likewise, with a weight, and both results used
     "joint": "R(v where M)",  # the value in a block of several results, the mask outside
+    "modelled": "R(v where M)",  # the value in a called model with a weight, the mask outside
+    "handed": "R(v where M)",  # the value before a called model, the mask behind
     "picked": "R(v where M)",  # by an order under the mask, of what is read again
 }
 LEARNED = "linear.up[d -> e](v)"
@@ -286,6 +288,13 @@ class Case:
                 results = f"(p: [{kept}], q: [{d}])"
                 pair = f"block pair({arguments(step[:2])}) -> {results} {{\n    return {use}, y / x\n}}\n"
                 return ["v, _ = pair(x, y)"], pair
+            case "modelled":
+                whole, given = (", ".join([*self.value, *axes]) for axes in (self.kept, ["d"] if d else []))
+                lines = ["param w: [] ~ ones", f"return w * {use}"]
+                return ["v = made(x, y)"], block("model made", [("x", "", given), ("y", "", given)], whole, lines)
+            case "handed":
+                whole = ", ".join([*self.value, *self.kept])
+                return [f"v = made({use})"], block("model made", [("v", "", whole)], whole, ["return v / 2 + 1"])
             case "looped":
                 return [begun, "repeat.twice 2 {", f"    v = v + {use}", "}"], ""
             case "rounds":

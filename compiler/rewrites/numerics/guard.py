@@ -95,7 +95,7 @@ class _Guard(UsingBody):
                     self.risky.add(out.id)
             case Call() if _is_own(node):
                 self.risky |= {out.id for out in node.outs if out.type.element is Scalar.REAL}
-            case Call() | Repeat() | Scan() if all(graph.kind != "model" for graph in children(node)):
+            case Call() | Repeat() | Scan():
                 given = any(arg.id in self.risky for arg in node.args)
                 inner = [any(each) for each in zip(*map(self.blocks.risky, children(node)), strict=True)]
                 given |= not isinstance(node, Call) and any(inner)  # what goes round comes to others
