@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import ClassVar, TypedDict
 
 from ...compiler.decoding import Decoding
+from ...compiler.decoding.written import written_for
 from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sizes.axes import Axis
@@ -256,13 +257,19 @@ class Emitter(ABC):
 
 
 def _proved(graph: Graph) -> str:
-    """Along which axes the results are causal."""
+    """Along which axes the results are causal, and for which numbers of the spec that a class may be built without."""
+    families = frozenset(axis.family for output in graph.outputs for axis in output.causal)
+    numbers = [
+        f"{each.name} = {each.extent if isinstance(each, Axis) else each.value}"
+        for each in (written_for(graph, families) if families else ())
+    ]
+    where = f" for {', '.join(numbers)}" if numbers else ""
     found: dict[tuple[str, ...], list[str]] = {}
     for output in graph.outputs:
         found.setdefault(tuple(axis.name for axis in output.causal), []).append(f"`{output.name}`")
     told = []
     for axes, names in found.items():
-        along = f"ausal along {' and '.join(f'`{name}`' for name in axes)}, as attnc has proved."
+        along = f"ausal along {' and '.join(f'`{name}`' for name in axes)}, as attnc has proved{where}."
         if axes:
             told.append(f"C{along}" if len(found) == 1 else f"{' and '.join(names)}: c{along}")
     return " ".join(told)

@@ -295,3 +295,17 @@ def graphs(graph: attnc.compiler.graph.nodes.Graph) -> list[attnc.compiler.graph
     from attnc.compiler.graph.nodes import children
 
     return [graph, *(inner for node in graph.nodes for child in children(node) for inner in graphs(child))]
+
+
+def test_numbers_that_a_proof_is_for() -> None:
+    """A class may be built with others than the spec has: of those that the claim hangs on it says which were meant."""
+    text = """\
+width seq
+width past like seq
+const ahead = 0, other = 3
+model net(x: [seq]) -> [seq] causal seq {
+    return other * sum[past](x[seq as past] where past <= seq + ahead)
+}
+"""
+    for backend in ("torch", "numpy"):
+        assert "as attnc has proved for ahead = 0." in attnc.loads(text).model("net").source(backend)

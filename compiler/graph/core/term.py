@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from functools import partial, reduce
 from itertools import product
 
 from ....dsl.base.records import record
 from ...sizes.axes import Axis, Number, Static, known
-from ...sizes.forms import LinearForm, floored, holds, least, quotient
+from ...sizes.forms import LinearForm, floored, holds, is_whole, least, quotient
 from ...sizes.functions import (
     Choice,
     Compared,
@@ -31,14 +32,28 @@ from ...sizes.functions import (
     Sum,
 )
 from ...sizes.limits import TooMuch, unnoted
-from ...sizes.polynomials import Poly
+from ...sizes.polynomials import Poly, Rational
 from ...sizes.predicates import ALWAYS, NEVER, Cases, Facts, at_least_zero, both, either, more_than_zero
+from ..typed_value import static_element
+from ..values import Scalar
 from .index import OUTERMOST, Site
 
 SEVERAL = 8  # bounds kept of one value
 FINEST = 1024  # the parts of a whole that a number may have: what float32 computes with it is exact
 ZERO, ONE = LinearForm.number(0), LinearForm.number(1)
 Forms = tuple[LinearForm, ...]
+
+
+class Computed(IntEnum):
+    """How exactly code computes a number: with whole numbers of 64 bits, and with reals of 32 bits at least."""
+
+    WHOLE = 0  # exactly
+    EXACT = 1  # in reals, which hold it
+    NEAREST = 2  # the nearest real to one quotient: it compares and rounds down as that does
+    ROUNDED = 3  # off by a little, for more than one step rounds: what should be equal may be less, 1 / 49 * 49 is
+
+
+LARGEST = {each: 2**31 if each is Computed.WHOLE else 2**20 for each in Computed}  # beyond, what is added may be lost
 
 
 @record
@@ -49,12 +64,14 @@ class Term:
     false:  what holds where it is false.
     lowers: each is a lower bound of the value.
     uppers: each is an upper bound of the value.
+    computed: how near what code computes is to these.
     """
 
     true: Cases = ALWAYS
     false: Cases = ALWAYS
     lowers: Forms = ()
     uppers: Forms = ()
+    computed: Computed = Computed.WHOLE
 
     @property
     def form(self) -> LinearForm | None:
@@ -70,7 +87,7 @@ class Term:
         if self is UNKNOWN or not (axes or sizes):
             return self
         true, false = (tuple(frozenset(over(case)) for case in cases) for cases in (self.true, self.false))
-        return Term(true, false, over(self.lowers), over(self.uppers))
+        return Term(true, false, over(self.lowers), over(self.uppers), self.computed)
 
 
 UNKNOWN = Term()
@@ -92,7 +109,10 @@ def constant(value: Static, site: Site = OUTERMOST) -> Term:
     number = known(whole)
     if isinstance(number, bool) or not _is_exact(number):
         return Term(true, false)
-    return exactly(LinearForm.static(whole), true, false)
+    real = Computed.ROUNDED if number is None else Computed.EXACT
+    computed = Computed.WHOLE if static_element(whole) is Scalar.INT else real
+    form = _few((LinearForm.static(whole),), computed)
+    return Term(true, false, form, form, computed)
 
 
 def _is_exact(number: Number | None) -> bool:
@@ -113,12 +133,42 @@ def pointwise(meaning: Meaning, parts: Sequence[Term], given: Facts = frozenset(
         parts = [parts[place] for place in counted] if isinstance(meaning, Extreme) else parts
     true, false = _facts(meaning, parts)
     form = _form(meaning, parts)
+    computed = _computed(meaning, parts, form)
     lowers, uppers = ((form,), (form,)) if form is not None else _bounds(meaning, parts, given)
-    return Term(true, false, _few(lowers), _few(uppers))
+    return Term(true, false, _few(lowers, computed), _few(uppers, computed), computed)
 
 
-def _few(forms: Iterable[LinearForm]) -> Forms:
-    return tuple(dict.fromkeys(forms))[:SEVERAL]
+def _few(forms: Iterable[LinearForm], computed: Computed) -> Forms:
+    """Not too many, and none of numbers so large that what is added to them may be lost."""
+    return tuple(form for form in dict.fromkeys(forms) if _largest(form) <= LARGEST[computed])[:SEVERAL]
+
+
+def _largest(form: LinearForm) -> Rational:
+    return max((abs(number) for _, number in form.items), default=0)
+
+
+def _computed(meaning: Meaning, parts: Sequence[Term], form: LinearForm | None) -> Computed:
+    """How exactly an op computes, from how exactly its operands are."""
+    worst = max((part.computed for part in parts), default=Computed.WHOLE)
+    rounded = worst >= Computed.NEAREST
+    match meaning, parts:
+        case Rounded(), _:
+            return Computed.WHOLE
+        case Quotient(), [_, by]:
+            whole = form is not None and is_whole(form)
+            exact = _is_power_of_two(by) or (whole and not rounded)
+            return max(worst, Computed.EXACT) if exact else Computed.ROUNDED if rounded else Computed.NEAREST
+        case Product(), [a, b] if rounded and not (_is_power_of_two(a) or _is_power_of_two(b)):
+            return Computed.ROUNDED
+        case Sum(times), _ if rounded and len(times) > 1:
+            return Computed.ROUNDED
+        case _:
+            return worst
+
+
+def _is_power_of_two(x: Term) -> bool:
+    number = None if x.form is None else x.form.value
+    return number is not None and number != 0 and math.frexp(abs(number))[0] == 0.5
 
 
 def relevant(meaning: Meaning, parts: Sequence[Term], given: Facts = frozenset()) -> tuple[int, ...]:
@@ -203,8 +253,9 @@ def _comparison(sign: str, a: Term, b: Term) -> tuple[Cases, Cases]:
 
 def _at_most(a: Term, b: Term, gap: int) -> Cases:
     """What `a <= b` says, or `a < b` if the gap is 1: each lower bound of a is at most each upper bound of b."""
-    found = ALWAYS
-    for low, high in product(a.lowers, b.uppers):
+    found, computed = ALWAYS, max(a.computed, b.computed)
+    gap = 0 if computed is Computed.ROUNDED else gap
+    for low, high in product(_few(a.lowers, computed), _few(b.uppers, computed)):
         found = both(found, more_than_zero(high - low) if gap else at_least_zero(high - low))
     return found
 
@@ -224,11 +275,9 @@ def _form(meaning: Meaning, parts: Sequence[Term]) -> LinearForm | None:
             return a.times(b)
         case Quotient(whole=False), [a, b]:
             return quotient(a, b)
-        case Rounded(up=False), [a]:
-            return floored(a)
-        case Rounded(up=True), [a]:
-            return -floored(-a)
-        case Remainder(), [a, b]:
+        case Rounded(up), [a] if parts[0].computed is not Computed.ROUNDED:
+            return -floored(-a) if up else floored(a)
+        case Remainder(), [a, b] if all(part.computed < Computed.NEAREST for part in parts):
             shares = quotient(a, b)
             taken = floored(shares).times(b) if shares is not None else None
             return a - taken if taken is not None else None
@@ -251,6 +300,8 @@ def _bounds(meaning: Meaning, parts: Sequence[Term], given: Facts) -> tuple[Iter
             return smaller(x.lowers, y.lowers), larger(x.uppers, y.uppers)
         case Rounded(up=False), [a]:
             return [form - ONE for form in a.lowers], a.uppers
+        case Rounded(up=True), [a]:
+            return a.lowers, [form + ONE for form in a.uppers]
         case Magnitude(), [a]:
             lowers = (ZERO, *a.lowers, *(-form for form in a.uppers))
             return lowers, larger(a.uppers, tuple(-form for form in a.lowers))

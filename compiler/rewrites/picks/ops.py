@@ -249,8 +249,8 @@ def _parts(body: Making, node: Apply, holds: Sequence[Held | None]) -> Value:
         return first
     found = [body.spread(valid, (axis,)) for valid, axis in zip(valids, node.axes, strict=True)]
     axes = tuple(dict.fromkeys(axis for each in found for axis in each.type.axes if axis not in node.axes))
-    alike = frozenset(axes).difference(*(each.type.varying for each in found))
-    type = replace(found[0].type, axes=(*axes, node.made[0]), broadcast_axes=alike)
+    broadcast = frozenset(axes).difference(*(each.type.varying for each in found))
+    type = replace(found[0].type, axes=(*axes, node.made[0]), broadcast_axes=broadcast)
     return body.apply(node.traits, found, type, axes=node.axes, made=node.made)
 
 
