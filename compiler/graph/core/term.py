@@ -32,7 +32,7 @@ from ...sizes.functions import (
     Sum,
 )
 from ...sizes.limits import TooMuch, unnoted
-from ...sizes.polynomials import Poly, Rational
+from ...sizes.polynomials import Poly
 from ...sizes.predicates import ALWAYS, NEVER, Cases, Facts, at_least_zero, both, either, more_than_zero
 from ..typed_value import static_element
 from ..values import Scalar
@@ -140,11 +140,11 @@ def pointwise(meaning: Meaning, parts: Sequence[Term], given: Facts = frozenset(
 
 def _few(forms: Iterable[LinearForm], computed: Computed) -> Forms:
     """Not too many, and none of numbers so large that what is added to them may be lost."""
-    return tuple(form for form in dict.fromkeys(forms) if _largest(form) <= LARGEST[computed])[:SEVERAL]
+    return tuple(form for form in dict.fromkeys(forms) if _is_small(form, LARGEST[computed]))[:SEVERAL]
 
 
-def _largest(form: LinearForm) -> Rational:
-    return max((abs(number) for _, number in form.items), default=0)
+def _is_small(form: LinearForm, most: int) -> bool:
+    return all(abs(number.numerator) <= most * number.denominator for _, number in form.items)
 
 
 def _computed(meaning: Meaning, parts: Sequence[Term], form: LinearForm | None) -> Computed:
@@ -168,7 +168,8 @@ def _computed(meaning: Meaning, parts: Sequence[Term], form: LinearForm | None) 
 
 def _is_power_of_two(x: Term) -> bool:
     number = None if x.form is None else x.form.value
-    return number is not None and number != 0 and math.frexp(abs(number))[0] == 0.5
+    parts = () if number is None else (abs(number.numerator), number.denominator)
+    return all(part and not part & (part - 1) for part in parts) and number is not None
 
 
 def relevant(meaning: Meaning, parts: Sequence[Term], given: Facts = frozenset()) -> tuple[int, ...]:
