@@ -215,7 +215,12 @@ BEHIND = "softmax[other](s + broadcast[word](select(NAME[word as other], -1e9, 0
         (BEHIND, "padding", "mean[word](y where not padding)"),
         ("softmax[other](select(real[word as other], s, -1e9))", "real", "mean[word](y where real)"),
         ("softmax[other](s where not pad[word as other])", "pad", "mean[word](y where not pad)"),
-        (HIDDEN, "gone", ""),  # of a fill its name alone says which of the two is left out
+        (HIDDEN, "gone", "mean[word](y where not gone)"),
+        ("softmax[other](select(not NAME[word as other], s, -1e9))", "gone", "mean[word](y where not gone)"),
+        ("softmax[other](select(NAME[word as other], s, -1e9) + 0.1 * other)", "m", "mean[word](y where m)"),
+        (BEHIND, "gone", "mean[word](y where not gone)"),
+        ("softmax[other](s + select(NAME[word as other], 0.5, 0))", "m", ""),  # a feature: nothing is left out
+        ("softmax[other](s + select(NAME[word as other], 0.5, 0))", "valid", ""),
         ("softmax[other](s where anchor[word as other])", "anchor", "mean[word](y where anchor)"),
         ("softmax[other](s where not gone[word as other])", "gone", "mean[word](y where not gone)"),
         ("softmax[other](select(real[word as other], s, -1e-9))", "real", "softmax[other](... where real)"),

@@ -39,7 +39,7 @@ from .flow import Follower, KnownNumber, KnownValues, known_number
 _OUT = r"(is_)?(pad(s|ded|ding)?|ignored?)|((src|tgt|memory)_)?key_padding(_mask)?"
 _IN = r"(is_)?(real|valid|present)|keep|kept|allowed|not_pad|attention_mask"
 _DRAWN = "keep|kept"  # at random, maybe, as dropout does
-_LARGE = 100  # a penalty that shuts out: e ^ -100 is no number of float32
+LARGE = 100  # a penalty that shuts out: e ^ -100 is no number of float32
 _SMALL = 10  # one that does not
 
 
@@ -280,15 +280,15 @@ class _Masks(Follower[Kind]):
         if not all(axis.is_width for axis in node.axes):
             return None
         match given:
-            case Filled(where, number, _, _, at) if number <= -_LARGE and where.keeps:
+            case Filled(where, number, _, _, at) if number <= -LARGE and where.keeps:
                 self._turned(where.opposite, where.at or at)
-            case Filled(where, number, _, _, at) if number > -_LARGE and node.mask is None:
+            case Filled(where, number, _, _, at) if number > -LARGE and node.mask is None:
                 high = Plain.FILLED_HIGH.at(at, where.mask(left_out=True), axes[0], f"{number:g}", there=node.span)
                 self.likely.append((where.root, high))
             case Shifted(Two(where, yes, no), along, times, at) if {*along} & {*axes}:
-                if not times and yes - no <= -_LARGE and where.keeps:
+                if not times and yes - no <= -LARGE and where.keeps:
                     self._turned(where.opposite, where.at or at)
-                elif not times and no - yes <= -_LARGE and where.keeps is False:
+                elif not times and no - yes <= -LARGE and where.keeps is False:
                     self._turned(where, where.at or at)
                 elif node.mask is None and times and 0 in (yes, no):
                     mask = where.mask(left_out=yes == 0)

@@ -8,7 +8,7 @@ asks: `real[key]` and what is joined to it by `and`, not `kind[key] == kind`. Or
 key from it on is let through (`key < n`). What it leaves out there is padding of the input that the keys are of, along
 their axis alone. One that says which items are hidden from an encoder, or serve as memory, has another part too:
 elsewhere its opposite is a mask, a branch puts other data or a learned vector in their place, or places choose among
-the same keys. By its name alone it is known what a fill leaves out, such as `select(pad, -1e9, scores)`.
+the same keys. A fill or a penalty, `select(pad, -1e9, scores)`, leaves out as a mask does. Names say nothing.
 
 Silent: what has any mask of its own (places, as where a causal model is padded on the right; other data); what the mask
 has a part in (`select(real, x, 0)`); masks beside which another mask is used on the same keys, so that they may choose
@@ -44,15 +44,16 @@ from ...graph.traits import (
     Quotient,
     Reduce,
     Running,
+    Sum,
 )
-from ...graph.values import Role, Scalar
+from ...graph.values import Role, Scalar, Value
 from ...problems.plain import Plain
-from ...sizes.axes import Axis, SizeOf
+from ...sizes.axes import Axis, SizeOf, evaluate
 from ...sizes.forms import LinearForm
 from ..places.tables import widths
 from .comparisons import NONE, NOTHING, ItemCounts, Items, KnownTruth, implied
 from .flow import Follower, KnownValues
-from .masks import keeps_real
+from .masks import LARGE
 
 _SPOKEN = -1  # no input's: along this axis all that is to be said is said, or nothing is known
 _OTHER = -2  # no input's: a mask that is computed
@@ -111,7 +112,6 @@ class _Padding(Follower[KnownTruth]):
         self.along += zip(ones.values(), self.counts.units, strict=True)
         self.truths = frozenset((*bools, *ones))
         self.paddings = frozenset(n for n in self.truths if n in ones or len(widths(self.along[n][0].value)) == 1)
-        self.telling = frozenset(n for n in self.paddings if keeps_real(self.along[n][0].name) is not None)
         self.masked: dict[int, list[_Left]] = {}
         self.attended: list[tuple[frozenset[int], frozenset[int]]] = []  # inputs, and the masks of their keys
         self.placed: list[frozenset[int]] = []  # inputs whose keys a mask of places chooses
@@ -170,7 +170,26 @@ class _Padding(Follower[KnownTruth]):
         if isinstance(node.traits.meaning, Compared) and any(each.form is not None for each in known):
             return self.counts.compared(node, known, self._items(node, known) or NONE)
         true, false = implied(node, known, self.named)
+        if isinstance(node.traits.meaning, Choice | Sum):
+            true |= self._not_filled(node, known)
         return KnownTruth(self._items(node, known) or NONE, true, false, self.counts.form(node, known, self.named))
+
+    def _not_filled(self, node: Apply, known: list[KnownTruth]) -> Items:
+        """Of scores: which truth values surely hold where no large penalty shuts an item out."""
+        match node.traits.meaning:
+            case Choice():
+                yes, no = map(self._shuts, node.operands[1:])
+                return (known[0].false if yes else NONE) | (known[0].true if no else NONE)
+            case Sum(times) if node.out.type.element is Scalar.REAL:
+                return NONE.union(*(each.true for sign, each in zip(times, known, strict=True) if sign > 0))
+            case _:
+                return NONE
+
+    def _shuts(self, value: Value) -> bool:
+        index = index_of(self.home)
+        static = index.number(value) if value.role is Role.CONSTANT else None
+        number = None if static is None else evaluate(static)
+        return isinstance(number, int | float) and number <= -LARGE
 
     def _items(self, node: Apply, known: list[KnownTruth]) -> Items | None:
         items = NONE
@@ -230,9 +249,9 @@ class _Padding(Follower[KnownTruth]):
                     self.placed.append(inputs)
                 if any(other != along and n >= 0 and n not in self.truths for other, n in items):  # of queries
                     scopes = self._around(self.now)
-                    for n in kept & (self.telling | (self.paddings & self._here(seen.true, along)[1])):
-                        real = keeps_real(self.along[n][0].name)  # a fill or a penalty may have either
-                        turned = (along, -3 - n) in mask or (real is False and (along, n) not in mask)
+                    facts = seen.true | self.now.get(node.operands[0].id, NOTHING).true
+                    for n in kept & self.paddings & self._here(facts, along)[1]:
+                        turned = (along, -3 - n) in facts and (along, n) not in facts
                         self.masked.setdefault(n, []).append(_Left(inputs, turned, node, scopes))
             if node.mask is None and _reads_all(node):
                 self._found(_Read(inputs, kept, axis, node, _how(node), self._around(self.now)))
