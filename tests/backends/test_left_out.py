@@ -447,6 +447,13 @@ block choosing(x: [], v: [], h: []) -> (h: []) {
 block smooth(x: [t]) -> [t] {
     return sum[tap](window[t -> t, tap](x, pad = 1))
 }
+block summed(x: [t]) -> (a: [t], b: []) {
+    return x + 1, sum[t](x)
+}
+block mapped(x: [t]) -> (a: [t], b: []) {
+    param w: [] ~ ones
+    return x * w, sum[t](x)
+}
 block ranked(x: [t], m: bool[t]) -> [e] {
     return x[t = topk[t -> e](x where m)]
 }
@@ -516,6 +523,8 @@ NEARBY: dict[str, tuple[Any, ...]] = {  # a model's result and body; which items
     ),
     "a choice by where the best is": ("[]", f"{SCORES}return select(argmax[t](a where m) > 2, sum[t](a where m), 0)"),
     "the best, in a block": ("[e]", f"{SCORES}return ranked(a, m)"),
+    "one result, and a sum that nothing reads": ("[]", "a, _ = summed(log(x))\nreturn sum[t](a where m)"),
+    "likewise, with a weight": ("[]", "a, _ = mapped(log(x))\nreturn sum[t](a where m)"),
     "all in order": ("[]", "p = argsort[t -> s](y where m)\nreturn sum[s](log(x)[t = p] where valid(p))"),
     "some of the items around": (
         "[t]",

@@ -166,11 +166,11 @@ class ConditionedBody:
 
     # -- what may be known before a node is made ---------------------------------------------------------------------
 
-    def earlier(self, node: Node, outs: Sequence[Condition]) -> list[Condition]:
+    def earlier(self, node: Node, outs: Sequence[Condition | None]) -> list[Condition | None]:
         """Conditions of its results that can be known before a node is made: what they come to without these."""
         made = {out.id for out in makes(node)}
-        found = [all_of(c for truth in out for c in self._without(truth, made)) for out in outs]
-        every = all_of(truth for out in found for truth in out)
+        found = [out and all_of(c for truth in out for c in self._without(truth, made)) for out in outs]
+        every = all_of(truth for out in found for truth in out or ())
         self._under |= dict.fromkeys(made, every)
         return found
 

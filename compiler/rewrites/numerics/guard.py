@@ -59,14 +59,14 @@ class _Guard(UsingBody):
         for node in graph.nodes:
             self.append(node)
 
-    def graph(self, results: Mapping[int, Condition]) -> Graph:
+    def graph(self, results: Mapping[int, Condition | None]) -> Graph:
         """The body with all guarded. results: under which conditions some of them are used, by their values' ids."""
         if not self.risky:
             return self.old
         found = self.demanded(results)
         nodes = [self.guarding(node, self.outs(node, found)) for node in self.old.nodes]
         outputs = [
-            replace(output, value=self.harmless(output.value, results.get(output.value.id, ())))
+            replace(output, value=self.harmless(output.value, results.get(output.value.id) or ()))
             for output in self.old.outputs
         ]
         same = all(now is old for now, old in zip(nodes, self.old.nodes, strict=True))
@@ -75,7 +75,7 @@ class _Guard(UsingBody):
         made = self.nodes[len(self.old.nodes) :]
         return alive(replace(self.old, nodes=tuple(in_order([*nodes, *made])), outputs=tuple(outputs)))
 
-    def guarding(self, node: Node, outs: Sequence[Condition]) -> Node:
+    def guarding(self, node: Node, outs: Sequence[Condition | None]) -> Node:
         """A node of the body, with what it leaves out made harmless: by itself, or because its results are left out."""
         if not any(value.id in self.risky for value in (*reads(node), *makes(node))):
             return node
@@ -119,17 +119,18 @@ class _Guard(UsingBody):
             return self.chosen(condition, value, 0)
         if not is_plain(node):
             return value
-        outs = [self.anywhere(condition, out.type.varying) for out in makes(node)]  # nothing else reads the others
+        used = index_of(self.old).used | {value.id}
+        outs = [self.anywhere(condition, out.type.varying) if out.id in used else None for out in makes(node)]
         now = self.applied(node, outs)
         if now is node:
             return value
         made = tuple(self.fresh(replace(out, name=None)) for out in makes(now))
         self.append(with_results(now, made))
         for old, here, new in zip(makes(node), outs, made, strict=True):
-            self.guarded.setdefault((old.id, here), new)
+            self.guarded.setdefault((old.id, here or ()), new)
         return self.guarded[value.id, condition]
 
-    def applied(self, node: Node, outs: Sequence[Condition]) -> Node:
+    def applied(self, node: Node, outs: Sequence[Condition | None]) -> Node:
         """A node whose results are used under these conditions, with what it reads made harmless."""
         match node:
             case Call() if _is_own(node):
@@ -144,10 +145,11 @@ class _Guard(UsingBody):
             return now
         hazards, operands = self.hazards(node), list(now.operands)
         for place, number in hazards.items():
-            before = self.before(outs[0], node, place)
+            after = outs[0] or ()
+            before = self.before(after, node, place)
             if operands[place].role < Role.DATA:  # what all items share is used
                 shared = {*operands[place].type.varying}
-                before = tuple(c for c in before if c in outs[0] or {*c.type.axes} & shared)
+                before = tuple(c for c in before if c in after or {*c.type.axes} & shared)
             if before:
                 operands[place] = self.chosen(before, operands[place], number)
         if tuple(operands) == node.operands:
@@ -208,7 +210,7 @@ class _Guard(UsingBody):
 
     # -- what is nested, and ops of one's own ------------------------------------------------------------------------
 
-    def nested(self, node: Nest, outs: Sequence[Condition]) -> Nest:
+    def nested(self, node: Nest, outs: Sequence[Condition | None]) -> Nest:
         """What is nested is told where its results are used, if a hazard is in it."""
         used = self.used(node, outs)
         args = tuple(self.harmless(arg, condition) for arg, condition in zip(node.args, used.args, strict=True))
@@ -226,7 +228,7 @@ class _Guard(UsingBody):
                 node = replace(node, steps=(*node.steps, *steps))
         return replace(node, graph=graphs[0], args=(*args, *more), outs=results)
 
-    def cut(self, node: Call, outs: Sequence[Condition]) -> Call:
+    def cut(self, node: Call, outs: Sequence[Condition | None]) -> Call:
         """An op of one's own: no gradient leaves it of what is not used of its results."""
         return replace(node, args=tuple(self._cut(arg, c) for arg, c in self.uses(node, outs)))
 

@@ -29,7 +29,7 @@ class Told:
     """A nested graph that is told where its results are used: it has one more input for each such truth.
 
     origin: as it was. truths: of each result that input, if it has one. body: makes the conditions.
-    uses: where each input is used; None if nowhere.
+    uses: where each input is used; None if nowhere. unread: the results that nothing reads.
     """
 
     origin: Graph
@@ -37,6 +37,7 @@ class Told:
     truths: tuple[Value | None, ...]
     body: UsingBody
     uses: tuple[Condition | None, ...]
+    unread: frozenset[int]
 
     @property
     def more(self) -> int:
@@ -44,9 +45,9 @@ class Told:
         return len(self.graph.inputs) - len(self.origin.inputs)
 
     @property
-    def results(self) -> dict[int, Condition]:
+    def results(self) -> dict[int, Condition | None]:
         """Where results are used, by their values' ids."""
-        return _results(self.graph, self.truths)
+        return _results(self.graph, self.truths, self.unread)
 
 
 @record(eq=False)
@@ -64,10 +65,10 @@ class ToldGraphs:
     def __init__(self) -> None:
         self._told: dict[tuple[object, ...], Told] = {}
 
-    def __call__(self, graph: Graph, like: Sequence[Value | None]) -> Told:
-        """like: of each result a truth in axes of the graph: it gets one such input for each."""
+    def __call__(self, graph: Graph, like: Sequence[Value | None], unread: frozenset[int]) -> Told:
+        """like: of each result a truth in axes of the graph: it gets one such input for each. unread: none of them."""
         each = list(dict.fromkeys(c for c in like if c is not None))
-        key = graph, tuple(c and each.index(c) for c in like), tuple((c.type, c.role) for c in each)
+        key = graph, tuple(c and each.index(c) for c in like), tuple((c.type, c.role) for c in each), unread
         if key not in self._told:
             fresh, names = Fresh(graph), {item.name for item in graph.inputs}
             free = (name for i in count(1) if (name := f"used_{i}" if i > 1 else "used") not in names)
@@ -77,17 +78,18 @@ class ToldGraphs:
             truths, body = tuple(c and made[c] for c in like), UsingBody(asked, self)
             for node in asked.nodes:
                 body.append(node)
-            found = body.demanded(_results(asked, truths))
+            found = body.demanded(_results(asked, truths, unread))
             uses = tuple(found.get(item.value.id) for item in asked.inputs)
-            self._told[key] = Told(graph, asked, truths, body, uses)
+            self._told[key] = Told(graph, asked, truths, body, uses, unread)
         return self._told[key]
 
 
-def _results(graph: Graph, truths: Sequence[Value | None]) -> dict[int, Condition]:
-    found: dict[int, Condition] = {}
-    for output, truth in zip(graph.outputs, truths, strict=True):
-        condition = () if truth is None else (truth,)
-        found[output.value.id] = both(found.get(output.value.id, condition), condition)
+def _results(graph: Graph, truths: Sequence[Value | None], unread: frozenset[int]) -> dict[int, Condition | None]:
+    found: dict[int, Condition | None] = {output.value.id: None for output in graph.outputs}
+    for place, (output, truth) in enumerate(zip(graph.outputs, truths, strict=True)):
+        if place not in unread:
+            condition, known = () if truth is None else (truth,), found[output.value.id]
+            found[output.value.id] = condition if known is None else both(known, condition)
     return found
 
 
@@ -100,36 +102,45 @@ class UsingBody(ConditionedBody):
         self._target = TargetBody(graph)
         self._known: dict[tuple[int, ConditionedBody], dict[int, Value | None]] = {}  # values of nested graphs here
 
-    def demanded(self, results: Mapping[int, Condition]) -> dict[int, Condition]:
-        """Under which condition each value of the body is used, by its id, where some results are used under these."""
+    def demanded(self, results: Mapping[int, Condition | None]) -> dict[int, Condition]:
+        """Under which condition each value of the body is used, by its id, where some results are used under these, or
+        nowhere.
+        """
         found: dict[int, Condition] = {}
 
         def use(value: Value, condition: Condition) -> None:
             found[value.id] = self.either(found.get(value.id, condition), condition)
 
         for output in self.old.outputs:
-            use(output.value, results.get(output.value.id, ()))
+            if (condition := results.get(output.value.id, ())) is not None:
+                use(output.value, condition)
         for node in reversed(self.old.nodes):
+            if isinstance(node, Apply) and not node.traits.acts and node.out.id not in found:
+                continue  # nothing reads it
             outs = self.outs(node, found)
             if not is_plain(node):
                 outs = self.earlier(node, outs)
-                found |= {out.id: condition for out, condition in zip(makes(node), outs, strict=True)}
+                found |= {out.id: c for out, c in zip(makes(node), outs, strict=True) if c is not None}
             for value, condition in self.uses(node, outs):
                 use(value, condition)
         return found
 
-    def outs(self, node: Node, found: Mapping[int, Condition]) -> list[Condition]:
-        """Where the results of a node are used; of one that nothing reads, where the others are."""
+    def outs(self, node: Node, found: Mapping[int, Condition]) -> list[Condition | None]:
+        """Where the results of a node are used; None for those that nothing reads, if others are read. One that goes
+        round is used where the others are.
+        """
         read = [found[out.id] for out in makes(node) if out.id in found]
         other = reduce(self.either, read) if read else ()
-        return [found.get(out.id, other) for out in makes(node)]
+        rounds = {place for _, place in _rounds(node)} if isinstance(node, Repeat | Scan) else set()
+        unread = [None if read and place not in rounds else other for place in range(len(makes(node)))]
+        return [found.get(out.id, none) for out, none in zip(makes(node), unread, strict=True)]
 
-    def uses(self, node: Node, outs: Sequence[Condition]) -> list[tuple[Value, Condition]]:
+    def uses(self, node: Node, outs: Sequence[Condition | None]) -> list[tuple[Value, Condition]]:
         """What a node reads, and under which condition, where its results are used under these."""
         match node:
             case Apply(mask=mask):
-                looks_up = mask is not None and node.traits.reads == Gather()
-                after = all_of((*outs[0], *self.holds(mask))) if mask is not None and looks_up else outs[0]
+                looks_up, after = mask is not None and node.traits.reads == Gather(), outs[0] or ()
+                after = all_of((*after, *self.holds(mask))) if mask is not None and looks_up else after
                 own = [()] * len(node.operands) if looks_up else self.leaves_out(node)
                 found = [
                     (value, all_of((*self.before(after, node, place), *self.anywhere(here, value.type.varying))))
@@ -149,15 +160,16 @@ class UsingBody(ConditionedBody):
             return [(), self.holds(node.operands[0]), self.fails(node.operands[0])]
         return [()] * len(node.operands)
 
-    def used(self, node: Nest, outs: Sequence[Condition]) -> UsedArguments:
+    def used(self, node: Nest, outs: Sequence[Condition | None]) -> UsedArguments:
         """What is nested in a node, told where its results are used, as far as that can be said there."""
         if isinstance(node, Call) and node.graph.target:  # it may read anything along its own axes
-            condition = self.anywhere(reduce(self.either, outs), node.graph.lifted)
+            condition = self.anywhere(reduce(self.either, (out for out in outs if out is not None)), node.graph.lifted)
             return UsedArguments((), (), (condition,) * len(node.args))
+        unread = frozenset(place for place, out in enumerate(outs) if out is None)
         truths = [self.joined(condition) if condition else None for condition in self._said(node, outs)]
         while True:
             like = [c and replace(c, type=_inside(node, c.type) or c.type) for c in truths]
-            told = tuple(self.telling(graph, like) for graph in children(node))
+            told = tuple(self.telling(graph, like, unread) for graph in children(node))
             lost = {
                 out for into, out in _rounds(node) if truths[out] and not all(_stays(t, into, out, node) for t in told)
             }
@@ -169,15 +181,16 @@ class UsingBody(ConditionedBody):
         for place, arg in enumerate(node.args):
             condition = reduce(both, (self._brought(node, each, given, place) for each in told))
             if isinstance(node, Repeat) and place < node.carried and not _surely_runs(node):
-                condition = both(condition, outs[place])  # without a pass it is the result
+                condition = both(condition, outs[place] or ())  # without a pass it is the result
             args.append(tuple(truth for truth in condition if truth.role <= arg.role))
         return UsedArguments(told, given, tuple(args))
 
-    def _said(self, node: Nest, outs: Sequence[Condition]) -> list[Condition]:
+    def _said(self, node: Nest, outs: Sequence[Condition | None]) -> list[Condition]:
         """Where results are used, by truths that have a meaning in what is nested; states of a scan: from there on."""
-        said = [tuple(c for c in out if _inside(node, c.type) is not None) for out in outs]
+        said = [tuple(c for c in out or () if _inside(node, c.type) is not None) for out in outs]
         if isinstance(node, Scan) and node.states:
-            later = self.or_later(reduce(self.either, said), node.axis)
+            read = [here for here, out in zip(said, outs, strict=True) if out is not None]
+            later = self.or_later(reduce(self.either, read), node.axis)
             for _, place in node.states:
                 said[place] = later
         return said
