@@ -56,11 +56,11 @@ def compared(module: Any, folder: Path, items_first: bool, count: int) -> float:
     dtype = next(module.parameters()).dtype
     inputs = {n: x.to(dtype) if x.is_floating_point() else x for n, x in _inputs(model, count).items()}
     told = {about["inputs"][n]: x.transpose(0, 1) if items_first and x.ndim < 4 else x for n, x in inputs.items()}
-    wanted = [*tensors(module(**told))][int(about["result"])]
+    wanted = [*tensors(module(**told))][int(about["results"][0])]
     held = {name: one.detach() for name, one in module.state_dict().items()}
     ours = model.torch(weights=weights.convert(held, map, model), dtype=dtype).eval()
     found = ours(**inputs)
-    found = found[:, -1:] if about["last"] else found
+    found = found[:, -1:] if about["last"][0] else found
     if items_first and wanted.ndim > 1 and found.ndim == 3 and found.shape[1] != 1:
         found = found.transpose(0, 1)
     if found.numel() != wanted.numel():
