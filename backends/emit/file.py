@@ -9,7 +9,7 @@ from typing import ClassVar, TypedDict
 
 from ...compiler.decoding import Decoding
 from ...compiler.decoding.written import written_for
-from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, owns
+from ...compiler.graph.nodes import NESTS, Graph, owns
 from ...compiler.pipeline import PASSES, Pass
 from ...compiler.sizes.axes import Axis
 from ..files.code import Library, ModelCode
@@ -319,6 +319,6 @@ def written(
 
 def _place_lowered(graph: Graph, place: int, lowered: Graph) -> int:
     """The place of a call in the lowered graph: calls are never removed, so they keep their order."""
-    before = sum(isinstance(node, Call | Repeat | Scan) for node in graph.nodes[:place])
-    places = [i for i, node in enumerate(lowered.nodes) if isinstance(node, Call | Repeat | Scan)]
+    before = sum(isinstance(node, NESTS) for node in graph.nodes[:place])
+    places = [i for i, node in enumerate(lowered.nodes) if isinstance(node, NESTS)]
     return places[before]

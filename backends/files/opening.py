@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from ...compiler.graph.nodes import Call, Graph, Repeat, Scan, makes, reads
+from ...compiler.graph.nodes import NESTS, Call, Graph, Repeat, Scan, makes, reads
 from ...compiler.sizes.axes import known
 from ..text.docstrings import columns
 from ..text.names import plain
@@ -69,7 +69,7 @@ def data_flow(graph: Graph, called: Callable[[Graph], str]) -> list[str]:
 
     The ops between them are left out, and so is what goes round one of them: `x + f(x)` is made by `f`.
     """
-    found = [node for node in graph.nodes if isinstance(node, Call | Scan | Repeat)]
+    found = [node for node in graph.nodes if isinstance(node, NESTS)]
     alone = len(found) == 1 and isinstance(found[0], Call)  # that says no more than its code
     if not found or alone or len(found) > PARTS or len(graph.inputs) > PARTS:
         return []
@@ -87,7 +87,7 @@ class _Flow:
         for place, item in enumerate(graph.inputs):
             roots[item.value.id] = ((-1, place),)
         for node in graph.nodes:
-            if isinstance(node, Call | Scan | Repeat):
+            if isinstance(node, NESTS):
                 self._add(node, _name(node, called), roots)
                 continue
             union = self._latest(dict.fromkeys(root for value in reads(node) for root in roots.get(value.id, ())))

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from ...compiler.base.names import METHODS
 from ...compiler.graph.nodes import (
+    NESTS,
     Apply,
     Call,
     Constant,
@@ -171,7 +172,7 @@ def parts(graphs: Iterable[Graph], homes: Homes | None = None) -> frozenset[str]
             found.add(node.weight.name.partition(".")[0])
         elif isinstance(node, Apply) and node.weights:
             found.add((node.name or "").partition(".")[0])
-        elif isinstance(node, Call | Repeat | Scan) and (homes is None or homes.learns(node)):
+        elif isinstance(node, NESTS) and (homes is None or homes.learns(node)):
             found.add(node.name.partition(".")[0])
     return frozenset(found)
 
@@ -564,7 +565,7 @@ class ModelPlan:
         for node in plan.graph.nodes:  # in the order in which the code is first written: a caller before its methods
             for child in children(node):
                 callee = self.plan(child)
-                assert isinstance(node, Call | Scan | Repeat)
+                assert isinstance(node, NESTS)
                 own = (node.beside if isinstance(node, Repeat) else not node.name) and self.homes.learns(node)
                 if own and callee.owner is None and callee.caller is None:
                     callee.caller, callee.call = plan, node

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ...compiler.graph.nodes import Call, Graph, Node, Repeat, Scan, children, owns
+from ...compiler.graph.nodes import NESTS, Call, Graph, Node, Repeat, Scan, children, owns
 from ...compiler.sizes.axes import Axis, Const, ConstOf, show_static
 
 Site = tuple[int, str]
@@ -149,7 +149,7 @@ class Homes:
     def _learners(self, graph: Graph) -> Iterator[tuple[str, Call | Scan | Repeat]]:
         """The nodes whose graphs have weights, with the name of these. Others may go by any name."""
         for node in graph.nodes:
-            if isinstance(node, Call | Scan | Repeat) and self.learns(node):
+            if isinstance(node, NESTS) and self.learns(node):
                 yield _named(node), node
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ...compiler.decoding.steps.join_maps import joined
-from ...compiler.graph.nodes import Apply, Call, Graph, Repeat, Scan, children
+from ...compiler.graph.nodes import NESTS, Apply, Call, Graph, Repeat, Scan, children
 from ...compiler.graph.traits import Choice, Pointwise, Product, Quotient, Sum
 
 MOST = 6  # places named in a line
@@ -19,7 +19,7 @@ def instances(graph: Graph, path: str = "") -> Iterator[tuple[Graph, str]]:
     yield graph, path
     for node in graph.nodes:
         for place, child in enumerate(children(node)):
-            assert isinstance(node, Repeat | Call | Scan)
+            assert isinstance(node, NESTS)
             name = node.name
             if isinstance(node, Repeat) and not node.shared:
                 these = [number for number, kind in enumerate(node.variant) if kind == place]

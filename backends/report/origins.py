@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...compiler.graph.nodes import Apply, Call, Graph, Input, Node, Repeat, Scan, children, makes, reads
+from ...compiler.graph.nodes import NESTS, Apply, Call, Graph, Input, Node, Repeat, Scan, children, makes, reads
 from ...dsl.source import Span
 
 _Body = ast.ClassDef | ast.FunctionDef
@@ -96,7 +96,7 @@ class _Matching:
                     self._inside(node, inner, found[k])
 
     def _inside(self, node: Node, inner: Graph, line: _Statement) -> None:
-        named = self.parts.get(node.name) if isinstance(node, Call | Repeat | Scan) else None
+        named = self.parts.get(node.name) if isinstance(node, NESTS) else None
         own = inner.name.lower().replace("_", "")
         known = (name for name in sorted(line.uses) if name in self.origins.bodies)
         called = named or next((name for name in known if name.lower().replace("_", "") == own), None)

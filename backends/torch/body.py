@@ -10,7 +10,7 @@ from functools import cached_property, reduce
 
 from ...compiler.decoding.steps.tabulate import made_for_tables
 from ...compiler.graph.inventory import inventory
-from ...compiler.graph.nodes import Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
+from ...compiler.graph.nodes import NESTS, Apply, Call, Graph, Init, Parameter, Repeat, Scan, Weight
 from ...compiler.graph.traits import Pointwise, Remainder
 from ...compiler.graph.values import Scalar, Value
 from ...compiler.ops import WrittenOp, op_named
@@ -125,7 +125,7 @@ class TorchBody(CodeBody):
                 for body in node.bodies:
                     self._reserve_weights(file, body)
                 self.attributes.reserve(node.name)
-            elif isinstance(node, Call | Scan | Repeat) and self.program.homes.learns(node):
+            elif isinstance(node, NESTS) and self.program.homes.learns(node):
                 self.attributes.reserve(node.name)
 
     def _move_in(self, file: CodeFile, within: Plan) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from ...dsl.source import Span
-from ..graph.nodes import Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, reads
+from ..graph.nodes import NESTS, Apply, Call, Constant, Graph, Node, Parameter, Positions, Repeat, Scan, reads
 from ..graph.traits import Anything, Arrange, Combination, IndexMap, OpTraits, Pointwise, Running, Sum
 from ..graph.values import IndexInto, Role, Value
 from ..sizes.axes import Axis, axes_in
@@ -204,7 +204,7 @@ class Sites:
         found = site.inside.setdefault(place, [])
         if len(found) == number:
             node = site.graph.nodes[place]
-            assert isinstance(node, Call | Repeat | Scan)
+            assert isinstance(node, NESTS)
             origin = same_node(site.graph, place, site.origin)
             repeat = node if isinstance(node, Repeat) else None
             passes = site.passes
@@ -393,7 +393,7 @@ def same_node(graph: Graph, place: int, other: Graph | None) -> Call | Repeat | 
     None: its work is done otherwise there, or elsewhere.
     """
     node = graph.nodes[place]
-    if other is None or not isinstance(node, Call | Repeat | Scan):
+    if other is None or not isinstance(node, NESTS):
         return None
     key = type(node), named(node), node.span
     before = next(number for number, one in enumerate(_by_place(graph)[key]) if one is node)
@@ -406,7 +406,7 @@ def _by_place(graph: Graph) -> Mapping[tuple[type, str, Span | None], list[Call 
     """The nodes with nested graphs, grouped by kind, name and place in the spec, in order."""
     found: dict[tuple[type, str, Span | None], list[Call | Repeat | Scan]] = {}
     for node in graph.nodes:
-        if isinstance(node, Call | Repeat | Scan):
+        if isinstance(node, NESTS):
             found.setdefault((type(node), named(node), node.span), []).append(node)
     return found
 
@@ -418,8 +418,8 @@ def named(one: Call | Repeat | Scan) -> str:
 def segment(graph: Graph, place: int) -> str:
     """What a node adds to the path of a cache: its name, with a number where an earlier one has it too."""
     node = graph.nodes[place]
-    assert isinstance(node, Call | Repeat | Scan)
+    assert isinstance(node, NESTS)
 
-    earlier = sum(isinstance(n, Call | Repeat | Scan) and named(n) == named(node) for n in graph.nodes[:place])
+    earlier = sum(isinstance(n, NESTS) and named(n) == named(node) for n in graph.nodes[:place])
     name = named(node) + (f"_{earlier + 1}" if earlier else "")
     return f"{name}.{{i}}" if isinstance(node, Repeat) else name

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from enum import Enum
 
-from ...compiler.graph.nodes import Apply, Call, Constant, Graph, Repeat, Scan, children, ops_in
+from ...compiler.graph.nodes import NESTS, Apply, Call, Constant, Graph, Repeat, Scan, children, ops_in
 from ...compiler.graph.traits import Product, Quotient
 from ...compiler.graph.values import Role, Scalar, Value
 from .graphs.canonical import Canonical
@@ -275,7 +275,7 @@ def _calls(graph: Graph, canonical: Canonical | None = None) -> Iterator[Call | 
 
 def _the_scan(graph: Graph) -> Scan | None:
     """The scan that a block is, if there is nothing else that is drawn of it."""
-    drawn = [node for node in graph.nodes if isinstance(node, Call | Scan | Repeat) or _is_seen(node)]
+    drawn = [node for node in graph.nodes if isinstance(node, NESTS) or _is_seen(node)]
     match drawn:
         case [Scan() as scan]:
             return scan

@@ -64,11 +64,11 @@ def _summed(graph: Graph) -> Graph:
 
 def _halves(node: Apply, index: Index) -> _Halves | None:
     match node:
-        case Apply(traits, (c, above, below)) if traits.reads == Pointwise(Choice()) and not node.out.is_table:
+        case Apply(traits, (c, above, below)) if traits.meaning == Choice() and not node.out.is_table:
             test = index.maker(c)
         case _:
             return None
-    if not isinstance(test, Apply) or test.traits.reads not in (Pointwise(Compared(">")), Pointwise(Compared(">="))):
+    if not isinstance(test, Apply) or test.traits.meaning not in (Compared(">"), Compared(">=")):
         return None
     x, zero = test.operands
     if _number(index, zero) != 0 or x.type.element is not Scalar.REAL:
@@ -80,7 +80,7 @@ def _halves(node: Apply, index: Index) -> _Halves | None:
     if not isinstance(exp, Apply) or exp.traits is not EXP or first[1] != 1 + second[1]:
         return None
     inner = index.maker(exp.operands[0])
-    least = isinstance(inner, Apply) and inner.traits.reads == Pointwise(Extreme(largest=False))
+    least = isinstance(inner, Apply) and inner.traits.meaning == Extreme(largest=False)
     given = inner.operands if least and isinstance(inner, Apply) else exp.operands
     others = [y for y in given if y.id != x.id]
     if len(others) != len(given) - 1 or any(_number(index, y) != 0 for y in others):

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads
-from ...graph.traits import Choice, Pointwise
+from ...graph.nodes import NESTS, Apply, Call, Graph, Node, Repeat, Scan, makes, reads
+from ...graph.traits import Choice
 from ...graph.values import Role, Scalar, Value
 from ..tools.walk import with_operands, with_results
 
@@ -68,7 +68,7 @@ class _Marker:
 
     def _inside(self, node: Node, found: set[int]) -> Node:
         """The node with the graphs in it marked; which of its results are exact is added to `found`."""
-        if isinstance(node, Apply) or not isinstance(node, Call | Repeat | Scan):
+        if isinstance(node, Apply) or not isinstance(node, NESTS):
             return node
         given = frozenset(place for place, value in enumerate(node.args) if _is_exact(value, found))
         match node:
@@ -112,7 +112,7 @@ def _idle(graph: Graph, nodes: Sequence[Node], found: set[int]) -> set[int]:
     busy = {one.value.id for one in graph.outputs}
     chosen: set[int] = set()
     for node in nodes:
-        chooses = isinstance(node, Apply) and node.traits.reads == Pointwise(Choice()) and node.out.id in found
+        chooses = isinstance(node, Apply) and node.traits.meaning == Choice() and node.out.id in found
         if chooses and all(value.role is Role.CONSTANT or value.id in chosen for value in reads(node)[1:]):
             chosen |= {out.id for out in makes(node)}
     idle: set[int] = set()

@@ -248,7 +248,7 @@ def _is_own(node: Node) -> bool:
 
 
 def _chooses(node: Node | None) -> TypeGuard[Apply]:
-    return isinstance(node, Apply) and node.traits.reads == Pointwise(Choice())
+    return isinstance(node, Apply) and node.traits.meaning == Choice()
 
 
 class _Blocks:

@@ -68,7 +68,7 @@ def _by_number(node: Node, numbers: dict[int, Static]) -> tuple[Value, Static] |
     if not isinstance(node, Apply) or node.out.type.element is not Scalar.REAL or _neutral(node.traits) is None:
         return None
     x, y = node.operands
-    if y.id not in numbers and node.traits.reads in (Pointwise(Sum((1, 1))), Pointwise(Product())):
+    if y.id not in numbers and node.traits.meaning in (Sum((1, 1)), Product()):
         x, y = y, x
     return (x, numbers[y.id]) if y.id in numbers and x.id not in numbers else None
 

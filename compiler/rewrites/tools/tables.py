@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...graph.nodes import Apply, Call, Constant, Graph, Positions, Repeat, Scan, makes, owns, reads
-from ...graph.traits import Pointwise
 from ...graph.values import IndexInto, Role, Value
 from ...sizes.axes import Axis, Const, SizeOf, Static, axes_in, consts_in, depends_on_pass, known
 from .same import draws, pure
@@ -156,7 +155,7 @@ def _is_work(node: Apply) -> bool:
     is checked.
     """
     kinds = [isinstance(value.type.element, IndexInto) for value in (node.out, *node.operands)]
-    checked = isinstance(node.traits.reads, Pointwise) and kinds == [True, False]
+    checked = node.traits.meaning is not None and kinds == [True, False]
     return node.traits.cost.moves or checked
 
 

@@ -7,7 +7,7 @@ from itertools import count
 
 from ....dsl.base.records import replace
 from ...graph import term as terms
-from ...graph.nodes import Apply, Call, Graph, Node, Repeat, Scan, makes, reads, values_of
+from ...graph.nodes import NESTS, Apply, Call, Graph, Node, Repeat, Scan, makes, reads, values_of
 from ...graph.term import Leaf, Predicate, leaves
 from ...graph.values import Value
 
@@ -30,7 +30,7 @@ def with_operands(node: Node, change: Mapping[int, Value]) -> Node:
         return change.get(value.id, value)
 
     if not isinstance(node, Apply):
-        assert isinstance(node, Call | Repeat | Scan)  # nothing else reads
+        assert isinstance(node, NESTS)  # nothing else reads
         return replace(node, args=tuple(map(now, node.args)))
     operands = tuple(map(now, node.operands))
     if node.seen is None:
