@@ -290,8 +290,8 @@ class _Build:
                 elif not _has_place(specialisation.environment, result, axis):
                     found = ((each.text, specialisation.environment.axis(each.text)) for each in result.type.axes)
                     axes = tuple(text for text, own in found if own is not None and own.is_width)
-                    claim = Plain.CLAIM_ALONG if axes else Plain.CLAIM_WITHOUT
-                    session.problems.add(claim.at(name.span, name.text, axes))
+                    with_axes = Plain.CLAIM_ALONG.at(name.span, name.text, axes)
+                    session.problems.add(with_axes if axes else Plain.CLAIM_WITHOUT.at(name.span, name.text))
                 elif specialisation.graph is not None and sound:
                     graph, why = specialisation.graph, result.trusted
                     followed, _ = follow_picks(graph)

@@ -34,7 +34,9 @@ def test_checking_takes_no_time(shape: str) -> None:
     assert len(text) <= SIZE * 1.3
     with at_most(CHECKED):
         found = attnc.check(text)
-    assert {each.code for each in found} <= {"E0220", "E0701", "W0502", "W0503", "W0508"}, str(attnc.AttnError(found))
+    assert {each.code for each in found} <= {"E0220", "E0701", "W0502", "W0503", "W0508", "W0523"}, str(
+        attnc.AttnError(found)
+    )
 
 
 @pytest.mark.parametrize("part", [SIZE // 32, pytest.param(SIZE // 8, marks=pytest.mark.slow)], ids=["small", "larger"])

@@ -104,7 +104,7 @@ def lost_by_help(found: Diagnostic) -> Iterator[tuple[str, set[str]]]:
             continue
         stands = standing(found, shown)
         if stands is not None:
-            there = stands.text.partition("(")[0] if "(...)" in shown else stands.text
+            there = stands.text.partition("(")[0] if "(..." in shown else stands.text
             gone = set(words(there)) - set(words(shown)) - mistaken(found)
             if gone:
                 yield f"{there} => {shown}", gone

@@ -27,6 +27,7 @@ from ...graph.core.relation import Relation
 from ...graph.core.term import UNKNOWN, Term
 from ...graph.core.ways import NOTHING, Items
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, ops_in, reads
+from ...graph.sized import depends
 from ...graph.traits import (
     Arrange,
     Choice,
@@ -40,7 +41,7 @@ from ...graph.traits import (
     Sum,
     Window,
 )
-from ...graph.values import Role, Scalar, Value
+from ...graph.values import Role, Scalar, Value, is_real
 from ...problems.marks import EmptyQueries
 from ...sizes.axes import Axis, ConstOf, Literal, known
 from ...sizes.forms import LinearForm, holds, upper_bounds, whole_at_least
@@ -95,6 +96,21 @@ def _masks(graph: Graph) -> bool:
     return any(map(_reads_some, ops_in(graph)))
 
 
+@kept
+def _behind_masks(graph: Graph) -> frozenset[int]:
+    """The values that masks may hang on, by id: those of the graph, of what it calls, and of what takes its results."""
+    found = {output.value.id for output in graph.outputs if not is_real(output.value)}
+    for node in reversed(graph.nodes):
+        if not isinstance(node, Apply):
+            found.update(value.id for value in reads(node))
+            continue
+        if _reads_some(node) and node.mask is not None:
+            found.add(node.mask.id)
+        if node.out.id in found:
+            found.update(value.id for value in reads(node))
+    return frozenset(found)
+
+
 def _reads_some(node: Apply) -> bool:
     """Whether an op wants an item that its mask lets through."""
     match node.traits.reads:
@@ -114,6 +130,10 @@ def _inner(frame: GraphRun, way: Way) -> GraphRun:
     return frame
 
 
+LONGEST = 1_000  # ops of one body: of longer ones nothing is said
+PASSES = 32  # of a repeat whose masks hang on the number of the pass: nothing is said of those after them
+
+
 class _HidingMasks(Relation):
     """Found: each op of blocks and repeats, pass by pass, whose mask hides all from some items."""
 
@@ -126,7 +146,11 @@ class _HidingMasks(Relation):
     def _run(self, here: Here[Items], given: tuple[Items, ...]) -> Answer[Items, object]:
         graph = here.index.graph
         told = graph.kind == "model" and graph is not self.top  # what a model makes is told of that
-        if told or (not _masks(graph) and all(_is_data(output.value) for output in graph.outputs)):
+        if (
+            told
+            or len(graph.nodes) > LONGEST
+            or (not _masks(graph) and all(_is_data(output.value) for output in graph.outputs))
+        ):
             return Answer((NOTHING,) * len(graph.outputs))
         return super()._run(here, given)
 
@@ -134,7 +158,7 @@ class _HidingMasks(Relation):
         if isinstance(node, Apply):
             if _reads_some(node):
                 return Answer((NOTHING,), tuple(_masked(node, given[-1])))
-            if _is_data(node.out):
+            if _is_data(node.out) or node.out.id not in _behind_masks(here.index.graph):
                 return _UNKNOWN
         elif isinstance(node, Constant) and isinstance(node.value, ConstOf) and known(node.value) is False:
             return _UNKNOWN  # a switch, which another config may set
@@ -144,9 +168,12 @@ class _HidingMasks(Relation):
     def _inside(
         self, node: Nest, graph: Graph, given: tuple[Items, ...], here: Here[Items], number: int | None = None
     ) -> Answer[Items, object]:
-        if not isinstance(node, Repeat) or node.index is None or number is None:
+        index = node.index if isinstance(node, Repeat) else None
+        if index is None or number is None or not _masks(graph) or not depends(graph, index):
             return super()._inside(node, graph, given, here, number)
-        site = Site(here.site.axes, here.site.consts | {(node.index, Literal(number))})
+        if number >= PASSES:
+            return Answer(super()._inside(node, graph, given, here, number).values)
+        site = Site(here.site.axes, here.site.consts | {(index, Literal(number))})
         answer = super()._inside(node, graph, given, Here(here.index, site, here.known), number)
         return Answer(answer.values, (*answer.found, number))  # so that no pass is taken for the one before
 
