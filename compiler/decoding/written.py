@@ -48,7 +48,7 @@ class _Written(Flow[Numbers, Axis | Const]):
     def join(self, one: Numbers, other: Numbers) -> Numbers:
         return one | other
 
-    def inside(self, node: Nest, here: Here[Numbers]) -> Site:
+    def inside(self, node: Nest, here: Here[Numbers], number: int | None = None) -> Site:
         if isinstance(node, Repeat) and node.index is not None:
             self.passes[node.index] = self._numbers(node.count, here.site)
         if isinstance(node, Repeat):

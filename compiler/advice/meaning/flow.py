@@ -119,7 +119,7 @@ class _Following(Flow[K | None, object]):
             self.reader.home, self.reader.names = here.index.graph, dict(here.site.axes)
         return self._stood[1]
 
-    def inside(self, node: Nest, here: Here[K | None]) -> Site:
+    def inside(self, node: Nest, here: Here[K | None], number: int | None = None) -> Site:
         return here.site.axes_inside(node)
 
     def join(self, one: K | None, other: K | None) -> K | None:

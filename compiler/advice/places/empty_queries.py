@@ -27,7 +27,6 @@ from ...graph.core.relation import Relation
 from ...graph.core.term import UNKNOWN, Term
 from ...graph.core.ways import NOTHING, Items
 from ...graph.nodes import Apply, Call, Constant, Graph, Node, Repeat, Scan, ops_in, reads
-from ...graph.sized import depends
 from ...graph.traits import (
     Arrange,
     Choice,
@@ -130,8 +129,8 @@ def _inner(frame: GraphRun, way: Way) -> GraphRun:
     return frame
 
 
-LONGEST = 1_000  # ops of one body: of longer ones nothing is said
-PASSES = 32  # of a repeat whose masks hang on the number of the pass: nothing is said of those after them
+LONGEST = 1_000  # ops of one body; of longer ones nothing is said, for what holds of each mask takes its time
+PASSES = 32  # of a repeat, the first ones, that are told apart; of those after them nothing is said
 
 
 class _HidingMasks(Relation):
@@ -146,11 +145,8 @@ class _HidingMasks(Relation):
     def _run(self, here: Here[Items], given: tuple[Items, ...]) -> Answer[Items, object]:
         graph = here.index.graph
         told = graph.kind == "model" and graph is not self.top  # what a model makes is told of that
-        if (
-            told
-            or len(graph.nodes) > LONGEST
-            or (not _masks(graph) and all(_is_data(output.value) for output in graph.outputs))
-        ):
+        idle = not _masks(graph) and all(_is_data(output.value) for output in graph.outputs)
+        if told or idle or len(graph.nodes) > LONGEST:
             return Answer((NOTHING,) * len(graph.outputs))
         return super()._run(here, given)
 
@@ -165,20 +161,15 @@ class _HidingMasks(Relation):
         answer = super().through(node, given, here)
         return Answer((_some(node.out, answer.values[0]),)) if here.index.graph is self.top else answer
 
-    def _inside(
-        self, node: Nest, graph: Graph, given: tuple[Items, ...], here: Here[Items], number: int | None = None
-    ) -> Answer[Items, object]:
-        index = node.index if isinstance(node, Repeat) else None
-        if index is None or number is None or not _masks(graph) or not depends(graph, index):
-            return super()._inside(node, graph, given, here, number)
-        if number >= PASSES:
-            return Answer(super()._inside(node, graph, given, here, number).values)
-        site = Site(here.site.axes, here.site.consts | {(index, Literal(number))})
-        answer = super()._inside(node, graph, given, Here(here.index, site, here.known), number)
-        return Answer(answer.values, (*answer.found, number))  # so that no pass is taken for the one before
+    def inside(self, node: Nest, here: Here[Items], number: int | None = None) -> Site:
+        """Of the first passes, with the number of the pass."""
+        site = super().inside(node, here, number)
+        if not isinstance(node, Repeat) or node.index is None or number is None or number >= PASSES:
+            return site
+        return Site(site.axes, site.consts | {(node.index, Literal(number))})
 
     def outward(self, node: Nest, number: int | None, found: tuple[object, ...]) -> tuple[object, ...]:
-        if isinstance(node, Scan):
+        if isinstance(node, Scan) or (isinstance(node, Repeat) and (number or 0) >= PASSES):
             return ()
         unlike = isinstance(node, Repeat) and (node.index is not None or len(node.bodies) > 1)
         at = number or 0 if unlike else 0

@@ -81,8 +81,11 @@ class Flow(ABC, Generic[V, F]):
         """Of a state, one step of a scan later; backward, one step earlier."""
         return value
 
-    def inside(self, node: Nest, here: Here[V]) -> Site:
-        """Where the graph runs that a node holds; with more than a `Site` has, if what is known hangs on that, too."""
+    def inside(self, node: Nest, here: Here[V], number: int | None = None) -> Site:
+        """Where the graph runs that a node holds; with more than a `Site` has, if what is known hangs on that, too.
+
+        number: of the pass, where passes are followed one by one.
+        """
         return here.site.inside(node)
 
     def entering(self, node: Nest, given: tuple[V, ...], here: Here[V], inner: Graph) -> tuple[V, ...]:
@@ -158,7 +161,7 @@ class Flow(ABC, Generic[V, F]):
     def _inside(
         self, node: Nest, graph: Graph, given: tuple[V, ...], here: Here[V], number: int | None = None
     ) -> Answer[V, F]:
-        answer = self.of(graph, self.entering(node, given, here, graph), self.inside(node, here))
+        answer = self.of(graph, self.entering(node, given, here, graph), self.inside(node, here, number))
         return Answer(self.leaving(node, answer.values, here, graph), self.outward(node, number, answer.found))
 
     # -- loops
@@ -192,15 +195,19 @@ class Flow(ABC, Generic[V, F]):
         state, outside = given[: node.carried], given[node.carried :]
         beside = (self.nothing,) * (len(node.args) - node.carried) if self.backward else ()
         found: dict[F, None] = {}
-        for number in reversed(range(passes)) if self.backward else range(passes):
+        step = -1 if self.backward else 1
+        for number in range(passes)[::step]:
             body = node.bodies[node.runs(number)]
             answer = self._inside(node, body, (*state, *outside), here, number)
             state, before = answer.values[: node.carried], state
             beside = self._joined(beside, answer.values[node.carried :]) if self.backward else ()
             found |= dict.fromkeys(answer.found)
-            if state == before and not answer.found and len(node.bodies) == 1:  # and so will all others
-                break
+            if state == before and not answer.found and self._alike(node, here, number, number + step):
+                break  # and so will all others
         return Answer((*state, *beside), tuple(found))
+
+    def _alike(self, node: Repeat, here: Here[V], one: int, other: int) -> bool:
+        return len(node.bodies) == 1 and self.inside(node, here, one) == self.inside(node, here, other)
 
     def _scan(self, node: Scan, given: tuple[V, ...], here: Here[V]) -> Answer[V, F]:
         """Each step is given what the one before made of its states."""

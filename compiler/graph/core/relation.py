@@ -50,8 +50,8 @@ class Relation(Flow[Items, object]):
         self.trusted = trusted
         self._fuel = limits.PROOF
 
-    def inside(self, node: Nest, here: Here[Items]) -> Site:
-        return self.following.counted_of(super().inside(node, here))
+    def inside(self, node: Nest, here: Here[Items], number: int | None = None) -> Site:
+        return self.following.counted_of(super().inside(node, here, number))
 
     def _run(self, here: Here[Items], given: tuple[Items, ...]) -> Answer[Items, object]:
         graph = here.index.graph

@@ -46,7 +46,7 @@ class Learning(Flow[bool, str]):
     def join(self, one: bool, other: bool) -> bool:
         return one or other
 
-    def inside(self, node: Nest, here: Here[bool]) -> Site:
+    def inside(self, node: Nest, here: Here[bool], number: int | None = None) -> Site:
         """What its axes and consts stand for makes no difference."""
         return here.site
 

@@ -63,7 +63,7 @@ class Moving(Flow[Moved, ZeroProduct]):
     def join(self, one: Moved, other: Moved) -> Moved:
         return Moved(None if other.null is None else one.null, one.by | other.by)
 
-    def inside(self, node: Nest, here: Here[Moved]) -> Site:
+    def inside(self, node: Nest, here: Here[Moved], number: int | None = None) -> Site:
         return WithZeros(zeros=below(_zeros(here), path_of(node)))
 
     def entering(self, node: Nest, given: tuple[Moved, ...], here: Here[Moved], inner: Graph) -> tuple[Moved, ...]:
